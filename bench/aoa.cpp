@@ -98,10 +98,10 @@ std::int64_t name_bytes_of(reshard::mapping const& map) {
     return static_cast<std::int64_t>(bytes);
 }
 
-std::size_t shards_of(layout const& held) {
+std::size_t shards_of(layout const& layout) {
     std::size_t shards = 0;
-    for (tensor_layout const& tensor : held.tensors)
-        shards += held.shards_of(tensor).size();
+    for (tensor_layout const& tensor : layout.tensors)
+        shards += layout.shards_of(tensor).size();
     return shards;
 }
 
@@ -173,8 +173,8 @@ struct options {
 options read(CLI::App& program, int count, char** words) {
     options chosen;
     std::vector<std::string> names{"all", "growth"};
-    for (aoa_entry const& one : all_aoa_jobs)
-        names.push_back(one.name);
+    for (aoa_entry const& entry : all_aoa_jobs)
+        names.push_back(entry.name);
     program.add_option("--program", chosen.program, "Which program")
         ->check(CLI::IsMember(names))
         ->capture_default_str();
@@ -211,12 +211,12 @@ bool run(options const& chosen) {
     bool all_as_expected = true;
     std::printf("program             statements  sources   pieces  parse ms    expand     lower"
                 "     query       all  B / piece\n");
-    for (aoa_entry const& one : all_aoa_jobs) {
-        if (chosen.program != "all" && chosen.program != one.name)
+    for (aoa_entry const& entry : all_aoa_jobs) {
+        if (chosen.program != "all" && chosen.program != entry.name)
             continue;
-        aoa_job const job = one.write(one.name);
+        aoa_job const job = entry.write(entry.name);
         rows.push_back(measure(job, chosen.repeat));
-        bool const is_as_expected = one.is_as_expected(job, rows.back().found);
+        bool const is_as_expected = entry.is_as_expected(job, rows.back().found);
         print(rows.back(), is_as_expected ? "as expected" : "NOT AS EXPECTED");
         all_as_expected = all_as_expected && is_as_expected;
     }

@@ -99,16 +99,16 @@ private:
 
     static reshard::detail::shard_table& add(tensors& side, std::string key,
                                              index_vector const& shape) {
-        auto& made = side[std::move(key)];
-        made = {shape, reshard::detail::shard_table(shape.size())};
-        return made.second;
+        auto& result = side[std::move(key)];
+        result = {shape, reshard::detail::shard_table(shape.size())};
+        return result.second;
     }
 
     static reshard::layout layout_of(tensors side, holder_t ranks) {
-        reshard::detail::layout_builder made(ranks);
+        reshard::detail::layout_builder builder(ranks);
         for (auto& [key, tensor] : side)
-            made.add(key, data_type::bf16, {tensor.first, std::move(tensor.second)});
-        return std::move(made).take();
+            builder.add(key, data_type::bf16, {tensor.first, std::move(tensor.second)});
+        return std::move(builder).take();
     }
 
     aoa_job job_;

@@ -21,8 +21,8 @@ struct aoa_entry {
     aoa_numbers expected;
     std::uint64_t text = 0; ///< `checksum` of the program; 0: not known
 
-    bool is_as_expected(aoa_job const& job, aoa_numbers const& found) const {
-        return found == expected && (text == 0 || text == checksum(job.text));
+    bool is_as_expected(aoa_job const& job, aoa_numbers const& aoa_numbers) const {
+        return aoa_numbers == expected && (text == 0 || text == checksum(job.text));
     }
 };
 

@@ -50,8 +50,8 @@ private:
     void want(std::string key, index_vector const& shape, role cut = role::replicated,
               index_t expert = 0) {
         model_tensor tensor{std::move(key), shape, data_type::bf16, cut, layer_, expert};
-        distribution const how = placed_(tensor);
-        targets_.push_back(reshard::sharding_of(std::move(tensor.key), tensor.dtype, how));
+        distribution const distribution = placed_(tensor);
+        targets_.push_back(reshard::sharding_of(std::move(tensor.key), tensor.dtype, distribution));
     }
 
     /// The embedding, the norm behind the last layer, the head.

@@ -132,10 +132,10 @@ private:
         job_.say("model.embed_tokens.weight -> embedding.weight");
         job_.say("lm_head.weight^T -> head.weight");
         job_.say("model.norm.weight -> norm.weight");
-        for (linear const& one : linears)
-            job_.say(a + one.name + ".weight^T -> " + b + one.name + ".weight");
-        for (norm const& one : norms)
-            job_.say(a + one.name + ".weight -> " + b + one.name + ".weight");
+        for (linear const& element : linears)
+            job_.say(a + element.name + ".weight^T -> " + b + element.name + ".weight");
+        for (norm const& element : norms)
+            job_.say(a + element.name + ".weight -> " + b + element.name + ".weight");
         job_.say(a + "mlp.gate.weight^T -> " + b + "router.weight");
         job_.say(a + "mlp.gate.e_score_correction_bias -> " + b + "router.bias");
         add_feed_forward_statements(a + "mlp.shared_experts.", b + "shared.");
@@ -159,13 +159,13 @@ private:
     void add_layer(index_t layer) {
         std::string const from = "model.layers." + std::to_string(layer) + ".";
         std::string const to = "layers." + std::to_string(layer) + ".";
-        for (linear const& one : linears) {
-            job_.have(from + one.name + ".weight", {one.out, one.in});
-            job_.want(to + one.name + ".weight", {one.in, one.out}, one.cut);
+        for (linear const& element : linears) {
+            job_.have(from + element.name + ".weight", {element.out, element.in});
+            job_.want(to + element.name + ".weight", {element.in, element.out}, element.cut);
         }
-        for (norm const& one : norms) {
-            job_.have(from + one.name + ".weight", {one.extent});
-            job_.want(to + one.name + ".weight", {one.extent});
+        for (norm const& element : norms) {
+            job_.have(from + element.name + ".weight", {element.extent});
+            job_.want(to + element.name + ".weight", {element.extent});
         }
         if (layer < dense_layers)
             return add_feed_forward(from + "mlp.", to, dense_inner);

@@ -33,9 +33,9 @@ public:
 
     void run() {
         std::printf("job   node  sender/least  link/least  all ms  by turns  one ms  by turns\n");
-        for (job const& one : all_jobs)
+        for (job const& all_job : all_jobs)
             for (holder_t const per_node : {0u, 8u})
-                add_job(one, per_node);
+                add_job(all_job, per_node);
         // The least of senders leaves out that links come first, and may be lower than can be had.
         std::printf("\nrandom layouts  node  worst sender/least  mean  worst link/least  mean\n");
         for (holder_t const per_node : {0u, 2u, 4u})
@@ -81,21 +81,21 @@ private:
 
     /// The quickest of several.
     double seconds(two_layouts const& both, reshard::detail::plan_scope const& scope,
-                   reshard::plan_options const& how) const {
+                   reshard::plan_options const& options) const {
         double best = std::numeric_limits<double>::infinity();
         for (int i = 0; i < repeat_; ++i) {
             stopwatch const watch;
             auto const problem = both.problem();
-            auto const whole = reshard::make_plan(problem, scope, how);
+            auto const plan = reshard::make_plan(problem, scope, options);
             best = std::min(best, watch.seconds());
         }
         return best;
     }
 
-    void add_job(job const& one, holder_t per_node) {
-        two_layouts const both(layout_of(*one.moved, one.source),
-                               layout_of(*one.moved, one.target));
-        reshard::plan_balance const found = balance(both, per_node);
+    void add_job(job const& current_job, holder_t per_node) {
+        two_layouts const both(layout_of(*current_job.moved, current_job.source),
+                               layout_of(*current_job.moved, current_job.target));
+        reshard::plan_balance const plan_balance = balance(both, per_node);
         reshard::holder_set const first({0});
         reshard::plan_options const balanced{.processes_per_node = per_node};
         reshard::plan_options const by_turns{.processes_per_node = per_node,
@@ -104,15 +104,16 @@ private:
                                 seconds(both, {first, first}, balanced),
                                 seconds(both, {first, first}, by_turns)};
         std::printf("%-4s  %4u  %12.3f  %10.3f  %6.1f  %8.1f  %6.2f  %8.2f\n",
-                    std::string(one.name).c_str(), per_node, ratio(found.sender), ratio(found.link),
-                    times[0] * 1e3, times[1] * 1e3, times[2] * 1e3, times[3] * 1e3);
+                    std::string(current_job.name).c_str(), per_node, ratio(plan_balance.sender),
+                    ratio(plan_balance.link), times[0] * 1e3, times[1] * 1e3, times[2] * 1e3,
+                    times[3] * 1e3);
         rows_.push_back(json_object{}
-                            .add("job", one.name)
+                            .add("job", current_job.name)
                             .add("ranks_per_node", per_node)
-                            .add("sender_bytes", found.sender.bytes)
-                            .add("least_sender_bytes", found.sender.least_bytes)
-                            .add("link_bytes", found.link.bytes)
-                            .add("least_link_bytes", found.link.least_bytes)
+                            .add("sender_bytes", plan_balance.sender.bytes)
+                            .add("least_sender_bytes", plan_balance.sender.least_bytes)
+                            .add("link_bytes", plan_balance.link.bytes)
+                            .add("least_link_bytes", plan_balance.link.least_bytes)
                             .add("all_seconds", times[0])
                             .add("all_by_turns_seconds", times[1])
                             .add("one_seconds", times[2])
@@ -128,10 +129,11 @@ private:
         reshard::mesh const ranks({{"a", any(4)}, {"b", any(4)}, {"c", any(3)}});
         std::vector<reshard::tensor_sharding> tensors;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            std::vector<reshard::placement> how(3, reshard::replicate{});
-            how[random() % 3] = reshard::shard{random() % 2};
-            tensors.push_back(sharding_of("w" + std::to_string(100 + i), reshard::data_type::bf16,
-                                          reshard::distribution(ranks, how, {rows[i], 4096})));
+            std::vector<reshard::placement> placements(3, reshard::replicate{});
+            placements[random() % 3] = reshard::shard{random() % 2};
+            tensors.push_back(
+                sharding_of("w" + std::to_string(100 + i), reshard::data_type::bf16,
+                            reshard::distribution(ranks, placements, {rows[i], 4096})));
         }
         return reshard::layout_of(std::move(tensors));
     }
@@ -142,16 +144,16 @@ private:
         double worst_sender = 1, worst_link = 1, senders = 0, links = 0;
         for (int i = 0; i < count; ++i) {
             std::vector<index_t> rows(1 + random() % 12);
-            for (index_t& one : rows)
-                one = static_cast<index_t>(64 + random() % 4096);
+            for (index_t& row : rows)
+                row = static_cast<index_t>(64 + random() % 4096);
             layout before = random_layout(random, rows);
             layout after = random_layout(random, rows);
-            reshard::plan_balance const found =
+            reshard::plan_balance const plan_balance =
                 balance({std::move(before), std::move(after)}, per_node);
-            worst_sender = std::max(worst_sender, ratio(found.sender));
-            worst_link = std::max(worst_link, ratio(found.link));
-            senders += ratio(found.sender) / count;
-            links += ratio(found.link) / count;
+            worst_sender = std::max(worst_sender, ratio(plan_balance.sender));
+            worst_link = std::max(worst_link, ratio(plan_balance.link));
+            senders += ratio(plan_balance.sender) / count;
+            links += ratio(plan_balance.link) / count;
         }
         std::printf("%14d  %4u  %18.3f  %4.2f  %16.3f  %4.2f\n", count, per_node, worst_sender,
                     senders, worst_link, links);
@@ -175,8 +177,8 @@ private:
         reshard::plan_cost const cost = cost_of(flows, both.ranks());
         double const planned = watch.seconds();
         index_t most = 0;
-        for (reshard::process_cost const& one : cost.by_process)
-            most = std::max(most, one.bytes_out);
+        for (reshard::process_cost const& process_cost : cost.by_process)
+            most = std::max(most, process_cost.bytes_out);
         index_t const share = cost.by_process.back().bytes_in;
         double const seconds = simulate(flows, reshard::network{}).seconds;
         if (replicas == 1)

@@ -41,8 +41,8 @@ public:
     }
 
     redistribution_case make() && {
-        for (model_tensor const& one : model_lister(model_).list())
-            add_source(one);
+        for (model_tensor const& tensor : model_lister(model_).list())
+            add_source(tensor);
         keep("model.embed_tokens.weight", "embedding.weight");
         keep("model.norm.weight", "final_norm.weight");
         keep("lm_head.weight", "output.weight");
@@ -74,14 +74,14 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
         return slab(shape, cut == role::by_rows ? 0 : 1, count, i);
     }
 
-    void add_source(model_tensor const& one) {
-        case_tensor source{one.key, one.dtype, one.shape, {}, {}};
-        index_t const half = ranks_ / 2, stage = one.layer * 2 / model_.layers;
+    void add_source(model_tensor const& tensor) {
+        case_tensor source{tensor.key, tensor.dtype, tensor.shape, {}, {}};
+        index_t const half = ranks_ / 2, stage = tensor.layer * 2 / model_.layers;
         for (index_t rank = 0; rank < ranks_; ++rank)
             source.by_rank.push_back(rank / half == stage
-                                         ? part_of(one.shape, one.cut, half, rank % half)
-                                         : no_part(one.shape.size()));
-        numbers_[one.key] = {made_.sources.size(), one.cut};
+                                         ? part_of(tensor.shape, tensor.cut, half, rank % half)
+                                         : no_part(tensor.shape.size()));
+        numbers_[tensor.key] = {made_.sources.size(), tensor.cut};
         made_.sources.push_back(std::move(source));
     }
 

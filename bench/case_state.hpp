@@ -27,29 +27,29 @@ namespace bench {
 /// in the local one.
 inline void for_each_box(rank_part const& share,
                          std::function<void(reshard::box const&, index_vector const&)> const& visit,
-                         reshard::box const& outer = {}, index_vector const& place = {}) {
+                         reshard::box const& outer = {}, index_vector const& position = {}) {
     std::size_t const axis = outer.ndim();
     if (axis == share.axes.size())
-        return visit(outer, place);
+        return visit(outer, position);
     index_t local = 0;
-    for (interval const& one : share.axes[axis]) {
+    for (interval const& interval : share.axes[axis]) {
         reshard::box region = outer;
-        index_vector inner = place;
-        region.offset.push_back(one.begin);
-        region.shape.push_back(one.size());
+        index_vector inner = position;
+        region.offset.push_back(interval.begin);
+        region.shape.push_back(interval.size());
         inner.push_back(local);
         for_each_box(share, visit, region, inner);
-        local += one.size();
+        local += interval.size();
     }
 }
 
 /// What a rank holds of a tensor: a shard for each box.
 inline std::vector<reshard::shard_descriptor> descriptors_of(case_tensor const& tensor, int rank) {
-    std::vector<reshard::shard_descriptor> all;
+    std::vector<reshard::shard_descriptor> shards;
     for_each_box(tensor.of_rank(rank), [&](reshard::box const& region, index_vector const&) {
-        all.push_back({tensor.key, tensor.dtype, tensor.shape, region, std::nullopt});
+        shards.push_back({tensor.key, tensor.dtype, tensor.shape, region, std::nullopt});
     });
-    return all;
+    return shards;
 }
 
 /// How ranks hold a tensor on a grid of them.
@@ -62,22 +62,23 @@ inline reshard::distribution distribution_of(case_tensor const& tensor, index_t 
         placements.push_back(reshard::block_cyclic{axis, grid.block[axis]});
     }
     std::vector<reshard::holder_t> in_order;
-    for (index_t place = 0; place < ranks; ++place)
-        in_order.push_back(static_cast<reshard::holder_t>((place + grid.first) % ranks));
+    for (index_t index = 0; index < ranks; ++index)
+        in_order.push_back(static_cast<reshard::holder_t>((index + grid.first) % ranks));
     return {reshard::rank_mesh(reshard::mesh(axes), in_order), placements, tensor.shape,
             tensor.key};
 }
 
 /// What all ranks know of one side: the layout, where they stand on grids.
 inline std::optional<reshard::layout> layout_of(std::vector<case_tensor> const& tensors) {
-    std::vector<reshard::tensor_sharding> all;
-    for (case_tensor const& one : tensors) {
-        if (!one.grid)
+    std::vector<reshard::tensor_sharding> shardings;
+    for (case_tensor const& tensor : tensors) {
+        if (!tensor.grid)
             return std::nullopt;
-        auto const ranks = static_cast<index_t>(one.by_rank.size());
-        all.push_back(reshard::sharding_of(one.key, one.dtype, distribution_of(one, ranks)));
+        auto const ranks = static_cast<index_t>(tensor.by_rank.size());
+        shardings.push_back(
+            reshard::sharding_of(tensor.key, tensor.dtype, distribution_of(tensor, ranks)));
     }
-    return reshard::layout_of(std::move(all));
+    return reshard::layout_of(std::move(shardings));
 }
 
 /// A rank's tensors of one side: one array each.
@@ -90,8 +91,8 @@ reshard::side<View> state_of(std::vector<case_tensor> const& tensors, int rank, 
         index_vector const shape = tensor.of_rank(rank).shape();
         index_vector const strides = reshard::row_major_strides(shape);
         View const local{memory + map.begins[i], tensor.dtype, shape, strides};
-        auto const add = [&](reshard::box const& region, index_vector const& place) {
-            index_t const first = reshard::detail::linear_offset(place, strides);
+        auto const add = [&](reshard::box const& region, index_vector const& position) {
+            index_t const first = reshard::detail::linear_offset(position, strides);
             side.tensors.add({tensor.key, tensor.dtype, tensor.shape, region},
                              View{memory + map.begins[i] + first * element_bytes(tensor.dtype),
                                   tensor.dtype, region.shape, strides});
@@ -116,12 +117,12 @@ inline reshard::target_tensors targets_of(redistribution_case const& moved, int 
 
 /// What all ranks hold of one side.
 inline reshard::layout listed_layout(std::vector<case_tensor> const& tensors, int ranks) {
-    std::vector<std::vector<reshard::shard_descriptor>> held(static_cast<std::size_t>(ranks));
+    std::vector<std::vector<reshard::shard_descriptor>> shards(static_cast<std::size_t>(ranks));
     for (case_tensor const& tensor : tensors)
         for (int rank = 0; rank < ranks; ++rank)
-            for (auto& one : descriptors_of(tensor, rank))
-                held[static_cast<std::size_t>(rank)].push_back(std::move(one));
-    return reshard::layout_of(held);
+            for (auto& descriptor : descriptors_of(tensor, rank))
+                shards[static_cast<std::size_t>(rank)].push_back(std::move(descriptor));
+    return reshard::layout_of(shards);
 }
 
 /// What a program sees of the tensors of one side.

@@ -27,22 +27,22 @@ public:
     redistribution_case rows_to_columns(index_vector shape, data_type from = data_type::f64,
                                         data_type to = data_type::f64) const {
         shape = scaled(shape);
-        auto made = one_tensor(shape, blocks(shape, {ranks_, 1}), blocks(shape, {1, ranks_}));
-        made.sources[0].dtype = from;
-        made.targets[0].dtype = to;
+        auto result = one_tensor(shape, blocks(shape, {ranks_, 1}), blocks(shape, {1, ranks_}));
+        result.sources[0].dtype = from;
+        result.targets[0].dtype = to;
         if (from != to)
-            made.program = "array -> array, dtype=\"" + std::string(reshard::name(to)) + '"';
-        return made;
+            result.program = "array -> array, dtype=\"" + std::string(reshard::name(to)) + '"';
+        return result;
     }
 
     redistribution_case transposed(index_vector shape) const {
         shape = scaled(shape);
         index_vector const turned{shape[1], shape[0]};
-        auto made = one_tensor(shape, blocks(shape, {ranks_, 1}), blocks(turned, {ranks_, 1}));
-        made.targets[0] = tensor_of(turned, blocks(turned, {ranks_, 1}));
-        made.pieces[0].order = permutation::reversed(2);
-        made.program = "array -> array, permute=\"[1, 0]\"";
-        return made;
+        auto result = one_tensor(shape, blocks(shape, {ranks_, 1}), blocks(turned, {ranks_, 1}));
+        result.targets[0] = tensor_of(turned, blocks(turned, {ranks_, 1}));
+        result.pieces[0].order = permutation::reversed(2);
+        result.program = "array -> array, permute=\"[1, 0]\"";
+        return result;
     }
 
     /// Between two block-cyclic distributions.
@@ -66,21 +66,23 @@ public:
     /// \pre the number of ranks is even
     redistribution_case replicated(bool back) const {
         index_vector const shape = scaled({8192, 16384});
-        block_grid const all = blocks(shape, {ranks_, 1}), half = blocks(shape, {ranks_ / 2, 1});
-        return back ? one_tensor(shape, half, all) : one_tensor(shape, all, half);
+        block_grid const block_grid = blocks(shape, {ranks_, 1}),
+                         half = blocks(shape, {ranks_ / 2, 1});
+        return back ? one_tensor(shape, half, block_grid) : one_tensor(shape, block_grid, half);
     }
 
     /// From one rank to a copy on each of the others.
     redistribution_case to_others() const {
         index_vector const shape = scaled({8192, 1024});
-        auto made = one_tensor(shape, blocks(shape, {1, 1}), blocks(shape, {1, 1}));
-        for (auto* const side : {&made.sources[0], &made.targets[0]})
+        auto result = one_tensor(shape, blocks(shape, {1, 1}), blocks(shape, {1, 1}));
+        for (auto* const side : {&result.sources[0], &result.targets[0]})
             side->grid.reset();
-        for (std::size_t rank = 0; rank < made.targets[0].by_rank.size(); ++rank)
-            (rank == 0 && ranks_ > 1 ? made.targets : made.sources)[0].by_rank[rank] = no_part(2);
+        for (std::size_t rank = 0; rank < result.targets[0].by_rank.size(); ++rank)
+            (rank == 0 && ranks_ > 1 ? result.targets : result.sources)[0].by_rank[rank] =
+                no_part(2);
         if (ranks_ == 1)
-            made.sources[0].by_rank = made.targets[0].by_rank;
-        return made;
+            result.sources[0].by_rank = result.targets[0].by_rank;
+        return result;
     }
 
     /// From pencils along the first axis to pencils along the last one.
@@ -101,10 +103,10 @@ private:
     block_grid small_blocks() const { return {{2, ranks_ / 2}, {36, 36}}; }
 
     case_tensor tensor_of(index_vector const& shape, block_grid const& grid) const {
-        case_tensor made{"array", data_type::f64, shape, {}, grid};
+        case_tensor tensor{"array", data_type::f64, shape, {}, grid};
         for (index_t rank = 0; rank < ranks_; ++rank)
-            made.by_rank.push_back(grid.of_rank(shape, rank, ranks_));
-        return made;
+            tensor.by_rank.push_back(grid.of_rank(shape, rank, ranks_));
+        return tensor;
     }
 
     redistribution_case one_tensor(index_vector const& shape, block_grid const& source,
@@ -133,7 +135,7 @@ struct named_case {
 inline std::vector<named_case> const& all_cases() {
     using maker = case_maker const&;
     constexpr data_type f32 = data_type::f32, bf16 = data_type::bf16;
-    static std::vector<named_case> const all{
+    static std::vector<named_case> const cases{
         {"R2C-wide", false,
          [](maker m) {
              return m.rows_to_columns({8192, 16384});
@@ -167,7 +169,7 @@ inline std::vector<named_case> const& all_cases() {
         {"3D", false, [](maker m) { return m.pencils(); }},
         {"LLM", true, nullptr},
     };
-    return all;
+    return cases;
 }
 
 /// The case, where it exists for that number of ranks.

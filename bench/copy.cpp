@@ -46,8 +46,8 @@ struct kernel_case {
 std::vector<kernel_case> all_cases() {
     using enum data_type;
     std::vector<kernel_case> cases;
-    for (data_type const one : {f64, f32, bf16, u8})
-        cases.push_back({one, one, true});
+    for (data_type const type : {f64, f32, bf16, u8})
+        cases.push_back({type, type, true});
     for (bool const transposes : {false, true})
         for (auto const& [from, to] : {std::pair{f32, bf16},
                                        {bf16, f32},
@@ -70,8 +70,8 @@ public:
         : memory_(static_cast<std::size_t>(bytes + skew) + line), skew_(skew) {}
 
     unsigned char* data() {
-        auto const place = reinterpret_cast<std::uintptr_t>(memory_.data());
-        return memory_.data() + (line - place % line) % line + skew_;
+        auto const position = reinterpret_cast<std::uintptr_t>(memory_.data());
+        return memory_.data() + (line - position % line) % line + skew_;
     }
 
 private:
@@ -91,11 +91,11 @@ struct options {
 /// A case over as many bytes of source as were asked for, rows of 4096 elements.
 class kernel_run {
 public:
-    kernel_run(kernel_case const& what, options const& chosen)
-        : what_(what),
+    kernel_run(kernel_case const& kernel_case, options const& chosen)
+        : what_(kernel_case),
           columns_(4096),
-          rows_(
-              std::max<index_t>(1, (chosen.mebibytes << 20) / element_bytes(what.from) / columns_)),
+          rows_(std::max<index_t>(1, (chosen.mebibytes << 20) / element_bytes(kernel_case.from) /
+                                         columns_)),
           source_(read_bytes()),
           target_(written_bytes(), chosen.skew),
           plain_(read_bytes(), chosen.skew) {
@@ -136,9 +136,9 @@ public:
     bool is_right(index_t step) {
         bool right = true;
         for (index_t i = 0; i < rows_ * columns_; i += step) {
-            index_t const place = what_.transposes ? i % columns_ * rows_ + i / columns_ : i;
+            index_t const index = what_.transposes ? i % columns_ * rows_ + i / columns_ : i;
             right &= expected(element(source_.data(), i, what_.from)) ==
-                     element(target_.data(), place, what_.to);
+                     element(target_.data(), index, what_.to);
         }
         return right;
     }
@@ -170,8 +170,9 @@ double median(std::vector<double> values) {
 }
 
 /// Measures a case and writes a line of the table; false where an element was wrong.
-bool measure(kernel_case const& what, options const& chosen, std::vector<std::string>& rows) {
-    kernel_run work(what, chosen);
+bool measure(kernel_case const& kernel_case, options const& chosen,
+             std::vector<std::string>& rows) {
+    kernel_run work(kernel_case, chosen);
     std::vector<double> kernel, plain, streamed;
     for (int i = 0; i <= chosen.repeat; ++i) {
         double const seconds[] = {work.memcpy_seconds(false), work.memcpy_seconds(true),
@@ -190,19 +191,19 @@ bool measure(kernel_case const& what, options const& chosen, std::vector<std::st
     double const moved = // of the bytes that memcpy moves in that time
         static_cast<double>(work.read_bytes() + work.written_bytes()) /
         static_cast<double>(2 * work.read_bytes());
-    std::printf("%-26s  %9.2f  %9.2f  %11.2f  %13.2f  %16.2f\n", what.name().c_str(),
+    std::printf("%-26s  %9.2f  %9.2f  %11.2f  %13.2f  %16.2f\n", kernel_case.name().c_str(),
                 gigabytes / median(kernel), gigabytes / bound, bound / median(kernel),
                 best_bound / best, moved * bound / median(kernel));
     std::fflush(stdout);
     rows.push_back(bench::json_object{}
-                       .add("case", what.name())
+                       .add("case", kernel_case.name())
                        .add("gb_per_s", gigabytes / median(kernel))
                        .add("memcpy_gb_per_s", gigabytes / bound)
                        .add("ratio_to_memcpy", bound / median(kernel))
                        .add("ratio_of_best", best_bound / best)
                        .add("ratio_of_bytes_moved", moved * bound / median(kernel))
                        .text());
-    return work.is_right(what.from == what.to ? 1 : 97);
+    return work.is_right(kernel_case.from == kernel_case.to ? 1 : 97);
 }
 
 bool run(options const& chosen) {
@@ -210,9 +211,10 @@ bool run(options const& chosen) {
     std::vector<std::string> rows;
     std::printf("kernel                      read GB/s  memcpy     its median   of best times  "
                 "read and written\n");
-    for (kernel_case const& one : all_cases())
-        if (one.name().find(chosen.only) != std::string::npos && !measure(one, chosen, rows)) {
-            std::fprintf(stderr, "%s: wrong elements\n", one.name().c_str());
+    for (kernel_case const& kernel_case : all_cases())
+        if (kernel_case.name().find(chosen.only) != std::string::npos &&
+            !measure(kernel_case, chosen, rows)) {
+            std::fprintf(stderr, "%s: wrong elements\n", kernel_case.name().c_str());
             all_right = false;
         }
     if (!chosen.json.empty())

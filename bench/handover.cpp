@@ -68,15 +68,15 @@ public:
     static std::string name(int key) { return "layer." + std::to_string(key); }
 
     state_dict views() {
-        state_dict all;
+        state_dict state;
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            all.add(shards_[i], adapt::raw_tensor(elements_[i].data(), shards_[i].region.shape));
-        return all;
+            state.add(shards_[i], adapt::raw_tensor(elements_[i].data(), shards_[i].region.shape));
+        return state;
     }
 
     void set(float value) {
-        for (auto& one : elements_)
-            std::ranges::fill(one, value);
+        for (auto& element : elements_)
+            std::ranges::fill(element, value);
     }
     void set_first(float value) { std::ranges::fill(elements_[0], value); }
 
@@ -90,8 +90,8 @@ public:
 
     double bytes() const {
         double sum = 0;
-        for (auto const& one : elements_)
-            sum += static_cast<double>(4 * one.size());
+        for (auto const& element : elements_)
+            sum += static_cast<double>(4 * element.size());
         return sum;
     }
 
@@ -115,20 +115,20 @@ public:
     explicit times(boost::mpi::communicator const& world) : world_(world) {}
 
     /// \par Collective every rank; those for which there is nothing to do only wait
-    void measure(std::string const& what, std::function<void()> const& work) {
+    void measure(std::string const& noun, std::function<void()> const& work) {
         world_.barrier();
         bench::stopwatch const clock;
         if (work)
             work();
-        double const mine = clock.seconds();
-        all_[what].push_back(boost::mpi::all_reduce(world_, mine, boost::mpi::maximum<double>()));
+        double const own = clock.seconds();
+        all_[noun].push_back(boost::mpi::all_reduce(world_, own, boost::mpi::maximum<double>()));
     }
-    void add(std::string const& what, double mine) {
-        all_[what].push_back(boost::mpi::all_reduce(world_, mine, boost::mpi::maximum<double>()));
+    void add(std::string const& noun, double own) {
+        all_[noun].push_back(boost::mpi::all_reduce(world_, own, boost::mpi::maximum<double>()));
     }
 
-    double median(std::string const& what) const {
-        auto sorted = all_.at(what);
+    double median(std::string const& noun) const {
+        auto sorted = all_.at(noun);
         std::ranges::sort(sorted);
         return sorted[sorted.size() / 2];
     }
@@ -147,10 +147,10 @@ struct one_side {
     tensors front;
     std::vector<std::vector<float>> copy;
 
-    one_side(boost::mpi::communicator const& all, options_of_run const& chosen)
-        : world(all),
-          is_source(all.rank() < all.size() / 2),
-          group(all.split(is_source)),
+    one_side(boost::mpi::communicator const& communicator, options_of_run const& chosen)
+        : world(communicator),
+          is_source(communicator.rank() < communicator.size() / 2),
+          group(communicator.split(is_source)),
           have(chosen, group, is_source || chosen.cut == "rows" ? 0 : 1),
           front(have) {
         if (is_source)
@@ -158,8 +158,8 @@ struct one_side {
     }
 };
 
-void print(char const* what, double seconds, double bytes, std::string const& beside) {
-    std::printf("%-34s %9.2f ms %7.2f GB/s  %s\n", what, seconds * 1e3, bytes / seconds / 1e9,
+void print(char const* noun, double seconds, double bytes, std::string const& beside) {
+    std::printf("%-34s %9.2f ms %7.2f GB/s  %s\n", noun, seconds * 1e3, bytes / seconds / 1e9,
                 beside.c_str());
 }
 
@@ -183,9 +183,9 @@ struct bridge_ends {
         side.world.barrier();
     }
 
-    void step(times& all, std::string const& what, std::uint64_t version,
+    void step(times& times, std::string const& noun, std::uint64_t version,
               std::vector<std::string> const* changed) {
-        all.measure(what, [&] {
+        times.measure(noun, [&] {
             if (target)
                 target->update(version);
             else if (changed)
@@ -193,8 +193,8 @@ struct bridge_ends {
             else
                 source->publish();
         });
-        all.add(what + " held", source ? source->stats().seconds : 0);
-        all.add(what + " read", target ? target->stats().seconds : 0);
+        times.add(noun + " held", source ? source->stats().seconds : 0);
+        times.add(noun + " read", target ? target->stats().seconds : 0);
     }
 
     bool are(one_side& side, float first, float others) const {
@@ -205,7 +205,7 @@ struct bridge_ends {
 };
 
 bool measure_bridge(one_side& side, options_of_run const& chosen, std::string const& port,
-                    times& all) {
+                    times& times) {
     bridge_ends ends(side, port);
     std::uint64_t version = 0;
     bool right = true;
@@ -215,23 +215,23 @@ bool measure_bridge(one_side& side, options_of_run const& chosen, std::string co
         std::string const warm = i < 0 ? "warming " : "";
         if (side.is_source)
             side.have.set(value);
-        ends.step(all, warm + "all", ++version, nullptr);
+        ends.step(times, warm + "all", ++version, nullptr);
         right &= ends.are(side, value, value);
     }
     auto const others = static_cast<float>(chosen.repeat + 9);
-    for (std::string const what : {"named", "compared"})
+    for (std::string const noun : {"named", "compared"})
         for (int i = -2; i < chosen.repeat; ++i) {
             auto const value = static_cast<float>(1000 + i);
             if (side.is_source)
                 side.have.set_first(value);
-            ends.step(all, (i < 0 ? "warming " : "") + what, ++version,
-                      what == "named" ? &first : nullptr);
+            ends.step(times, (i < 0 ? "warming " : "") + noun, ++version,
+                      noun == "named" ? &first : nullptr);
             right &= ends.are(side, value, others);
         }
     return right;
 }
 
-bool measure_redistribution(one_side& side, options_of_run const& chosen, times& all) {
+bool measure_redistribution(one_side& side, options_of_run const& chosen, times& times) {
     job moved = side.is_source ? prepare(side.world, side.have.views(), {})
                                : prepare(side.world, {}, side.front.views());
     bool right = true;
@@ -239,9 +239,9 @@ bool measure_redistribution(one_side& side, options_of_run const& chosen, times&
         auto const value = static_cast<float>(100 + i);
         if (side.is_source)
             side.have.set(value);
-        all.measure(i < 0 ? "warming" : "redistribute", [&] { run(moved); });
+        times.measure(i < 0 ? "warming" : "redistribute", [&] { run(moved); });
         right &= side.is_source || side.front.are(value, value);
-        all.measure(i < 0 ? "warming" : "copy", [&] {
+        times.measure(i < 0 ? "warming" : "copy", [&] {
             if (side.is_source)
                 side.have.copy_to(side.copy);
         });
@@ -267,28 +267,28 @@ double simulated(options_of_run const& chosen, double bytes, int ranks) {
     return simulate(flows, *chosen.over).seconds;
 }
 
-void report(options_of_run const& chosen, double bytes, times const& all, int ranks) {
-    double const moved = all.median("redistribute"), copied = all.median("copy");
-    double const whole = all.median("all"), named = all.median("named");
+void report(options_of_run const& chosen, double bytes, times const& times, int ranks) {
+    double const moved = times.median("redistribute"), copied = times.median("copy");
+    double const total = times.median("all"), named = times.median("named");
     print("redistribute, one communicator", moved, bytes, "");
     print("copy of the trainer's shards", copied, bytes, "");
-    print("bridge, all", whole, bytes, ratio(moved / whole, "redistribute"));
+    print("bridge, all", total, bytes, ratio(moved / total, "redistribute"));
     if (chosen.over)
         print("  by the network", simulated(chosen, bytes, ranks), bytes, "");
-    print("  the trainer is held", all.median("all held"), bytes,
-          ratio(all.median("all held") / copied, "the copy"));
-    print("  a server reads", all.median("all read"), bytes, "");
-    print("bridge, one tensor, named", named, bytes / chosen.keys, ratio(named / whole, "all"));
-    print("bridge, one tensor, compared", all.median("compared"), bytes / chosen.keys,
-          ratio(all.median("compared") / whole, "all"));
+    print("  the trainer is held", times.median("all held"), bytes,
+          ratio(times.median("all held") / copied, "the copy"));
+    print("  a server reads", times.median("all read"), bytes, "");
+    print("bridge, one tensor, named", named, bytes / chosen.keys, ratio(named / total, "all"));
+    print("bridge, one tensor, compared", times.median("compared"), bytes / chosen.keys,
+          ratio(times.median("compared") / total, "all"));
     if (chosen.json.empty())
         return;
     std::vector<std::string> rows;
-    for (char const* what : {"redistribute", "copy", "all", "all held", "all read", "named",
+    for (char const* noun : {"redistribute", "copy", "all", "all held", "all read", "named",
                              "named held", "named read", "compared", "compared held"}) {
         bench::json_object row;
-        row.add("what", what).add("ranks", ranks).add("cut", chosen.cut);
-        row.add("bytes", static_cast<index_t>(bytes)).add("seconds", all.median(what));
+        row.add("what", noun).add("ranks", ranks).add("cut", chosen.cut);
+        row.add("bytes", static_cast<index_t>(bytes)).add("seconds", times.median(noun));
         rows.push_back(row.text());
     }
     bench::write_json_list(chosen.json, rows);
@@ -300,14 +300,14 @@ bool run_all(boost::mpi::communicator const& world, options_of_run const& chosen
                            .string();
     boost::mpi::broadcast(world, port, 0);
     one_side side(world, chosen);
-    times all(world);
-    bool right = measure_redistribution(side, chosen, all);
-    right &= measure_bridge(side, chosen, port, all);
+    times times(world);
+    bool right = measure_redistribution(side, chosen, times);
+    right &= measure_bridge(side, chosen, port, times);
     double const bytes = boost::mpi::all_reduce(world, side.is_source ? side.have.bytes() : 0.0,
                                                 std::plus<double>());
     right = boost::mpi::all_reduce(world, right, std::logical_and<bool>());
     if (world.rank() == 0) {
-        report(chosen, bytes, all, world.size());
+        report(chosen, bytes, times, world.size());
         if (!right)
             std::printf("handover: elements are wrong\n");
     }

@@ -77,7 +77,7 @@ inline constexpr job all_jobs[] = {
      {582142, 424762, 955228, 811706777600}},
 };
 
-/// Layouts that grow while what one rank gets does not, but by the number of givers.
+/// Layouts that grow while what one rank gets does not, but by the number of senders.
 ///
 /// A rank in the middle of those of the target asks who gives it its part of 405 billion
 /// parameters, of which each of the first ranks has some rows, or a slice, of every tensor.

@@ -65,8 +65,8 @@ private:
 
     void fit() {
         x_ = y_ = {99, -99};
-        for (plot_series const& one : all_)
-            for (auto const& [x, y] : one.points) {
+        for (plot_series const& series : all_)
+            for (auto const& [x, y] : series.points) {
                 widen(x_, x);
                 widen(y_, y);
             }
@@ -81,8 +81,8 @@ private:
 
     std::string description() const {
         std::string names;
-        for (plot_series const& one : all_)
-            names += (names.empty() ? "" : "; ") + one.name;
+        for (plot_series const& series : all_)
+            names += (names.empty() ? "" : "; ") + series.name;
         return "Against " + x_name_ + ", both axes logarithmic: " + names + ".";
     }
 

@@ -38,13 +38,13 @@ inline std::vector<std::filesystem::path> files_at(std::filesystem::path const& 
 inline void copy_mapped_file(std::filesystem::path const& path, std::uint64_t begin,
                              std::span<std::byte> target) {
     int const file = ::open(path.c_str(), O_RDONLY);
-    std::size_t const all = static_cast<std::size_t>(begin) + target.size();
+    std::size_t const total = static_cast<std::size_t>(begin) + target.size();
     void* const mapped =
-        file < 0 ? MAP_FAILED : ::mmap(nullptr, all, PROT_READ, MAP_PRIVATE, file, 0);
+        file < 0 ? MAP_FAILED : ::mmap(nullptr, total, PROT_READ, MAP_PRIVATE, file, 0);
     if (mapped == MAP_FAILED)
         throw std::runtime_error("cannot map " + path.string());
     std::memcpy(target.data(), static_cast<std::byte const*>(mapped) + begin, target.size());
-    ::munmap(mapped, all);
+    ::munmap(mapped, total);
     ::close(file);
 }
 

@@ -48,12 +48,12 @@ struct measurement {
 
 /// Leaves the faster one of the two variants of the bound, as "B0", in front of the other methods,
 /// and tells them its median.
-inline void choose_bound(std::vector<measurement>& all) {
-    bool const first_is_faster = all[0].median() <= all[1].median();
-    all.erase(all.begin() + (first_is_faster ? 1 : 0));
-    all[0].method = "B0";
-    for (measurement& one : all)
-        one.bound = all[0].median();
+inline void choose_bound(std::vector<measurement>& measurements) {
+    bool const first_is_faster = measurements[0].median() <= measurements[1].median();
+    measurements.erase(measurements.begin() + (first_is_faster ? 1 : 0));
+    measurements[0].method = "B0";
+    for (measurement& measurement : measurements)
+        measurement.bound = measurements[0].median();
 }
 
 inline void print_head() {

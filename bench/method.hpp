@@ -72,16 +72,16 @@ contestant contestant_of(std::string name, redistribution_case const& moved,
 
 /// What a rank has to send at least: one message to each that wants something of it.
 inline traffic least_traffic(redistribution_case const& moved, int rank) {
-    traffic all;
+    traffic traffic;
     for (int peer = 0; peer < moved.ranks; ++peer) {
         auto const pieces = peer == rank ? std::vector<given_piece>{} : given(moved, rank, peer);
-        all.messages += !pieces.empty();
-        for (given_piece const& one : pieces)
-            all.bytes += one.shared.elements() *
-                         std::min(element_bytes(moved.sources[one.piece->source].dtype),
-                                  element_bytes(moved.targets[one.piece->target].dtype));
+        traffic.messages += !pieces.empty();
+        for (given_piece const& piece : pieces)
+            traffic.bytes += piece.shared.elements() *
+                             std::min(element_bytes(moved.sources[piece.piece->source].dtype),
+                                      element_bytes(moved.targets[piece.piece->target].dtype));
     }
-    return all;
+    return traffic;
 }
 
 } // namespace bench

@@ -5,7 +5,7 @@
 
 #include "method_private.hpp"
 
-#include <reshard/os/fresh_memory.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -37,7 +37,7 @@ public:
 
 private:
     index_t bytes_;
-    reshard::fresh_memory memory_;
+    reshard::prefaulted_memory memory_;
     std::byte* target_;
     reshard::job ready_;
 };

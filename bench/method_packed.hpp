@@ -77,13 +77,13 @@ struct packed_side {
 
     /// Says where the elements of each peer go in a staging array, which is allocated.
     void stage(std::vector<index_t> const& bytes) {
-        index_t all = 0;
-        for (index_t const one : bytes) {
-            counts.push_back(static_cast<int>(one));
-            begins.push_back(static_cast<int>(all));
-            all += one;
+        index_t total = 0;
+        for (index_t const byte : bytes) {
+            counts.push_back(static_cast<int>(byte));
+            begins.push_back(static_cast<int>(total));
+            total += byte;
         }
-        staging = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(all));
+        staging = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(total));
     }
 
     /// Says where the elements of each peer lie in the tensors.
@@ -136,32 +136,33 @@ public:
     }
 
 private:
-    data_type source_type(given_piece const& one) const {
-        return where_.moved.sources[one.piece->source].dtype;
+    data_type source_type(given_piece const& piece) const {
+        return where_.moved.sources[piece.piece->source].dtype;
     }
-    data_type target_type(given_piece const& one) const {
-        return where_.moved.targets[one.piece->target].dtype;
+    data_type target_type(given_piece const& piece) const {
+        return where_.moved.targets[piece.piece->target].dtype;
     }
     /// Whichever of the two types is shorter.
-    data_type wire_type(given_piece const& one) const {
-        return element_bytes(source_type(one)) < element_bytes(target_type(one)) ? source_type(one)
-                                                                                 : target_type(one);
+    data_type wire_type(given_piece const& piece) const {
+        return element_bytes(source_type(piece)) < element_bytes(target_type(piece))
+                   ? source_type(piece)
+                   : target_type(piece);
     }
 
     /// Where the elements begin, if they lie on that side as they are sent.
     std::optional<index_t> place_of(std::vector<given_piece> const& peer, bool gives) const {
         if (peer.empty())
             return 0;
-        given_piece const& one = peer.front();
-        overlap const& shared = one.shared;
+        given_piece const& piece = peer.front();
+        overlap const& shared = piece.shared;
         auto const& strides = gives ? shared.source_strides : shared.target_strides;
-        data_type const held = gives ? source_type(one) : target_type(one);
-        if (peer.size() > 1 || held != wire_type(one) || !shared.is_dense(strides))
+        data_type const type = gives ? source_type(piece) : target_type(piece);
+        if (peer.size() > 1 || type != wire_type(piece) || !shared.is_dense(strides))
             return std::nullopt;
-        index_t const begin =
-            gives ? source_map_.begins[one.piece->source] : target_map_.begins[one.piece->target];
+        index_t const begin = gives ? source_map_.begins[piece.piece->source]
+                                    : target_map_.begins[piece.piece->target];
         return begin +
-               element_bytes(held) *
+               element_bytes(type) *
                    shared.first_place(gives ? &shared_run::source : &shared_run::target, strides);
     }
 
@@ -169,10 +170,10 @@ private:
         std::vector<index_t> bytes, places;
         for (auto const& peer : side.peers) {
             bytes.push_back(0);
-            for (given_piece const& one : peer)
-                bytes.back() += one.shared.elements() * element_bytes(wire_type(one));
-            if (auto const place = place_of(peer, gives))
-                places.push_back(*place);
+            for (given_piece const& piece : peer)
+                bytes.back() += piece.shared.elements() * element_bytes(wire_type(piece));
+            if (auto const position = place_of(peer, gives))
+                places.push_back(*position);
         }
         if (places.size() == side.peers.size())
             side.use_in_place(bytes, places);
@@ -181,27 +182,30 @@ private:
     }
 
     void pack_all(std::vector<given_piece> const& pieces, std::byte* wire) const {
-        for (given_piece const& one : pieces) {
-            std::byte const* const source = where_.source + source_map_.begins[one.piece->source];
-            with_elements(source_type(one), wire_type(one), [&]<class From, class To>(From, To) {
-                pack(one.shared, reinterpret_cast<From const*>(source),
-                     reinterpret_cast<To*>(wire));
-            });
-            wire += one.shared.elements() * element_bytes(wire_type(one));
+        for (given_piece const& piece : pieces) {
+            std::byte const* const source = where_.source + source_map_.begins[piece.piece->source];
+            with_elements(source_type(piece), wire_type(piece),
+                          [&]<class From, class To>(From, To) {
+                              pack(piece.shared, reinterpret_cast<From const*>(source),
+                                   reinterpret_cast<To*>(wire));
+                          });
+            wire += piece.shared.elements() * element_bytes(wire_type(piece));
         }
     }
 
     void unpack_all(std::vector<given_piece> const& pieces, std::byte const* wire) const {
-        for (given_piece const& one : pieces) {
-            std::byte* const target = where_.target + target_map_.begins[one.piece->target];
-            with_elements(wire_type(one), target_type(one), [&]<class From, class To>(From, To) {
-                bool const keeps_last = one.shared.target_strides[one.shared.axes.size() - 1] == 1;
-                auto const* const from = reinterpret_cast<From const*>(wire);
-                auto* const to = reinterpret_cast<To*>(target);
-                keeps_last ? unpack_lines(one.shared, from, to)
-                           : unpack_transposed(one.shared, from, to);
-            });
-            wire += one.shared.elements() * element_bytes(wire_type(one));
+        for (given_piece const& piece : pieces) {
+            std::byte* const target = where_.target + target_map_.begins[piece.piece->target];
+            with_elements(wire_type(piece), target_type(piece),
+                          [&]<class From, class To>(From, To) {
+                              bool const keeps_last =
+                                  piece.shared.target_strides[piece.shared.axes.size() - 1] == 1;
+                              auto const* const from = reinterpret_cast<From const*>(wire);
+                              auto* const to = reinterpret_cast<To*>(target);
+                              keeps_last ? unpack_lines(piece.shared, from, to)
+                                         : unpack_transposed(piece.shared, from, to);
+                          });
+            wire += piece.shared.elements() * element_bytes(wire_type(piece));
         }
     }
 

@@ -26,13 +26,13 @@ public:
     static std::string refusal(redistribution_case const&) { return {}; }
 
     private_method(setting const& where, std::optional<reshard::mapping> const& program,
-                   reshard::node_exchange how, bool relays = false)
+                   reshard::node_exchange exchange, bool relays = false)
         : ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
                          targets_of(where.moved, where.world.rank(), where.target),
                          {.program = program,
                           .processes_per_node = relays ? 1u : 0u,
                           .relays = relays,
-                          .on_node = how})) {}
+                          .on_node = exchange})) {}
 
     void run() override { run_prepared(ready_); }
 

@@ -89,8 +89,8 @@ public:
             return "pdgemr2d moves one matrix";
         if (moved.casts() || moved.permutes())
             return "pdgemr2d neither casts nor transposes";
-        for (case_tensor const& one : {moved.sources[0], moved.targets[0]})
-            if (one.grid->places() != moved.ranks)
+        for (case_tensor const& tensor : {moved.sources[0], moved.targets[0]})
+            if (tensor.grid->places() != moved.ranks)
                 return "pdgemr2d has no replicas";
         return {};
     }
@@ -116,10 +116,10 @@ public:
 
 private:
     static std::vector<int> everybody(int ranks) {
-        std::vector<int> all;
+        std::vector<int> values;
         for (int rank = 0; rank < ranks; ++rank)
-            all.push_back(rank);
-        return all;
+            values.push_back(rank);
+        return values;
     }
 
     setting where_;

@@ -19,8 +19,7 @@ namespace bench {
 class owned_type {
 public:
     explicit owned_type(MPI_Datatype type) : type_(type) { MPI_Type_commit(&type_); }
-    owned_type(owned_type&& other) noexcept
-        : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
+    owned_type(owned_type&& type) noexcept : type_(std::exchange(type.type_, MPI_DATATYPE_NULL)) {}
     owned_type& operator=(owned_type&&) = delete;
     ~owned_type() {
         if (type_ != MPI_DATATYPE_NULL)
@@ -67,7 +66,7 @@ public:
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             sizes.push_back(static_cast<int>(shape[axis]));
             extents.push_back(static_cast<int>(shared_.extent(axis)));
-            begins.push_back(static_cast<int>(shared_.axes[axis].front().*side_.place));
+            begins.push_back(static_cast<int>(shared_.axes[axis].front().*side_.position));
         }
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Type_create_subarray(static_cast<int>(shape.size()), sizes.data(), extents.data(),
@@ -87,7 +86,7 @@ private:
         std::vector<MPI_Aint> begins;
         for (shared_run const& run : shared_.axes[axis]) {
             lengths.push_back(static_cast<int>(run.length));
-            begins.push_back(static_cast<MPI_Aint>(run.*side_.place) * step);
+            begins.push_back(static_cast<MPI_Aint>(run.*side_.position) * step);
         }
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), begins.data(),
@@ -101,11 +100,11 @@ private:
 };
 
 /// The type of one side of a piece in its tensor: a subarray where it is one.
-inline owned_type type_of(given_piece const& one, overlap_side const& side,
+inline owned_type type_of(given_piece const& piece, overlap_side const& side,
                           index_vector const& shape) {
     bool const is_subarray =
-        one.shared.is_box() && reshard::row_major_strides(shape) == side.strides;
-    type_builder const builder(one.shared, side);
+        piece.shared.is_box() && reshard::row_major_strides(shape) == side.strides;
+    type_builder const builder(piece.shared, side);
     return is_subarray ? builder.subarray(shape) : builder.build();
 }
 
@@ -122,18 +121,18 @@ public:
         int const me = where.world.rank();
         memory_map const sources(where.moved.sources, me), targets(where.moved.targets, me);
         for (int peer = 0; peer < where.world.size(); ++peer) {
-            sends_.add(given(where.moved, me, peer), [&](given_piece const& one) {
-                case_tensor const& tensor = where.moved.sources[one.piece->source];
+            sends_.add(given(where.moved, me, peer), [&](given_piece const& piece) {
+                case_tensor const& tensor = where.moved.sources[piece.piece->source];
                 return std::pair(
-                    sources.begins[one.piece->source],
-                    type_of(one, {one.shared.source_strides, &shared_run::source, tensor.dtype},
+                    sources.begins[piece.piece->source],
+                    type_of(piece, {piece.shared.source_strides, &shared_run::source, tensor.dtype},
                             tensor.of_rank(me).shape()));
             });
-            receives_.add(given(where.moved, peer, me), [&](given_piece const& one) {
-                case_tensor const& tensor = where.moved.targets[one.piece->target];
+            receives_.add(given(where.moved, peer, me), [&](given_piece const& piece) {
+                case_tensor const& tensor = where.moved.targets[piece.piece->target];
                 return std::pair(
-                    targets.begins[one.piece->target],
-                    type_of(one, {one.shared.target_strides, &shared_run::target, tensor.dtype},
+                    targets.begins[piece.piece->target],
+                    type_of(piece, {piece.shared.target_strides, &shared_run::target, tensor.dtype},
                             tensor.of_rank(me).shape()));
             });
         }
@@ -167,8 +166,8 @@ private:
             std::vector<owned_type> by_piece;
             std::vector<MPI_Datatype> handles;
             std::vector<MPI_Aint> begins;
-            for (given_piece const& one : pieces) {
-                auto [begin, type] = make(one);
+            for (given_piece const& piece : pieces) {
+                auto [begin, type] = make(piece);
                 handles.push_back(type.get());
                 begins.push_back(static_cast<MPI_Aint>(begin));
                 by_piece.push_back(std::move(type));
@@ -177,10 +176,10 @@ private:
                 owned.push_back(std::move(by_piece.front()));
             } else {
                 std::vector<int> const ones(by_piece.size(), 1);
-                MPI_Datatype all = MPI_DATATYPE_NULL;
+                MPI_Datatype value = MPI_DATATYPE_NULL;
                 MPI_Type_create_struct(static_cast<int>(by_piece.size()), ones.data(),
-                                       begins.data(), handles.data(), &all);
-                owned.emplace_back(all);
+                                       begins.data(), handles.data(), &value);
+                owned.emplace_back(value);
             }
             types.push_back(owned.back().get());
         }

@@ -97,9 +97,9 @@ inline layout layout_of(model const& described, parallelism const& division) {
         flat = reshard::detail::flat_sharing{.axes = 1, .slices = {}};
     std::vector<reshard::tensor_sharding> tensors;
     for (model_tensor& tensor : model_lister(described).list()) {
-        distribution how = placed(tensor);
-        tensors.push_back(
-            reshard::sharding_of(std::move(tensor.key), tensor.dtype, std::move(how), flat));
+        distribution distribution = placed(tensor);
+        tensors.push_back(reshard::sharding_of(std::move(tensor.key), tensor.dtype,
+                                               std::move(distribution), flat));
     }
     return reshard::layout_of(std::move(tensors));
 }

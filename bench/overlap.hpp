@@ -99,10 +99,10 @@ struct overlap {
     ///
     /// \pre there is one
     index_t first_place(index_t shared_run::*side, index_vector const& strides) const {
-        index_t place = 0;
+        index_t index = 0;
         for (std::size_t axis = 0; axis < axes.size(); ++axis)
-            place += axes[axis].front().*side * strides[axis];
-        return place;
+            index += axes[axis].front().*side * strides[axis];
+        return index;
     }
 };
 
@@ -145,17 +145,17 @@ struct given_piece {
     overlap shared;
 };
 
-/// All that rank `giver` gives rank `taker`, piece by piece; only pieces that have elements.
-inline std::vector<given_piece> given(redistribution_case const& moved, int giver, int taker) {
-    std::vector<given_piece> all;
+/// All that rank `sender` gives rank `receiver`, piece by piece; only pieces that have elements.
+inline std::vector<given_piece> given(redistribution_case const& moved, int sender, int receiver) {
+    std::vector<given_piece> pieces;
     for (case_piece const& piece : moved.pieces) {
         case_tensor const& source = moved.sources[piece.source];
-        overlap const shared(piece, source.of_rank(giver),
-                             moved.targets[piece.target].of_rank(taker));
-        if (shared.elements() > 0 && serves(source, giver, taker))
-            all.push_back({&piece, shared});
+        overlap const shared(piece, source.of_rank(sender),
+                             moved.targets[piece.target].of_rank(receiver));
+        if (shared.elements() > 0 && serves(source, sender, receiver))
+            pieces.push_back({&piece, shared});
     }
-    return all;
+    return pieces;
 }
 
 } // namespace bench

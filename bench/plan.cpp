@@ -65,81 +65,81 @@ prepared_job prepared(layout source, layout target) {
     return {std::move(source), std::move(target), std::move(program)};
 }
 
-std::size_t main_pieces(layout const& held) {
+std::size_t main_pieces(layout const& layout) {
     std::size_t pieces = 0;
-    for (tensor_layout const& tensor : held.tensors)
+    for (tensor_layout const& tensor : layout.tensors)
         pieces +=
-            reshard::detail::main_copies(reshard::detail::listed(held.spread_of(tensor))).size();
+            reshard::detail::main_copies(reshard::detail::listed(layout.spread_of(tensor))).size();
     return pieces;
 }
 
-std::size_t filled_pieces(layout const& held) {
+std::size_t filled_pieces(layout const& layout) {
     std::size_t pieces = 0;
-    for (tensor_layout const& tensor : held.tensors) {
-        reshard::detail::tensor_shards const shards = held.shards_of(tensor);
+    for (tensor_layout const& tensor : layout.tensors) {
+        reshard::detail::tensor_shards const shards = layout.shards_of(tensor);
         for (std::size_t i = 0; i < shards.size(); ++i)
             pieces += !is_empty(shards.region(i));
     }
     return pieces;
 }
 
-index_t bytes_of(reshard::plan const& whole) {
+index_t bytes_of(reshard::plan const& plan) {
     index_t bytes = 0;
-    for (reshard::transfer const& transfer : whole.transfers)
-        bytes += wire_bytes(whole, transfer);
+    for (reshard::transfer const& transfer : plan.transfers)
+        bytes += wire_bytes(plan, transfer);
     return bytes;
 }
 
-std::int64_t answer_bytes(reshard::plan const& whole) {
-    std::size_t bytes = whole.transfers.size() * sizeof(reshard::transfer);
-    for (reshard::detail::pattern const& one : whole.patterns)
-        bytes += one.bytes();
+std::int64_t answer_bytes(reshard::plan const& plan) {
+    std::size_t bytes = plan.transfers.size() * sizeof(reshard::transfer);
+    for (reshard::detail::pattern const& pattern : plan.patterns)
+        bytes += pattern.bytes();
     return static_cast<std::int64_t>(bytes);
 }
 
-std::int64_t answer_bytes(reshard::detail::pattern_plan const& whole) {
-    return static_cast<std::int64_t>(whole.bytes());
+std::int64_t answer_bytes(reshard::detail::pattern_plan const& plan) {
+    return static_cast<std::int64_t>(plan.bytes());
 }
 
-void count(reshard::plan const& whole, job_numbers& found) {
-    found.transfers = whole.transfers.size();
-    found.bytes = bytes_of(whole);
+void count(reshard::plan const& plan, job_numbers& job_numbers) {
+    job_numbers.transfers = plan.transfers.size();
+    job_numbers.bytes = bytes_of(plan);
 }
 
 /// Each tensor has the transfers of its pattern: the tensors of these jobs are whole pieces of one
 /// data type.
-void count(reshard::detail::pattern_plan const& whole, job_numbers& found) {
+void count(reshard::detail::pattern_plan const& plan, job_numbers& job_numbers) {
     std::vector<index_t> elements;
-    for (reshard::detail::placed_pattern const& one : whole.patterns) {
+    for (reshard::detail::placed_pattern const& pattern : plan.patterns) {
         elements.push_back(0);
-        for (std::size_t i = 0; i < one.size(); ++i)
-            elements.back() += element_count(one.geometry().extent(i));
+        for (std::size_t i = 0; i < pattern.size(); ++i)
+            elements.back() += element_count(pattern.geometry().extent(i));
     }
-    for (std::size_t t = 0; t < whole.pattern_of.size(); ++t) {
-        found.transfers += whole.patterns[whole.pattern_of[t]].size();
-        found.bytes += byte_count(elements[whole.pattern_of[t]], whole.target_dtypes[t]);
+    for (std::size_t t = 0; t < plan.pattern_of.size(); ++t) {
+        job_numbers.transfers += plan.patterns[plan.pattern_of[t]].size();
+        job_numbers.bytes += byte_count(elements[plan.pattern_of[t]], plan.target_dtypes[t]);
     }
 }
 
 /// What is told of a plan without listing it.
-void count(reshard::plan_cost const& cost, job_numbers& found) {
-    found.transfers = static_cast<std::size_t>(cost.transfers);
-    found.bytes = cost.bytes;
+void count(reshard::plan_cost const& cost, job_numbers& job_numbers) {
+    job_numbers.transfers = static_cast<std::size_t>(cost.transfers);
+    job_numbers.bytes = cost.bytes;
 }
 
 std::int64_t answer_bytes(reshard::plan_cost const& cost) {
     return static_cast<std::int64_t>(cost.by_process.size() * sizeof(reshard::process_cost));
 }
 
-void count(reshard::detail::plan_rounds const& all, job_numbers& found) {
-    for (reshard::detail::plan_round const& one : all.rounds) {
-        found.transfers += static_cast<std::size_t>(one.transfers);
-        found.bytes += one.bytes;
+void count(reshard::detail::plan_rounds const& rounds, job_numbers& job_numbers) {
+    for (reshard::detail::plan_round const& plan_round : rounds.rounds) {
+        job_numbers.transfers += static_cast<std::size_t>(plan_round.transfers);
+        job_numbers.bytes += plan_round.bytes;
     }
 }
 
-std::int64_t answer_bytes(reshard::detail::plan_rounds const& all) {
-    return static_cast<std::int64_t>(all.rounds.size() * sizeof(reshard::detail::plan_round));
+std::int64_t answer_bytes(reshard::detail::plan_rounds const& rounds) {
+    return static_cast<std::int64_t>(rounds.rounds.size() * sizeof(reshard::detail::plan_round));
 }
 
 /// Times `make()` several times; the quickest counts, and the memory of the first.
@@ -274,12 +274,12 @@ public:
         keep(m, m.found.bytes == 811'706'777'600 && m.found.transfers == transfers);
     }
 
-    /// What one rank is given, as the number of givers grows: every time an eighth of the eight
+    /// What one rank is given, as the number of senders grows: every time an eighth of the eight
     /// layers of stage 8 in bf16, but for the norms, which it has whole. The growth is that of
     /// rows.
     void run_scale() {
         std::vector<std::pair<double, double>> size_and_seconds;
-        plot_series found{"transfers / 1000", {}}, as_patterns{"patterns, ms", {}},
+        plot_series series{"transfers / 1000", {}}, as_patterns{"patterns, ms", {}},
             as_transfers{"listed, ms", {}};
         index_t const h = llama3_405b.hidden, attention = 2 * h * h + 2 * 1024 * h;
         index_t const expected = 8 * 2 * ((attention + 3 * 53248 * h) / 8 + 2 * h);
@@ -297,7 +297,7 @@ public:
                 continue;
             size_and_seconds.emplace_back(static_cast<double>(m.found.transfers), seconds);
             auto const ranks = static_cast<double>(wanted.ranks);
-            found.points.emplace_back(ranks, static_cast<double>(m.found.transfers) / 1e3);
+            series.points.emplace_back(ranks, static_cast<double>(m.found.transfers) / 1e3);
             as_patterns.points.emplace_back(ranks, seconds * 1e3);
             as_transfers.points.emplace_back(ranks, m.seconds * 1e3);
         }
@@ -306,16 +306,16 @@ public:
         if (chosen_.plot.empty())
             return;
         log_plot plot("What one rank of TP 8, PP 16 gets of 405 B parameters", "ranks", "");
-        for (plot_series const& one : {found, as_patterns, as_transfers})
-            plot.add(one);
+        for (plot_series const& plot_series : {series, as_patterns, as_transfers})
+            plot.add(plot_series);
         plot.write(chosen_.plot);
     }
 
     /// How busy the busiest is.
     void run_balance() {
-        balance_run all(chosen_.repeat);
-        all.run();
-        rows_.insert(rows_.end(), all.rows().begin(), all.rows().end());
+        balance_run run(chosen_.repeat);
+        run.run();
+        rows_.insert(rows_.end(), run.rows().begin(), run.rows().end());
     }
 
     /// \return false where a number differed from the known one
@@ -328,12 +328,12 @@ public:
 private:
     /// What rank 0 gives and gets, picked out of a plan for everybody.
     static job_numbers expected_of_one(job const& wanted, prepared_job const& ready) {
-        reshard::plan whole = reshard::make_plan(ready.problem());
-        std::erase_if(whole.transfers, [](reshard::transfer const& transfer) {
+        reshard::plan plan = reshard::make_plan(ready.problem());
+        std::erase_if(plan.transfers, [](reshard::transfer const& transfer) {
             return transfer.source_holder != 0 && transfer.target_holder != 0;
         });
-        return {wanted.expected.source_pieces, wanted.expected.target_pieces,
-                whole.transfers.size(), bytes_of(whole)};
+        return {wanted.expected.source_pieces, wanted.expected.target_pieces, plan.transfers.size(),
+                bytes_of(plan)};
     }
 
     void transfers(prepared_job const& ready, measurement& m, holder_t rank = 0) const {
@@ -379,19 +379,19 @@ private:
 
 /// Measures what was asked for; false where a number differs from the known one.
 bool run(options const& chosen) {
-    bench_run all(chosen);
+    bench_run run(chosen);
     for (job const& wanted : all_jobs)
         if (chosen.job == "all" || chosen.job == wanted.name)
-            all.run(wanted);
+            run.run(wanted);
     if (chosen.job == "all" || chosen.job == "scale")
-        all.run_scale();
+        run.run_scale();
     if (chosen.job == "all" || chosen.job == "wide")
-        all.run_wide();
+        run.run_wide();
     if (chosen.job == "all" || chosen.job == "balance")
-        all.run_balance();
+        run.run_balance();
     bool const typed_is_right =
         (chosen.job != "all" && chosen.job != "typed") || run_typed(chosen.repeat);
-    return all.finish() && typed_is_right;
+    return run.finish() && typed_is_right;
 }
 
 } // namespace

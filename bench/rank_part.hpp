@@ -36,8 +36,8 @@ struct rank_part {
         index_vector extents;
         for (auto const& intervals : axes) {
             index_t extent = 0;
-            for (interval const& one : intervals)
-                extent += one.size();
+            for (interval const& interval : intervals)
+                extent += interval.size();
             extents.push_back(extent);
         }
         return extents;
@@ -68,10 +68,10 @@ inline rank_part slab(index_vector const& shape, std::size_t axis, index_t count
 
 /// Every `count`-th block of `block` indices, from block `i` on.
 inline std::vector<interval> cyclic_part(index_t extent, index_t block, index_t count, index_t i) {
-    std::vector<interval> all;
+    std::vector<interval> intervals;
     for (index_t begin = i * block; begin < extent; begin += count * block)
-        all.push_back({begin, std::min(begin + block, extent)});
-    return all;
+        intervals.push_back({begin, std::min(begin + block, extent)});
+    return intervals;
 }
 
 /// A block-cyclic distribution over a grid of ranks in row-major order.
@@ -90,10 +90,10 @@ struct block_grid {
 
     rank_part of_rank(index_vector const& shape, index_t rank, index_t ranks) const {
         index_vector const at = reshard::detail::unravel_index(place_of(rank, ranks), grid);
-        rank_part made;
+        rank_part rank_part;
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
-            made.axes.push_back(cyclic_part(shape[axis], block[axis], grid[axis], at[axis]));
-        return made;
+            rank_part.axes.push_back(cyclic_part(shape[axis], block[axis], grid[axis], at[axis]));
+        return rank_part;
     }
 };
 

@@ -23,12 +23,12 @@ namespace bench {
 /// Draws the measurements of one run as SVG.
 class ratio_plot {
 public:
-    explicit ratio_plot(std::vector<measurement> const& all) : all_(all) {
-        for (measurement const& one : all) {
-            note(cases_, one.case_name);
-            if (one.method != "B0" && does_anything(one.method))
-                note(methods_, one.method);
-            note(panels_, one.warm ? "warm" : "cold");
+    explicit ratio_plot(std::vector<measurement> const& measurements) : all_(measurements) {
+        for (measurement const& measurement : measurements) {
+            note(cases_, measurement.case_name);
+            if (measurement.method != "B0" && does_anything(measurement.method))
+                note(methods_, measurement.method);
+            note(panels_, measurement.warm ? "warm" : "cold");
         }
     }
 
@@ -63,8 +63,8 @@ private:
     }
 
     bool does_anything(std::string const& method) const {
-        return std::any_of(all_.begin(), all_.end(), [&](measurement const& one) {
-            return one.method == method && one.refusal.empty();
+        return std::any_of(all_.begin(), all_.end(), [&](measurement const& measurement) {
+            return measurement.method == method && measurement.refusal.empty();
         });
     }
 
@@ -118,10 +118,10 @@ private:
             text += svg_text({at, bottom() + 16}, reshard::svg_number(tick), "middle");
         }
         text += svg_text({x + length(1), top - 8}, "B0, memcpy", "middle");
-        for (measurement const& one : all_)
-            if (one.refusal.empty() && one.method != "B0" &&
-                (one.warm ? "warm" : "cold") == panels_[number])
-                text += bar_of(one, x);
+        for (measurement const& measurement : all_)
+            if (measurement.refusal.empty() && measurement.method != "B0" &&
+                (measurement.warm ? "warm" : "cold") == panels_[number])
+                text += bar_of(measurement, x);
         return text;
     }
 
@@ -129,23 +129,26 @@ private:
         return static_cast<std::size_t>(std::find(list.begin(), list.end(), word) - list.begin());
     }
 
-    std::string bar_of(measurement const& one, double x) const {
-        std::size_t const method = place(methods_, one.method);
-        double const y = case_at(place(cases_, one.case_name)) + bar * static_cast<double>(method);
-        std::string const ratio = reshard::svg_number(std::round(one.ratio() * 100) / 100);
-        std::string text = reshard::svg_box({x, y}, {length(one.ratio()), bar - 1}, colour(method),
-                                            one.case_name + ", " + one.method + ": " + ratio);
-        if (one.ratio() > most)
+    std::string bar_of(measurement const& measurement, double x) const {
+        std::size_t const method = place(methods_, measurement.method);
+        double const y =
+            case_at(place(cases_, measurement.case_name)) + bar * static_cast<double>(method);
+        std::string const ratio = reshard::svg_number(std::round(measurement.ratio() * 100) / 100);
+        std::string text =
+            reshard::svg_box({x, y}, {length(measurement.ratio()), bar - 1}, colour(method),
+                             measurement.case_name + ", " + measurement.method + ": " + ratio);
+        if (measurement.ratio() > most)
             text += svg_text({x + length(most) + 2, y + bar}, ratio);
         return text;
     }
 
     std::string description() const {
         std::string text = "Bars by case and method; the bound is 1.";
-        for (measurement const& one : all_)
-            if (one.refusal.empty() && one.method != "B0")
-                text += " " + one.case_name + (one.warm ? " warm " : " cold ") + one.method + " " +
-                        reshard::svg_number(std::round(one.ratio() * 100) / 100) + ";";
+        for (measurement const& measurement : all_)
+            if (measurement.refusal.empty() && measurement.method != "B0")
+                text += " " + measurement.case_name + (measurement.warm ? " warm " : " cold ") +
+                        measurement.method + " " +
+                        reshard::svg_number(std::round(measurement.ratio() * 100) / 100) + ";";
         return text;
     }
 

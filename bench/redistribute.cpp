@@ -63,28 +63,32 @@ struct options {
 /// The methods that this build has, beside the bound. A new one needs no more than a line here.
 std::vector<contestant> all_methods(redistribution_case const& moved) {
     auto const program = program_of(moved);
-    std::vector<contestant> all;
-    all.push_back(contestant_of<types_method>("B1", moved));
-    all.push_back(contestant_of<packed_method>("B2", moved));
+    std::vector<contestant> contestants;
+    contestants.push_back(contestant_of<types_method>("B1", moved));
+    contestants.push_back(contestant_of<packed_method>("B2", moved));
 #if RESHARD_BENCH_HAS_SCALAPACK
-    all.push_back(contestant_of<scalapack_method>("B3", moved));
+    contestants.push_back(contestant_of<scalapack_method>("B3", moved));
 #endif
 #if RESHARD_BENCH_HAS_PETSC
-    all.push_back(contestant_of<petsc_method>("B4", moved));
+    contestants.push_back(contestant_of<petsc_method>("B4", moved));
 #endif
 #if RESHARD_BENCH_HAS_FFTW
-    all.push_back(contestant_of<fftw_method>("B5", moved));
+    contestants.push_back(contestant_of<fftw_method>("B5", moved));
 #endif
-    all.push_back(contestant_of<arena_method>("arena", moved, program));
-    all.push_back(contestant_of<fresh_method>("fresh", moved, program));
-    using how = reshard::node_exchange;
-    all.push_back(contestant_of<private_method>("private", moved, program, how::chosen));
-    all.push_back(contestant_of<private_method>("ring", moved, program, how::rings));
-    all.push_back(contestant_of<private_method>("network", moved, program, how::messages));
-    all.push_back(contestant_of<private_method>("relayed", moved, program, how::messages, true));
-    all.push_back(contestant_of<private_method>("relayed-ring", moved, program, how::rings, true));
-    all.push_back(contestant_of<solo_method>("solo", moved, program));
-    return all;
+    contestants.push_back(contestant_of<arena_method>("arena", moved, program));
+    contestants.push_back(contestant_of<fresh_method>("fresh", moved, program));
+    using exchange = reshard::node_exchange;
+    contestants.push_back(
+        contestant_of<private_method>("private", moved, program, exchange::chosen));
+    contestants.push_back(contestant_of<private_method>("ring", moved, program, exchange::rings));
+    contestants.push_back(
+        contestant_of<private_method>("network", moved, program, exchange::messages));
+    contestants.push_back(
+        contestant_of<private_method>("relayed", moved, program, exchange::messages, true));
+    contestants.push_back(
+        contestant_of<private_method>("relayed-ring", moved, program, exchange::rings, true));
+    contestants.push_back(contestant_of<solo_method>("solo", moved, program));
+    return contestants;
 }
 
 /// True for methods that are measured where none was asked for: what `private` chooses from
@@ -99,30 +103,30 @@ bool is_shown(std::string const& name, redistribution_case const& moved, bool wa
 /// The two variants of the bound, then the methods that were asked for.
 std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved,
                                        bool warm) {
-    std::vector<contestant> all;
+    std::vector<contestant> contestants;
     for (bool const streaming : {false, true}) {
-        all.push_back(contestant_of<bound_method>("B0", moved, streaming));
-        all.back().is_bound = true;
+        contestants.push_back(contestant_of<bound_method>("B0", moved, streaming));
+        contestants.back().is_bound = true;
     }
     auto const& asked = chosen.methods;
-    for (contestant& one : all_methods(moved))
-        if (asked.empty() ? is_shown(one.name, moved, warm)
-                          : std::count(asked.begin(), asked.end(), one.name) > 0)
-            all.push_back(std::move(one));
-    return all;
+    for (contestant& contestant : all_methods(moved))
+        if (asked.empty() ? is_shown(contestant.name, moved, warm)
+                          : std::count(asked.begin(), asked.end(), contestant.name) > 0)
+            contestants.push_back(std::move(contestant));
+    return contestants;
 }
 
 std::vector<std::string> names_of_cases() {
     std::vector<std::string> names;
-    for (named_case const& one : all_cases())
-        names.emplace_back(one.name);
+    for (named_case const& named_case : all_cases())
+        names.emplace_back(named_case.name);
     return names;
 }
 
 std::vector<std::string> names_of_methods() {
     std::vector<std::string> names;
-    for (contestant const& one : all_methods(*make_case(all_cases()[0], 1, 1)))
-        names.push_back(one.name);
+    for (contestant const& contestant : all_methods(*make_case(all_cases()[0], 1, 1)))
+        names.push_back(contestant.name);
     return names;
 }
 
@@ -158,12 +162,12 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
 }
 
 /// True where a case that needs no message has none of this library.
-bool is_silent(measurement const& one, index_t needed) {
-    bool const silent = needed > 0 || one.sent.messages == 0;
+bool is_silent(measurement const& measurement, index_t needed) {
+    bool const silent = needed > 0 || measurement.sent.messages == 0;
     if (!silent)
         std::fprintf(stderr, "%s: %s sent %lld messages where none is needed\n",
-                     one.case_name.c_str(), one.method.c_str(),
-                     static_cast<long long>(one.sent.messages));
+                     measurement.case_name.c_str(), measurement.method.c_str(),
+                     static_cast<long long>(measurement.sent.messages));
     return silent;
 }
 
@@ -195,24 +199,24 @@ bool measure(boost::mpi::communicator const& world, redistribution_case const& m
              options const& chosen, std::vector<measurement>& rows) {
     index_t const needed = boost::mpi::all_reduce(
         world, least_traffic(moved, world.rank()).messages, std::plus<index_t>());
-    stage place(world, moved);
+    stage stage(world, moved);
     bool right = true;
     for (std::string const& target : chosen.targets) {
         bool const warm = target == "warm";
         auto const contestants = contestants_of(chosen, moved, warm);
-        std::vector<measurement> results = warm ? place.measure_warm(contestants, chosen.repeat)
-                                                : place.measure_cold(contestants, chosen.repeat);
+        std::vector<measurement> results = warm ? stage.measure_warm(contestants, chosen.repeat)
+                                                : stage.measure_cold(contestants, chosen.repeat);
         choose_bound(results);
         if (chosen.over && warm)
             results.push_back(simulated(moved, *chosen.over, results[0]));
-        for (measurement const& one : results) {
-            rows.push_back(one);
-            right &= !warm || is_silent(one, needed);
+        for (measurement const& measurement : results) {
+            rows.push_back(measurement);
+            right &= !warm || is_silent(measurement, needed);
             if (world.rank() == 0)
-                print(one);
+                print(measurement);
         }
     }
-    return boost::mpi::all_reduce(world, right && place.all_right(), std::logical_and<bool>());
+    return boost::mpi::all_reduce(world, right && stage.all_right(), std::logical_and<bool>());
 }
 
 /// Lets MPI set up what it keeps, so that no method is charged for it.
@@ -226,8 +230,8 @@ void warm_up(boost::mpi::communicator const& world) {
 
 void write_json(std::string const& path, std::vector<measurement> const& rows) {
     std::vector<std::string> objects;
-    for (measurement const& one : rows)
-        objects.push_back(to_json(one));
+    for (measurement const& measurement : rows)
+        objects.push_back(to_json(measurement));
     write_json_list(path, objects);
 }
 
@@ -252,13 +256,13 @@ bool run(boost::mpi::communicator const& world, options const& chosen) {
     warm_up(world);
     if (world.rank() == 0)
         print_head();
-    for (named_case const& one : all_cases()) {
-        if (!std::count(chosen.cases.begin(), chosen.cases.end(), one.name))
+    for (named_case const& named_case : all_cases()) {
+        if (!std::count(chosen.cases.begin(), chosen.cases.end(), named_case.name))
             continue;
-        if (auto const moved = make_case(one, world.size(), chosen.scale))
+        if (auto const moved = make_case(named_case, world.size(), chosen.scale))
             all_right &= measure(world, *moved, chosen, rows);
         else if (world.rank() == 0)
-            std::printf("%-10s  %5d  is not made for that number of ranks\n", one.name,
+            std::printf("%-10s  %5d  is not made for that number of ranks\n", named_case.name,
                         world.size());
     }
     if (world.rank() == 0 && !chosen.json.empty())

@@ -60,14 +60,14 @@ struct redistribution_case {
     std::string program; ///< the same in AOA; empty: each target is the source of its name
 
     bool casts() const {
-        return std::any_of(pieces.begin(), pieces.end(), [&](case_piece const& one) {
-            return sources[one.source].dtype != targets[one.target].dtype;
+        return std::any_of(pieces.begin(), pieces.end(), [&](case_piece const& piece) {
+            return sources[piece.source].dtype != targets[piece.target].dtype;
         });
     }
 
     bool permutes() const {
-        return std::any_of(pieces.begin(), pieces.end(), [](case_piece const& one) {
-            return one.order != permutation::identity(one.shape.size());
+        return std::any_of(pieces.begin(), pieces.end(), [](case_piece const& piece) {
+            return piece.order != permutation::identity(piece.shape.size());
         });
     }
 
@@ -75,16 +75,16 @@ struct redistribution_case {
     bool is_one_tensor() const { return pieces.size() == 1; }
 };
 
-/// True where the baselines let rank `giver` serve rank `taker`: of replicas, itself; else by
+/// True where the baselines let rank `sender` serve rank `receiver`: of replicas, itself; else by
 /// rotation.
-inline bool serves(case_tensor const& source, int giver, int taker) {
+inline bool serves(case_tensor const& source, int sender, int receiver) {
     std::vector<int> replicas;
     for (int rank = 0; rank < static_cast<int>(source.by_rank.size()); ++rank)
-        if (source.of_rank(rank) == source.of_rank(giver))
+        if (source.of_rank(rank) == source.of_rank(sender))
             replicas.push_back(rank);
-    if (std::count(replicas.begin(), replicas.end(), taker))
-        return giver == taker;
-    return giver == replicas[static_cast<std::size_t>(taker) % replicas.size()];
+    if (std::count(replicas.begin(), replicas.end(), receiver))
+        return sender == receiver;
+    return sender == replicas[static_cast<std::size_t>(receiver) % replicas.size()];
 }
 
 /// Where a rank's tensors of one side lie in one piece of memory, each on a line of the cache.
@@ -96,9 +96,9 @@ struct memory_map {
 
     memory_map(std::vector<case_tensor> const& tensors, int rank) {
         constexpr index_t line = 64;
-        for (case_tensor const& one : tensors) {
+        for (case_tensor const& tensor : tensors) {
             begins.push_back(bytes);
-            bytes += one.of_rank(rank).elements() * element_bytes(one.dtype);
+            bytes += tensor.of_rank(rank).elements() * element_bytes(tensor.dtype);
             bytes = (bytes + line - 1) / line * line;
         }
     }

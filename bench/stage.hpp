@@ -57,9 +57,9 @@ public:
         clear(target.get());
         std::vector<measurement> results;
         std::vector<std::unique_ptr<method>> methods;
-        for (contestant const& one : contestants) {
-            results.push_back(empty_result(one, true));
-            methods.push_back(prepared_first(one, target.get(), results.back()));
+        for (contestant const& contestant : contestants) {
+            results.push_back(empty_result(contestant, true));
+            methods.push_back(prepared_first(contestant, target.get(), results.back()));
         }
         for (int i = 0; i < repetitions; ++i)
             for (std::size_t m = 0; m < methods.size(); ++m)
@@ -72,8 +72,8 @@ public:
     std::vector<measurement> measure_cold(std::vector<contestant> const& contestants,
                                           int repetitions) {
         std::vector<measurement> results;
-        for (contestant const& one : contestants)
-            results.push_back(empty_result(one, false));
+        for (contestant const& contestant : contestants)
+            results.push_back(empty_result(contestant, false));
         for (int i = 0; i < repetitions; ++i)
             for (std::size_t m = 0; m < contestants.size(); ++m)
                 if (contestants[m].refusal.empty())
@@ -90,8 +90,9 @@ public:
         index_t wrong = 0;
         memory_map const map(moved_.sources, world_.rank());
         for (std::size_t i = 0; i < map.begins.size(); ++i) {
-            case_tensor const& one = moved_.sources[i];
-            index_t const bytes = one.of_rank(world_.rank()).elements() * element_bytes(one.dtype);
+            case_tensor const& tensor = moved_.sources[i];
+            index_t const bytes =
+                tensor.of_rank(world_.rank()).elements() * element_bytes(tensor.dtype);
             wrong += std::memcmp(fresh.get() + map.begins[i], source_.get() + map.begins[i],
                                  static_cast<std::size_t>(bytes)) != 0;
         }
@@ -101,8 +102,10 @@ public:
     }
 
 private:
-    measurement empty_result(contestant const& one, bool warm) const {
-        return {moved_.name, moved_.ranks, one.name, warm, one.refusal, read_, 0, {}, 0, {}};
+    measurement empty_result(contestant const& contestant, bool warm) const {
+        return {
+            moved_.name, moved_.ranks, contestant.name, warm, contestant.refusal, read_, 0, {}, 0,
+            {}};
     }
 
     setting setting_with(std::byte* target) const {
@@ -115,45 +118,47 @@ private:
 
     /// Prepares a method and runs it once, to see what memory it needs; null where it cannot do the
     /// case.
-    std::unique_ptr<method> prepared_first(contestant const& one, std::byte* target,
+    std::unique_ptr<method> prepared_first(contestant const& contestant, std::byte* target,
                                            measurement& result) {
-        if (!one.refusal.empty())
+        if (!contestant.refusal.empty())
             return nullptr;
         peak_memory const memory;
-        auto made = one.prepare(setting_with(one.owns_target ? nullptr : target));
-        made->run();
+        auto prepare = contestant.prepare(setting_with(contestant.owns_target ? nullptr : target));
+        prepare->run();
         // The targets of neighbours that a rank writes are no memory of its own.
         index_t const targets = std::max<index_t>(target_bytes_, memory.shared_bytes());
-        result.peak_extra_bytes = largest(memory.bytes() - (one.owns_target ? targets : 0));
-        return made;
+        result.peak_extra_bytes = largest(memory.bytes() - (contestant.owns_target ? targets : 0));
+        return prepare;
     }
 
-    void run_warm(contestant const& one, method& used, std::byte* shared, measurement& result) {
-        std::byte* const target = one.owns_target ? used.target() : shared;
+    void run_warm(contestant const& contestant, method& used, std::byte* shared,
+                  measurement& result) {
+        std::byte* const target = contestant.owns_target ? used.target() : shared;
         clear(target);
         traffic const before = all_sent;
         time(result, [&] { used.run(); });
         finish(used, before, result);
-        check(one, target);
+        check(contestant, target);
     }
 
-    void run_cold(contestant const& one, measurement& result) {
+    void run_cold(contestant const& contestant, measurement& result) {
         peak_memory const memory;
         traffic const before = all_sent;
         line_memory target;
         std::unique_ptr<method> used;
         time(result, [&] {
-            if (!one.owns_target)
+            if (!contestant.owns_target)
                 target = new_memory(target_bytes_);
-            used = one.prepare(setting_with(target.get()));
+            used = contestant.prepare(setting_with(target.get()));
             used->run();
         });
         result.peak_extra_bytes = std::max(
             result.peak_extra_bytes,
-            largest(memory.bytes() -
-                    std::max<index_t>(target_bytes_, one.owns_target ? memory.shared_bytes() : 0)));
+            largest(memory.bytes() - std::max<index_t>(target_bytes_, contestant.owns_target
+                                                                          ? memory.shared_bytes()
+                                                                          : 0)));
         finish(*used, before, result);
-        check(one, one.owns_target ? used->target() : target.get());
+        check(contestant, contestant.owns_target ? used->target() : target.get());
     }
 
     template <class Work>
@@ -161,37 +166,37 @@ private:
         world_.barrier();
         stopwatch const watch;
         work();
-        double const mine = watch.seconds();
+        double const own = watch.seconds();
         result.seconds.push_back(
-            boost::mpi::all_reduce(world_, mine, boost::mpi::maximum<double>()));
+            boost::mpi::all_reduce(world_, own, boost::mpi::maximum<double>()));
     }
 
     /// Notes what all ranks sent since `before`, as the method says or as was counted.
     void finish(method const& used, traffic const& before, measurement& result) const {
-        traffic const mine = used.sent().value_or(
+        traffic const own_traffic = used.sent().value_or(
             traffic{all_sent.bytes - before.bytes, all_sent.messages - before.messages});
-        result.sent = {sum(mine.bytes), sum(mine.messages)};
+        result.sent = {sum(own_traffic.bytes), sum(own_traffic.messages)};
     }
 
-    void check(contestant const& one, std::byte const* target) {
-        if (one.is_bound || is_right(moved_, world_.rank(), target))
+    void check(contestant const& contestant, std::byte const* target) {
+        if (contestant.is_bound || is_right(moved_, world_.rank(), target))
             return;
         all_right_ = false;
-        complain(one.name, "left wrong elements");
+        complain(contestant.name, "left wrong elements");
     }
 
-    void complain(std::string const& who, char const* what) const {
+    void complain(std::string const& who, char const* noun) const {
         std::fprintf(stderr, "%s: rank %d: %s %s\n", moved_.name.c_str(), world_.rank(),
-                     who.c_str(), what);
+                     who.c_str(), noun);
     }
 
-    index_t sum(index_t mine) const {
-        return boost::mpi::all_reduce(world_, mine, std::plus<index_t>());
+    index_t sum(index_t own) const {
+        return boost::mpi::all_reduce(world_, own, std::plus<index_t>());
     }
 
-    index_t largest(index_t mine) const {
+    index_t largest(index_t own) const {
         return std::max<index_t>(
-            0, boost::mpi::all_reduce(world_, mine, boost::mpi::maximum<index_t>()));
+            0, boost::mpi::all_reduce(world_, own, boost::mpi::maximum<index_t>()));
     }
 
     boost::mpi::communicator world_;

@@ -68,14 +68,14 @@ matrices model_of(std::string const& keys, index_t mebibytes) {
 /// How a matrix lies on the ranks.
 enum class spread { rows, columns, transposed, whole };
 
-shard_descriptor shard_of(matrices const& model, index_t i, spread how, index_t rank,
+shard_descriptor shard_of(matrices const& model, index_t i, spread spread, index_t rank,
                           index_t size) {
     index_vector global = model.shape;
-    if (how == spread::transposed)
+    if (spread == spread::transposed)
         std::swap(global[0], global[1]);
     box region = whole(global);
-    if (how != spread::whole) {
-        std::size_t const axis = how == spread::columns ? 1 : 0;
+    if (spread != spread::whole) {
+        std::size_t const axis = spread == spread::columns ? 1 : 0;
         region.offset[axis] = global[axis] * rank / size;
         region.shape[axis] = global[axis] * (rank + 1) / size - region.offset[axis];
     }
@@ -85,39 +85,39 @@ shard_descriptor shard_of(matrices const& model, index_t i, spread how, index_t 
 /// The tensors of one rank in one block of memory that was written to.
 class tensors {
 public:
-    tensors(matrices const& model, spread how, index_t rank, index_t size)
-        : tensors(shards_of(model, how, rank, size)) {}
+    tensors(matrices const& model, spread spread, index_t rank, index_t size)
+        : tensors(shards_of(model, spread, rank, size)) {}
 
     explicit tensors(std::vector<shard_descriptor> shards) : shards_(std::move(shards)) {
-        std::size_t all = 0;
+        std::size_t total = 0;
         for (shard_descriptor const& shard : shards_)
-            all += bytes_of(shard);
-        memory_.resize(all);
-        for (std::size_t i = 0; i < all; ++i)
+            total += bytes_of(shard);
+        memory_.resize(total);
+        for (std::size_t i = 0; i < total; ++i)
             memory_[i] = static_cast<std::byte>(i * 2654435761u >> 24 & 0x3F);
     }
 
     state_dict views() {
-        state_dict all;
+        state_dict state;
         std::size_t at = 0;
         for (shard_descriptor const& shard : shards_) {
             index_vector const shape = shard.region.shape;
-            all.add(shard,
-                    tensor_view{memory_.data() + at, shard.dtype, shape, row_major_strides(shape)});
+            state.add(shard, tensor_view{memory_.data() + at, shard.dtype, shape,
+                                         row_major_strides(shape)});
             at += bytes_of(shard);
         }
-        return all;
+        return state;
     }
 
     std::vector<std::byte>& memory() { return memory_; }
     std::vector<shard_descriptor> const& shards() const { return shards_; }
 
 private:
-    static std::vector<shard_descriptor> shards_of(matrices const& model, spread how, index_t rank,
-                                                   index_t size) {
+    static std::vector<shard_descriptor> shards_of(matrices const& model, spread spread,
+                                                   index_t rank, index_t size) {
         std::vector<shard_descriptor> shards;
         for (index_t i = 0; i < model.count; ++i)
-            shards.push_back(shard_of(model, i, how, rank, size));
+            shards.push_back(shard_of(model, i, spread, rank, size));
         return shards;
     }
 
@@ -143,9 +143,9 @@ std::vector<shard_descriptor> rows_of(catalog const& stored, index_t rank, index
     return shards;
 }
 
-void require(bool is_good, char const* what) {
+void require(bool is_good, char const* noun) {
     if (!is_good)
-        throw std::runtime_error(what);
+        throw std::runtime_error(noun);
 }
 
 /// `write` into a new file.
@@ -251,7 +251,7 @@ private:
         return path(name + std::to_string(ranks_.rank()));
     }
     matrices model() const { return model_of(chosen_.keys, chosen_.mebibytes); }
-    tensors part(spread how) const { return {model(), how, ranks_.rank(), ranks_.size()}; }
+    tensors part(spread spread) const { return {model(), spread, ranks_.rank(), ranks_.size()}; }
 
     action removing(std::string const& name) {
         return [this, name] { on_first([&] { std::filesystem::remove_all(path(name)); }); };
@@ -262,15 +262,15 @@ private:
             return;
         tensors have = part(spread::rows);
         for (bool const digests : {false, true}) {
-            save_options how;
-            how.writing.sync = false;
-            how.writing.digests = digests;
-            compare(where,
-                    {digests ? "save_digests" : "save",
-                     "write",
-                     {[&] { save(world_, have.views(), path("saved"), how); }, removing("saved")},
-                     {[&] { write_plain(own_path("plain"), have.memory()); },
-                      [&] { std::filesystem::remove(own_path("plain")); }}});
+            save_options options;
+            options.writing.sync = false;
+            options.writing.digests = digests;
+            compare(where, {digests ? "save_digests" : "save",
+                            "write",
+                            {[&] { save(world_, have.views(), path("saved"), options); },
+                             removing("saved")},
+                            {[&] { write_plain(own_path("plain"), have.memory()); },
+                             [&] { std::filesystem::remove(own_path("plain")); }}});
             std::filesystem::remove(own_path("plain"));
             removing("saved")();
         }
@@ -280,8 +280,8 @@ private:
     void asynchronous(std::string const& where) {
         if (!is_asked("async"))
             return;
-        save_options how;
-        how.writing.sync = false;
+        save_options options;
+        options.writing.sync = false;
         tensors have = part(spread::rows);
         tensors copy = part(spread::rows);
         async_saver saver;
@@ -294,7 +294,7 @@ private:
         compare(where,
                 {"async",
                  "copy",
-                 {[&] { last = save_async(world_, have.views(), path("saved"), saver, how); },
+                 {[&] { last = save_async(world_, have.views(), path("saved"), saver, options); },
                   end_last},
                  {[&] {
                      std::memcpy(copy.memory().data(), have.memory().data(), copy.memory().size());
@@ -305,19 +305,19 @@ private:
     void huggingface(std::string const& where) {
         if (!is_asked("save_huggingface") || ranks_.size() == 1)
             return;
-        save_options how{.form = save_form::huggingface};
-        how.writing.sync = false;
-        how.writing.most_file_bytes =
+        save_options options{.form = save_form::huggingface};
+        options.writing.sync = false;
+        options.writing.most_file_bytes =
             model().bytes() / 8; // a file is written by one process at a time
         tensors have = part(spread::rows);
-        tensors all(model(), spread::whole, 0, ranks_.rank() == 0 ? 1 : 0);
+        tensors tensors(model(), spread::whole, 0, ranks_.rank() == 0 ? 1 : 0);
         compare(where,
                 {"save_huggingface",
                  "1 rank",
-                 {[&] { save(world_, have.views(), path("saved"), how); }, removing("saved")},
+                 {[&] { save(world_, have.views(), path("saved"), options); }, removing("saved")},
                  {[&] {
                       if (ranks_.rank() == 0)
-                          save(solo(), all.views(), path("alone"), how);
+                          save(solo(), tensors.views(), path("alone"), options);
                   },
                   removing("alone")}});
         removing("saved")();
@@ -331,14 +331,15 @@ private:
                 continue;
             save_options ours;
             ours.writing.sync = ours.writing.digests = false;
-            save_options how = ours;
-            how.writing.format = format;
+            save_options options = ours;
+            options.writing.format = format;
             tensors have = part(spread::rows);
-            compare(where,
-                    {"save_" + format,
-                     "save",
-                     {[&] { save(world_, have.views(), path("saved"), how); }, removing("saved")},
-                     {[&] { save(world_, have.views(), path("ours"), ours); }, removing("ours")}});
+            compare(
+                where,
+                {"save_" + format,
+                 "save",
+                 {[&] { save(world_, have.views(), path("saved"), options); }, removing("saved")},
+                 {[&] { save(world_, have.views(), path("ours"), ours); }, removing("ours")}});
             removing("saved")();
             removing("ours")();
         }
@@ -347,28 +348,29 @@ private:
     void loads(std::string const& where) {
         struct load_case {
             char const* name;
-            spread how;
+            spread spreading;
             bool verify;
             bool mapped;
         };
-        load_case const all[] = {{"load", spread::rows, false, false},
-                                 {"load_verified", spread::rows, true, false},
-                                 {"load_mapped", spread::rows, false, true},
-                                 {"load_columns", spread::columns, false, false},
-                                 {"load_columns_verified", spread::columns, true, false},
-                                 {"load_transposed", spread::transposed, true, false}};
-        if (std::none_of(std::begin(all), std::end(all),
-                         [&](load_case const& one) { return is_asked(one.name); }))
+        load_case const full_case[] = {{"load", spread::rows, false, false},
+                                       {"load_verified", spread::rows, true, false},
+                                       {"load_mapped", spread::rows, false, true},
+                                       {"load_columns", spread::columns, false, false},
+                                       {"load_columns_verified", spread::columns, true, false},
+                                       {"load_transposed", spread::transposed, true, false}};
+        if (std::none_of(
+                std::begin(full_case), std::end(full_case),
+                [&](load_case const& current_case) { return is_asked(current_case.name); }))
             return;
         {
             tensors have = part(spread::rows);
-            save_options how;
-            how.writing.sync = false;
-            save(world_, have.views(), path("saved"), how);
+            save_options options;
+            options.writing.sync = false;
+            save(world_, have.views(), path("saved"), options);
         }
-        for (load_case const& one : all)
-            if (is_asked(one.name))
-                load_as(where, one.name, one.how, one.verify, one.mapped);
+        for (load_case const& element : full_case)
+            if (is_asked(element.name))
+                load_as(where, element.name, element.spreading, element.verify, element.mapped);
         removing("saved")();
     }
 
@@ -380,13 +382,13 @@ private:
         return path(name);
     }
 
-    void load_as(std::string const& where, std::string const& name, spread how, bool verify,
+    void load_as(std::string const& where, std::string const& name, spread spread, bool verify,
                  bool mapped) {
-        tensors want = part(how);
+        tensors want = part(spread);
         tensors plain = part(spread::rows);
         options asked;
         asked.verify = verify;
-        if (how == spread::transposed)
+        if (spread == spread::transposed)
             asked.program = [](catalog const& source, catalog const*) {
                 mapping turned(source);
                 for (catalog_entry const& entry : source)
@@ -412,34 +414,36 @@ private:
         matrices many = model();
         if (many.dtype == data_type::bf16) // which NumPy lacks
             many.dtype = data_type::f16;
-        matrices const one{1, {many.count * many.shape[0], many.shape[1]}, many.dtype};
+        matrices const matrices{1, {many.count * many.shape[0], many.shape[1]}, many.dtype};
         for (char const* const format :
              {"torch_dcp", "megatron_torch_dist", "paddle_flex", "torch_save", "npz", "npy"})
             if (is_asked(format))
-                write_other(where, format, format == std::string("npy") ? one : many);
+                write_other(where, format, format == std::string("npy") ? matrices : many);
         if (is_asked("gguf"))
             write_gguf(where, many);
         for (std::string const& named : chosen_.checkpoints)
             bring_other(where, named.substr(0, named.find('=')), named.substr(named.find('=') + 1));
     }
 
-    void write_other(std::string const& where, std::string const& format, matrices const& what) {
+    void write_other(std::string const& where, std::string const& format,
+                     matrices const& matrices) {
         std::string const ending = format.starts_with("np") ? "." + format
                                    : format == "torch_save" ? ".pt"
                                                             : "";
-        tensors have(what, spread::rows, ranks_.rank(), ranks_.size());
-        save_options how;
-        how.writing.sync = false;
-        how.writing.format = format;
-        how.form = ending.empty() ? save_form::sharded : save_form::huggingface; // whole tensors
-        save(world_, have.views(), path("other" + ending), how);
+        tensors have(matrices, spread::rows, ranks_.rank(), ranks_.size());
+        save_options options;
+        options.writing.sync = false;
+        options.writing.format = format;
+        options.form =
+            ending.empty() ? save_form::sharded : save_form::huggingface; // whole tensors
+        save(world_, have.views(), path("other" + ending), options);
         load_other(where, format, path("other" + ending), &have);
     }
 
-    void write_gguf(std::string const& where, matrices const& what) {
+    void write_gguf(std::string const& where, matrices const& matrices) {
         on_first([&] {
-            tensors all(what, spread::whole, 0, 1);
-            ::bench::gguf_file(path("other.gguf")).write(all.shards(), all.memory());
+            tensors tensors(matrices, spread::whole, 0, 1);
+            ::bench::gguf_file(path("other.gguf")).write(tensors.shards(), tensors.memory());
         });
         load_other(where, "gguf", path("other.gguf"));
     }
@@ -461,17 +465,17 @@ private:
                     tensors* had = nullptr) {
         tensors want(
             rows_of(catalog_of(open_checkpoint(world_, other)), ranks_.rank(), ranks_.size()));
-        contestant const theirs{
+        contestant const their_contestant{
             [&] { load(world_, open_checkpoint(world_, other), want.views()); }};
-        theirs.work();
+        their_contestant.work();
         require(!had || want.memory() == had->memory(), "a load gives other elements");
-        save_options how;
-        how.writing.sync = false;
-        save(world_, want.views(), path("saved"), how);
+        save_options save_options;
+        save_options.writing.sync = false;
+        save(world_, want.views(), path("saved"), save_options);
         for (bool const verify : {false, true}) {
             options asked;
             asked.verify = verify;
-            compare(where, {name, verify ? "verified" : "load", theirs, {[&] {
+            compare(where, {name, verify ? "verified" : "load", their_contestant, {[&] {
                                 load(world_, open_checkpoint(world_, path("saved")), want.views(),
                                      asked);
                             }}});
@@ -482,7 +486,7 @@ private:
         contestant const copy{[&] { ::bench::copy_mapped(other, before, want.memory()); }};
         contestant const mapped{
             [&] { load(world_, open_checkpoint(world_, other, {.mapped = true}), want.views()); }};
-        compare(where, {name, "mmap", theirs, copy});
+        compare(where, {name, "mmap", their_contestant, copy});
         compare(where, {name, "mmap", mapped, copy}, "_mapped");
         require(!had || want.memory() == had->memory(), "a load gives other elements");
         on_first([&] { std::filesystem::remove_all(other); });
@@ -496,9 +500,9 @@ private:
             on_first([&] {
                 matrices const small{count, {1}, data_type::bf16};
                 tensors have(small, spread::whole, 0, 1);
-                save_options how{.form = save_form::huggingface};
-                how.writing.digests = false;
-                save(solo(), have.views(), path("keys"), how);
+                save_options options{.form = save_form::huggingface};
+                options.writing.digests = false;
+                save(solo(), have.views(), path("keys"), options);
             });
             std::string const file = path("keys/model.safetensors");
             std::vector<std::byte> plain(std::filesystem::file_size(file));
@@ -513,12 +517,12 @@ private:
         }
     }
 
-    double seconds(contestant const& one) {
-        one.before();
+    double seconds(contestant const& contestant) {
+        contestant.before();
         ranks_.barrier();
         ::bench::stopwatch const watch;
         ::bench::processor_stopwatch const processor;
-        one.work();
+        contestant.work();
         double const took = chosen_.clock == "processor" ? processor.seconds() : watch.seconds();
         return boost::mpi::all_reduce(ranks_, took, boost::mpi::maximum<double>());
     }

@@ -59,11 +59,12 @@ double quickest(int repeat, Work&& work) {
 }
 
 /// Plans rank 0 by name between layouts that are known.
-inline void plan_by_name(reshard::detail::planned_job& made) {
+inline void plan_by_name(reshard::detail::planned_job& planned_job) {
     reshard::holder_set const me({0});
-    reshard::options const how;
-    reshard::detail::fit_program(made, std::nullopt, {how.strict, how.shape_mismatch});
-    reshard::detail::plan_transfers(made, {me, me}, {});
+    reshard::options const options;
+    reshard::detail::fit_program(planned_job, std::nullopt,
+                                 {options.strict, options.shape_mismatch});
+    reshard::detail::plan_transfers(planned_job, {me, me}, {});
 }
 
 /// Measures one pair of layouts; false if the two plans differ.
@@ -75,11 +76,11 @@ bool run_typed(char const* name, int repeat) {
     double const layouts =
         quickest(repeat, [] { reshard::layout const source = Source{}, target = Target{}; });
     double const each_time = quickest(repeat, [&] {
-        reshard::detail::planned_job made;
-        made.source = Source{};
-        made.target = Target{};
-        plan_by_name(made);
-        planned = std::move(made.whole);
+        reshard::detail::planned_job planned_job;
+        planned_job.source = Source{};
+        planned_job.target = Target{};
+        plan_by_name(planned_job);
+        planned = std::move(planned_job.whole);
     });
     double const typed = quickest(repeat, [&] {
         listed = reshard::detail::listed_plan<plan>({}, {}, {0, ranks}).planned->whole;

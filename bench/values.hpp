@@ -61,11 +61,11 @@ inline void fill_sources(redistribution_case const& moved, int rank, std::byte* 
         case_tensor const& tensor = moved.sources[i];
         auto const order = permutation::identity(tensor.shape.size());
         auto const origin = index_vector::filled(tensor.shape.size(), 0);
-        overlap const held({i, i, origin, origin, tensor.shape, order}, whole_part(tensor.shape),
-                           tensor.of_rank(rank));
+        overlap const overlap({i, i, origin, origin, tensor.shape, order}, whole_part(tensor.shape),
+                              tensor.of_rank(rank));
         with_elements(tensor.dtype, tensor.dtype, [&]<class Bits>(Bits, auto) {
             auto* const elements = reinterpret_cast<Bits*>(memory + map.begins[i]);
-            for_each_line(held, order, [&](shared_line const& line) {
+            for_each_line(overlap, order, [&](shared_line const& line) {
                 for (index_t k = 0; k < line.length; ++k)
                     elements[line.target + k] = value_bits<Bits>(first_number(i) + line.source + k);
             });
@@ -96,16 +96,16 @@ inline bool is_right(redistribution_case const& moved, case_piece const& piece,
 inline bool is_right(redistribution_case const& moved, int rank, std::byte const* memory) {
     memory_map const map(moved.targets, rank);
     bool right = true;
-    index_t checked = 0, held = 0;
+    index_t checked = 0, held_count = 0;
     for (case_tensor const& target : moved.targets)
-        held += target.of_rank(rank).elements();
+        held_count += target.of_rank(rank).elements();
     for (case_piece const& piece : moved.pieces) {
         overlap const wanted(piece, whole_part(moved.sources[piece.source].shape),
                              moved.targets[piece.target].of_rank(rank));
         checked += wanted.elements();
         right &= is_right(moved, piece, wanted, memory + map.begins[piece.target]);
     }
-    return right && checked == held;
+    return right && checked == held_count;
 }
 
 /// The bytes of the source elements that a rank's target tensors are made of.

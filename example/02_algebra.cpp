@@ -30,13 +30,13 @@ int main() {
     // Memory of any strides: both sources are row-major, and so is the target of three rows and
     // eight columns.
     std::vector<float> qk(24);
-    auto const held = [&](char const* key, std::vector<float> const& elements) {
+    auto const shard_of = [&](char const* key, std::vector<float> const& elements) {
         return const_local_shard{{key, data_type::f32, shape, whole(shape), {}},
                                  {elements.data(), data_type::f32, shape, {3, 1}}};
     };
     const_state_dict have;
-    for (const_local_shard const& one : {held("q", q), held("k", k)})
-        have.add(one.descriptor, one.tensor);
+    for (const_local_shard const& shard : {shard_of("q", q), shard_of("k", k)})
+        have.add(shard.descriptor, shard.tensor);
     state_dict want;
     want.add({"qk", data_type::f32, {3, 8}, whole({3, 8}), {}},
              tensor_view{qk.data(), data_type::f32, {3, 8}, {8, 1}});

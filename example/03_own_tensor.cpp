@@ -70,7 +70,7 @@ int main() {
     check_my_adapter();
 
     // A process has a matrix of 4 x 6 in two halves, by rows; it wants all of it, and halves by columns.
-    my::matrix upper(2, 6), lower(2, 6), all(4, 6), left(4, 3), right(4, 3);
+    my::matrix upper(2, 6), lower(2, 6), matrix(4, 6), left(4, 3), right(4, 3);
     for (std::int64_t row = 0; row < 2; ++row)
         for (std::int64_t column = 0; column < 6; ++column) {
             upper(row, column) = static_cast<double>(6 * row + column);
@@ -86,7 +86,7 @@ int main() {
     };
     have.add(rows(0), upper);
     have.add(rows(1), lower);
-    want.add(equal_shares("w", data_type::f64, {4, 6}, {}), all);
+    want.add(equal_shares("w", data_type::f64, {4, 6}, {}), matrix);
     want.add(columns(0), left);
     want.add(columns(1), right);
 
@@ -96,7 +96,7 @@ int main() {
         for (std::int64_t column = 0; column < 6; ++column) {
             double const expected = static_cast<double>(6 * row + column);
             my::matrix& half = column < 3 ? left : right;
-            if (all(row, column) != expected || half(row, column % 3) != expected)
+            if (matrix(row, column) != expected || half(row, column % 3) != expected)
                 return 1;
         }
     std::cout << "Each element is where it should be.\n";

@@ -54,14 +54,14 @@ int main(int argc, char** argv) {
     auto const rank = static_cast<holder_t>(world.rank());
 
     // Of each rank: two rows of q, one of k, the norm.
-    std::array<float, 8> held{};
-    for (std::size_t i = 0; i < held.size(); ++i)
-        held[i] = static_cast<float>(10 * rank + i);
+    std::array<float, 8> indices{};
+    for (std::size_t i = 0; i < indices.size(); ++i)
+        indices[i] = static_cast<float>(10 * rank + i);
     layout const before = trained{}, after = served{};
     state_dict have, want;
-    have.add("q", before, rank, adapt::raw_tensor(&held[0], {2, 2}));
-    have.add("k", before, rank, adapt::raw_tensor(&held[4], {1, 2}));
-    have.add("norm", before, rank, adapt::raw_tensor(&held[6], {2}));
+    have.add("q", before, rank, adapt::raw_tensor(&indices[0], {2, 2}));
+    have.add("k", before, rank, adapt::raw_tensor(&indices[4], {1, 2}));
+    have.add("norm", before, rank, adapt::raw_tensor(&indices[6], {2}));
 
     // Of each rank that serves: six rows of qk, the norm.
     std::array<float, 14> filled{};

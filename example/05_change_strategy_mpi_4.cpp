@@ -19,7 +19,7 @@ using namespace reshard;
 // [model]
 /// 13 words, 5 layers, of which the first is dense; 4 experts in each of the others.
 std::vector<model::parallel_tensor> transformer() {
-    std::vector<model::parallel_tensor> all{
+    std::vector<model::parallel_tensor> tensors{
         {.key = "embed",
          .shape = {13, 12},
          .cut = model::vocabulary_parallel(16),
@@ -28,25 +28,25 @@ std::vector<model::parallel_tensor> transformer() {
     for (index_t layer = 0; layer < 5; ++layer) {
         std::string const at = "layers." + std::to_string(layer) + ".";
         model::stage_place const here = model::on_layer(layer);
-        all.push_back({.key = at + "qkv",
-                       .shape = {24, 12},
-                       .cut = model::fused_qkv_cut(4, 2),
-                       .stage = here});
-        all.push_back(
+        tensors.push_back({.key = at + "qkv",
+                           .shape = {24, 12},
+                           .cut = model::fused_qkv_cut(4, 2),
+                           .stage = here});
+        tensors.push_back(
             {.key = at + "o", .shape = {12, 12}, .cut = model::row_parallel(), .stage = here});
         if (layer == 0)
-            all.push_back({.key = at + "up",
-                           .shape = {16, 12},
-                           .cut = model::fused_gate_up(),
-                           .stage = here});
+            tensors.push_back({.key = at + "up",
+                               .shape = {16, 12},
+                               .cut = model::fused_gate_up(),
+                               .stage = here});
         for (index_t expert = 0; layer > 0 && expert < 4; ++expert)
-            all.push_back({.key = at + "experts." + std::to_string(expert) + ".up",
-                           .shape = {8, 12},
-                           .cut = model::fused_gate_up(),
-                           .stage = here,
-                           .expert = expert});
+            tensors.push_back({.key = at + "experts." + std::to_string(expert) + ".up",
+                               .shape = {8, 12},
+                               .cut = model::fused_gate_up(),
+                               .stage = here,
+                               .expert = expert});
     }
-    return all;
+    return tensors;
 }
 // [/model]
 
@@ -55,13 +55,13 @@ std::vector<model::parallel_tensor> transformer() {
 /// parameter.
 std::vector<tensor_sharding> spread(model::parallelism const& degrees) {
     model::parallel_job const job(degrees, model::uneven_pipeline(5, degrees.pp), 4);
-    std::vector<tensor_sharding> all;
+    std::vector<tensor_sharding> shardings;
     for (model::parallel_tensor const& tensor : transformer())
-        all.push_back(sharding_of(tensor, job));
-    for (auto& state : model::states_of(model::shard_buffers(all, model::megatron_buckets),
+        shardings.push_back(sharding_of(tensor, job));
+    for (auto& state : model::states_of(model::shard_buffers(shardings, model::megatron_buckets),
                                         model::megatron_states()))
-        all.push_back(std::move(state));
-    return all;
+        shardings.push_back(std::move(state));
+    return shardings;
 }
 // [/spread]
 
@@ -71,8 +71,8 @@ struct rank_tensors {
     state_dict shards;
 
     rank_tensors() = default;
-    rank_tensors(std::vector<tensor_sharding> const& all, int rank) {
-        for (shard_descriptor const& shard : shards_of(all, static_cast<holder_t>(rank))) {
+    rank_tensors(std::vector<tensor_sharding> const& shardings, int rank) {
+        for (shard_descriptor const& shard : shards_of(shardings, static_cast<holder_t>(rank))) {
             index_vector const shape = local_shape(shard);
             memory.emplace_back(
                 static_cast<std::size_t>(byte_count(element_count(shape), shard.dtype)));
@@ -96,13 +96,13 @@ int main(int argc, char** argv) {
     };
 
     // The first rank makes the model and gives each rank its part.
-    rank_tensors whole = on({}, 1), back = on({}, 1);
+    rank_tensors tensors = on({}, 1), back = on({}, 1);
     std::size_t number = 0;
-    for (auto& bytes : whole.memory)
+    for (auto& bytes : tensors.memory)
         for (std::byte& each : bytes)
             each = static_cast<std::byte>(++number % 251);
     rank_tensors trained = on({.tp = 2, .dp = 2}, 4), staged = on({.pp = 4}, 4);
-    redistribute(world, whole.shards, trained.shards);
+    redistribute(world, tensors.shards, trained.shards);
 
     // [change]
     // The change of strategy.
@@ -116,6 +116,6 @@ int main(int argc, char** argv) {
     std::cout << "Rank 0 had " << trained.shards.size() << " shards and has "
               << staged.shards.size() << "; it got " << change.cost().bytes_in
               << " bytes of others. "
-              << (back.memory == whole.memory ? "Every byte came back.\n" : "This is wrong.\n");
-    return back.memory == whole.memory ? 0 : 1;
+              << (back.memory == tensors.memory ? "Every byte came back.\n" : "This is wrong.\n");
+    return back.memory == tensors.memory ? 0 : 1;
 }

@@ -144,12 +144,13 @@ int main(int argc, char** argv) {
                                           numbered({6, 4}, 72)};
     std::vector<std::string> const names{"self_attn.q_proj.weight", "self_attn.k_proj.weight",
                                          "self_attn.v_proj.weight"};
-    tensor const& mine = projections[static_cast<std::size_t>(rank)];
+    tensor const& own_tensor = projections[static_cast<std::size_t>(rank)];
     tensor const norm = numbered({4}, 96);
 
     reshard::const_state_dict have;
-    have.add(reshard::replicated(names[static_cast<std::size_t>(rank)], mine.dtype(), mine.shape()),
-             mine);
+    have.add(reshard::replicated(names[static_cast<std::size_t>(rank)], own_tensor.dtype(),
+                                 own_tensor.shape()),
+             own_tensor);
     if (rank == 0)
         have.add(reshard::replicated("input_layernorm.weight", norm.dtype(), norm.shape()), norm);
     // [/have]

@@ -31,7 +31,9 @@ qkv -> qkv_proj.weight, dtype="bfloat16"
 o_proj.weight -> o_proj.weight, dtype="bfloat16"
 )";
 
-inline reshard::options how() { return {.program = reshard::aoa::parse(program, "handover.aoa")}; }
+inline reshard::options call_options() {
+    return {.program = reshard::aoa::parse(program, "handover.aoa")};
+}
 // [/program]
 
 /// A head has eight rows; weights are [out, in].

@@ -69,18 +69,18 @@ int main(int argc, char** argv) {
     if (!handover::is_world(world, false))
         return 1;
 
-    layout const mine = served();
+    layout const layout = served();
     auto const rank = static_cast<holder_t>(world.rank());
     index_t const columns = hidden / handover::servers;
     std::vector<bfloat16> qkv(4 * head * hidden);
     std::vector<bfloat16> o(static_cast<std::size_t>(hidden * columns));
     state_dict want;
-    want.add("qkv_proj.weight", mine, rank, adapt::raw_tensor(qkv.data(), {4 * head, hidden}));
-    want.add("o_proj.weight", mine, rank, adapt::raw_tensor(o.data(), {hidden, columns}));
+    want.add("qkv_proj.weight", layout, rank, adapt::raw_tensor(qkv.data(), {4 * head, hidden}));
+    want.add("o_proj.weight", layout, rank, adapt::raw_tensor(o.data(), {hidden, columns}));
 
     // [take_over]
     // A server has nothing. Between two runs it serves with the weights that it has.
-    job from_trainer = prepare(world, {}, {want, mine}, handover::how());
+    job from_trainer = prepare(world, {}, {want, layout}, handover::call_options());
     bool is_right = true;
     for (int step = 1; step <= handover::steps; ++step) {
         run(from_trainer);

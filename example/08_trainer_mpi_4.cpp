@@ -52,17 +52,17 @@ int main(int argc, char** argv) {
     if (!handover::is_world(world, true))
         return 1;
 
-    layout const mine = trained();
+    layout const layout = trained();
     std::map<std::string, std::vector<float>> weights;
     const_state_dict have;
-    for (shard_descriptor const& shard : shards_of(mine, static_cast<holder_t>(world.rank()))) {
+    for (shard_descriptor const& shard : shards_of(layout, static_cast<holder_t>(world.rank()))) {
         weights[shard.key] = initial(shard);
         have.add(shard, adapt::raw_tensor(weights[shard.key].data(), shard.region.shape));
     }
 
     // [hand_over]
     // A trainer wants nothing, and need not know how the server spreads what it gets.
-    job to_server = prepare(world, {have, mine}, {}, handover::how());
+    job to_server = prepare(world, {have, layout}, {}, handover::call_options());
     for (int step = 1; step <= handover::steps; ++step) {
         for (auto& [key, elements] : weights)
             for (float& element : elements)

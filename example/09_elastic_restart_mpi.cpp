@@ -41,14 +41,14 @@ std::vector<tensor_sharding> spread(holder_t ranks) {
         return sharding_of(key, data_type::bf16,
                            distribution(grid, {replicate{}, along_tp}, shape));
     };
-    std::vector<tensor_sharding> all{weight("up", {13, 5}, shard{0}),
-                                     weight("down", {5, 13}, shard{1}),
-                                     weight("norm", {5}, replicate{})};
+    std::vector<tensor_sharding> shardings{weight("up", {13, 5}, shard{0}),
+                                           weight("down", {5, 13}, shard{1}),
+                                           weight("norm", {5}, replicate{})};
     for (auto& state : model::states_of(
-             model::shard_slices(all),
+             model::shard_slices(shardings),
              {{.suffix = ".master"}, {.suffix = ".exp_avg"}, {.suffix = ".exp_avg_sq"}}))
-        all.push_back(std::move(state));
-    return all;
+        shardings.push_back(std::move(state));
+    return shardings;
 }
 // [/spread]
 
@@ -130,8 +130,8 @@ private:
 };
 
 /// The model before the first step.
-void initialise(trainer& whole, job& gather) {
-    for (auto& [key, elements] : whole.slices)
+void initialise(trainer& trainer, job& gather) {
+    for (auto& [key, elements] : trainer.slices)
         for (std::size_t i = 0; key.ends_with(".master") && i < elements.size(); ++i)
             elements[i] = static_cast<float>(i) / 8 - static_cast<float>(key.size());
     run(gather);
@@ -170,33 +170,34 @@ int main(int argc, char** argv) {
     initialise(alone, gather_alone);
 
     // [loop]
-    trainer mine(size, static_cast<holder_t>(ranks.rank()));
-    job gather = mine.all_gather(ranks);
+    trainer own_trainer(size, static_cast<holder_t>(ranks.rank()));
+    job gather = own_trainer.all_gather(ranks);
     std::string before = "nothing";
     if (auto const saved = latest_in(ranks, directory)) {
-        load_state(ranks, *saved, std::tie(mine));
+        load_state(ranks, *saved, std::tie(own_trainer));
         before = "what " + saved->metadata().metadata.at("ranks") + " saved";
     } else
-        redistribute(ranks, alone.all, mine.all);
+        redistribute(ranks, alone.all, own_trainer.all);
 
-    int const first = mine.step + 1;
-    while (mine.step < last) {
-        mine.train(gather);
-        save_state(ranks, std::tie(mine), directory / ("step_" + std::to_string(mine.step)),
-                   {.writing = {.numbers = {{"step", mine.step}},
+    int const first = own_trainer.step + 1;
+    while (own_trainer.step < last) {
+        own_trainer.train(gather);
+        save_state(ranks, std::tie(own_trainer),
+                   directory / ("step_" + std::to_string(own_trainer.step)),
+                   {.writing = {.numbers = {{"step", own_trainer.step}},
                                 .texts = {{"ranks", std::to_string(size)}}}});
         retain(ranks, directory, {.last = 2}, true);
     }
     // [/loop]
 
-    trainer whole(1, 0);
-    redistribute(ranks, mine.all, whole.all);
-    while (alone.step < mine.step)
+    trainer trainer(1, 0);
+    redistribute(ranks, own_trainer.all, trainer.all);
+    while (alone.step < own_trainer.step)
         alone.train(gather_alone);
-    bool const is_right = whole.weights == alone.weights && whole.slices == alone.slices;
+    bool const is_right = trainer.weights == alone.weights && trainer.slices == alone.slices;
     if (ranks.rank() == 0 || !is_right)
         std::cout << size << (size == 1 ? " rank" : " ranks") << ", from " << before << ": steps "
-                  << first << " to " << mine.step << ", "
+                  << first << " to " << own_trainer.step << ", "
                   << (is_right ? "as if never interrupted\n" : "and this is wrong\n");
     return is_right ? 0 : 1;
 }

@@ -99,13 +99,13 @@ int main(int argc, char** argv) {
         {sharding_of("A", data_type::f64, {{{"rows", world.size()}}, {shard{0}}, {m, n}})});
 
     // This rank's rows, one behind the other: 3, 3, 3 and 1.
-    box const mine = shards_of(by_rows, rank).front().region;
-    std::vector<double> rows(static_cast<std::size_t>(element_count(mine)));
+    box const box = shards_of(by_rows, rank).front().region;
+    std::vector<double> rows(static_cast<std::size_t>(element_count(box)));
 
     state_dict cyclic, contiguous;
     cyclic.add("A", blocks, rank,
                adapt::raw_tensor(a.elements.data(), {a.rows(), a.columns()}, {1, desc[lld_]}));
-    contiguous.add("A", by_rows, rank, adapt::raw_tensor(rows.data(), mine.shape));
+    contiguous.add("A", by_rows, rank, adapt::raw_tensor(rows.data(), box.shape));
 
     redistribute(world, {cyclic, blocks}, {contiguous, by_rows});
     // [/there]
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
     bool is_right = true;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         is_right = is_right &&
-                   rows[i] == element(static_cast<int>(mine.offset[0]), 0) + static_cast<double>(i);
+                   rows[i] == element(static_cast<int>(box.offset[0]), 0) + static_cast<double>(i);
         rows[i] *= -1; // the work
     }
 
@@ -125,6 +125,6 @@ int main(int argc, char** argv) {
     if (rank == 0 || !is_right)
         std::cout << (is_right ? "Rank 0 has " : "This is wrong: rank 0 has ") << a.rows() << " x "
                   << a.columns() << " of 10 x 7 elements in blocks of 3 x 2, and had "
-                  << mine.shape[0] << " rows in between.\n";
+                  << box.shape[0] << " rows in between.\n";
     return is_right ? 0 : 1;
 }

@@ -50,15 +50,15 @@ float number_of(std::uint8_t e4m3) { return std::ldexp(8.0f + (e4m3 & 7), (e4m3 
 
 /// What a rank has: its shard of the weight and its shard of the scales, row-major.
 struct quantised {
-    box place{{0, 0}, {0, 0}}, scales_place = place;
+    box position{{0, 0}, {0, 0}}, scales_place = position;
     std::vector<std::uint8_t> elements;
     std::vector<float> scales;
     state_dict tensors;
 
-    quantised(layout const& all, holder_t rank) {
-        for (shard_descriptor const& shard : shards_of(all, rank)) {
+    quantised(layout const& layout, holder_t rank) {
+        for (shard_descriptor const& shard : shards_of(layout, rank)) {
             bool const is_weight = shard.dtype == data_type::f8_e4m3;
-            (is_weight ? place : scales_place) = shard.region;
+            (is_weight ? position : scales_place) = shard.region;
             auto const count = static_cast<std::size_t>(element_count(shard.region));
             (is_weight ? elements.resize(count) : scales.resize(count));
             void* const memory = is_weight ? static_cast<void*>(elements.data()) : scales.data();
@@ -78,7 +78,7 @@ struct quantised {
     /// Whether each element here, times the scale here, is what it was.
     bool is_right() {
         bool all_are = true;
-        for_each(place, elements, [&](index_t i, index_t j, std::uint8_t e4m3) {
+        for_each(position, elements, [&](index_t i, index_t j, std::uint8_t e4m3) {
             index_t const row = i / block - scales_place.offset[0];
             index_t const column = j / block - scales_place.offset[1];
             auto const at = static_cast<std::size_t>(row * scales_place.shape[1] + column);
@@ -105,16 +105,16 @@ int main(int argc, char** argv) {
     };
 
     layout const trained = spread(4, 0, shard{0});
-    quantised mine(trained, rank);
-    quantised::for_each(mine.place, mine.elements,
+    quantised own_quantised(trained, rank);
+    quantised::for_each(own_quantised.position, own_quantised.elements,
                         [](index_t i, index_t j, std::uint8_t& e4m3) { e4m3 = element(i, j); });
-    quantised::for_each(mine.scales_place, mine.scales,
+    quantised::for_each(own_quantised.scales_place, own_quantised.scales,
                         [](index_t i, index_t j, float& each) { each = scale(i, j); });
 
     // [move]
     auto const move_to = [&](layout const& served) {
         quantised result(served, rank);
-        redistribute(world, {mine.tensors, trained}, {result.tensors, served},
+        redistribute(world, {own_quantised.tensors, trained}, {result.tensors, served},
                      {.program = aoa::parse(program, "fp8.aoa")});
         return result.is_right();
     };

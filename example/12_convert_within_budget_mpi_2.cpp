@@ -47,13 +47,13 @@ mapping transposed(catalog const& source, catalog const*) {
 
 /// Each matrix by rows over so many ranks, the rest copied.
 layout spread(mapping const& program, index_t tp) {
-    std::vector<tensor_sharding> all;
+    std::vector<tensor_sharding> shardings;
     for (auto const& output : program.outputs()) {
         auto const& [shape, dtype, pieces] = output.value;
-        placement const how = shape.size() == 2 ? placement(shard{0}) : placement(replicate{});
-        all.push_back(sharding_of(output.key, dtype, {{{"tp", tp}}, {how}, shape}));
+        placement const placed = shape.size() == 2 ? placement(shard{0}) : placement(replicate{});
+        shardings.push_back(sharding_of(output.key, dtype, {{{"tp", tp}}, {placed}, shape}));
     }
-    return layout_of(all);
+    return layout_of(shardings);
 }
 // [/program]
 

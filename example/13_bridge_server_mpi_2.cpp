@@ -67,12 +67,13 @@ struct weights {
     std::vector<bfloat16> qkv = std::vector<bfloat16>(4 * layer::head * layer::hidden);
     std::vector<bfloat16> o = std::vector<bfloat16>(layer::hidden * columns);
 
-    state_dict views(layout const& mine, holder_t rank) {
-        state_dict all;
-        all.add("qkv_proj.weight", mine, rank,
-                adapt::raw_tensor(qkv.data(), {4 * layer::head, layer::hidden}));
-        all.add("o_proj.weight", mine, rank, adapt::raw_tensor(o.data(), {layer::hidden, columns}));
-        return all;
+    state_dict views(layout const& layout, holder_t rank) {
+        state_dict tensors;
+        tensors.add("qkv_proj.weight", layout, rank,
+                    adapt::raw_tensor(qkv.data(), {4 * layer::head, layer::hidden}));
+        tensors.add("o_proj.weight", layout, rank,
+                    adapt::raw_tensor(o.data(), {layer::hidden, columns}));
+        return tensors;
     }
 
     /// Whether every element is what the trainer had after so many steps.
@@ -91,15 +92,15 @@ struct weights {
 
 /// Takes over versions up to the last one of the trainer; false where one was wrong.
 bool serve(boost::mpi::communicator const& world, char const* port_file) {
-    layout const mine = served();
+    layout const layout = served();
     auto const rank = static_cast<holder_t>(world.rank());
     bool is_right = true;
     // [take_over]
     // One set serves while the other one is filled. The server may start before the trainer.
     std::array<weights, 2> sets;
     bridge_target from_trainer(
-        mpi_group(world), {sets[0].views(mine, rank), mine}, {sets[1].views(mine, rank), mine},
-        port_file,
+        mpi_group(world), {sets[0].views(layout, rank), layout},
+        {sets[1].views(layout, rank), layout}, port_file,
         {.program = aoa::parse(program, "server.aoa"), .deadline = std::chrono::seconds(60)});
     std::uint64_t version = 0;
     while (version < layer::steps) {

@@ -53,9 +53,9 @@ void train(shard_descriptor const& shard, std::uint64_t step, std::vector<float>
 
 /// True where a server has taken the last version.
 bool train_and_publish(boost::mpi::communicator const& world, std::string const& port) {
-    layout const mine = trained();
+    layout const layout = trained();
     std::vector<shard_descriptor> const shards =
-        shards_of(mine, static_cast<holder_t>(world.rank()));
+        shards_of(layout, static_cast<holder_t>(world.rank()));
     std::map<std::string, std::vector<float>> weights;
     const_state_dict have;
     for (shard_descriptor const& shard : shards) {
@@ -65,7 +65,7 @@ bool train_and_publish(boost::mpi::communicator const& world, std::string const&
 
     // [publish]
     // A server that is slow, stops or is killed holds up a step for a second at most.
-    bridge_source to_servers(mpi_group(world), {have, mine}, port,
+    bridge_source to_servers(mpi_group(world), {have, layout}, port,
                              {.deadline = std::chrono::seconds(1)});
     std::uint64_t version = 0;
     for (std::uint64_t step = 1; step <= layer::steps; ++step) {

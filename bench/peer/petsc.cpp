@@ -32,9 +32,9 @@ void start_petsc() {
 
 /// Bytes that move together.
 ///
-/// \par Units bytes from the beginning of the giver's and the taker's memory
+/// \par Units bytes from the beginning of the sender's and the receiver's memory
 struct moved_bytes {
-    int giver = 0;
+    int sender = 0;
     index_t source = 0;
     index_t target = 0;
     index_t count = 0;
@@ -43,33 +43,33 @@ struct moved_bytes {
 /// All that a rank gets.
 ///
 /// \pre nothing is cast or permuted
-std::vector<moved_bytes> moves_to(redistribution_case const& moved, int taker) {
-    std::vector<moved_bytes> all;
-    memory_map const targets(moved.targets, taker);
-    for (int giver = 0; giver < moved.ranks; ++giver) {
-        memory_map const sources(moved.sources, giver);
-        for (given_piece const& one : given(moved, giver, taker)) {
-            index_t const element = element_bytes(moved.sources[one.piece->source].dtype);
-            index_t const source = sources.begins[one.piece->source];
-            index_t const target = targets.begins[one.piece->target];
-            for_each_line(one.shared, one.piece->order, [&](shared_line const& line) {
-                all.push_back({giver, source + line.source * element,
-                               target + line.target * element, line.length * element});
+std::vector<moved_bytes> moves_to(redistribution_case const& moved, int receiver) {
+    std::vector<moved_bytes> bytes;
+    memory_map const targets(moved.targets, receiver);
+    for (int sender = 0; sender < moved.ranks; ++sender) {
+        memory_map const sources(moved.sources, sender);
+        for (given_piece const& piece : given(moved, sender, receiver)) {
+            index_t const element = element_bytes(moved.sources[piece.piece->source].dtype);
+            index_t const source = sources.begins[piece.piece->source];
+            index_t const target = targets.begins[piece.piece->target];
+            for_each_line(piece.shared, piece.piece->order, [&](shared_line const& line) {
+                bytes.push_back({sender, source + line.source * element,
+                                 target + line.target * element, line.length * element});
             });
         }
     }
-    return all;
+    return bytes;
 }
 
 /// The greatest number of bytes that divides all runs and places, of all ranks.
 index_t unit_of(boost::mpi::communicator const& world, std::vector<moved_bytes> const& moves) {
     index_t unit = 0;
-    for (moved_bytes const& one : moves)
-        unit = std::gcd(std::gcd(unit, one.count), std::gcd(one.source, one.target));
+    for (moved_bytes const& bytes : moves)
+        unit = std::gcd(std::gcd(unit, bytes.count), std::gcd(bytes.source, bytes.target));
     std::vector<index_t> units;
     boost::mpi::all_gather(world, unit, units);
-    for (index_t const one : units)
-        unit = std::gcd(unit, one);
+    for (index_t const element : units)
+        unit = std::gcd(unit, element);
     return unit;
 }
 
@@ -86,14 +86,15 @@ struct petsc_method::forest {
         MPI_Type_commit(&unit);
         std::vector<PetscInt> leaves;
         std::vector<PetscSFNode> roots;
-        for (moved_bytes const& one : moves)
-            for (index_t i = 0; i < one.count / bytes; ++i) {
-                leaves.push_back(static_cast<PetscInt>(one.target / bytes + i));
-                roots.push_back({one.giver, static_cast<PetscInt>(one.source / bytes + i)});
+        for (moved_bytes const& moved_bytes : moves)
+            for (index_t i = 0; i < moved_bytes.count / bytes; ++i) {
+                leaves.push_back(static_cast<PetscInt>(moved_bytes.target / bytes + i));
+                roots.push_back(
+                    {moved_bytes.sender, static_cast<PetscInt>(moved_bytes.source / bytes + i)});
             }
-        index_t const held = memory_map(where.moved.sources, where.world.rank()).bytes;
+        index_t const held_count = memory_map(where.moved.sources, where.world.rank()).bytes;
         check_petsc(PetscSFCreate(where.world, &edges));
-        check_petsc(PetscSFSetGraph(edges, static_cast<PetscInt>(held / bytes),
+        check_petsc(PetscSFSetGraph(edges, static_cast<PetscInt>(held_count / bytes),
                                     static_cast<PetscInt>(leaves.size()), leaves.data(),
                                     PETSC_COPY_VALUES, roots.data(), PETSC_COPY_VALUES));
         check_petsc(PetscSFSetUp(edges));

@@ -64,13 +64,13 @@ int main(int argc, char** argv) {
             "w", reshard::data_type::f32, {{{"ranks", world.size()}}, {shard{axis}}, {10, 6}})});
     };
     layout const by_rows = along(0), by_columns = along(1);
-    reshard::box const mine = shards_of(by_rows, rank).front().region;
+    reshard::box const box = shards_of(by_rows, rank).front().region;
     reshard::box const wanted = shards_of(by_columns, rank).front().region;
 
-    my::matrix rows(mine.shape[0], mine.shape[1]), columns(wanted.shape[0], wanted.shape[1]);
+    my::matrix rows(box.shape[0], box.shape[1]), columns(wanted.shape[0], wanted.shape[1]);
     for (std::int64_t i = 0; i < rows.rows(); ++i)
         for (std::int64_t j = 0; j < rows.columns(); ++j)
-            rows(i, j) = static_cast<float>(6 * (mine.offset[0] + i) + j);
+            rows(i, j) = static_cast<float>(6 * (box.offset[0] + i) + j);
 
     reshard::state_dict have, want;
     have.add("w", by_rows, rank, rows);

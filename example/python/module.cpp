@@ -64,14 +64,15 @@ struct answer {
 
 /// The lines of the first process, which says all that there is to say.
 std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
-                                             std::vector<kept_lines::line> const& mine) {
+                                             std::vector<kept_lines::line> const& own_lines) {
     std::string text;
-    for (auto const& [what, line] : mine)
-        text += what + '\0' + line + '\0';
-    std::istringstream all(world.all_gather(text).front());
+    for (auto const& [own_line, line] : own_lines)
+        text += own_line + '\0' + line + '\0';
+    std::istringstream istringstream(world.all_gather(text).front());
     std::vector<kept_lines::line> lines;
-    for (std::string what, line; std::getline(all, what, '\0') && std::getline(all, line, '\0');)
-        lines.emplace_back(what, line);
+    for (std::string noun, line;
+         std::getline(istringstream, noun, '\0') && std::getline(istringstream, line, '\0');)
+        lines.emplace_back(noun, line);
     return lines;
 }
 
@@ -85,17 +86,17 @@ std::string output_of(tool::processes const& world, std::vector<std::string> wor
     for (std::string& word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    auto const found = tool::run_command(world, static_cast<int>(words.size()), arguments.data());
-    return world.all_gather(found.text).front(); // the first one has it
+    auto const match = tool::run_command(world, static_cast<int>(words.size()), arguments.data());
+    return world.all_gather(match.text).front(); // the first one has it
 }
 
 answer run_in(tool::processes const& world, std::vector<std::string> const& words,
               std::string const& mistake) {
     kept_lines const kept;
-    answer given{{}, {}, world.rank() == 0, {}};
-    given.problem = detail::attempt([&] { given.text = output_of(world, words, mistake); });
-    given.said = given.problem ? kept.lines() : lines_of_first(world, kept.lines());
-    return given;
+    answer answer{{}, {}, world.rank() == 0, {}};
+    answer.problem = detail::attempt([&] { answer.text = output_of(world, words, mistake); });
+    answer.said = answer.problem ? kept.lines() : lines_of_first(world, kept.lines());
+    return answer;
 }
 
 /// Runs a command in all processes of the job.
@@ -108,8 +109,8 @@ answer run_everywhere(std::vector<std::string> const& words, std::string const& 
 
 /// The group of a communicator, which the caller keeps.
 mpi_group group_at(std::uintptr_t communicator) {
-    MPI_Comm const given = *reinterpret_cast<MPI_Comm const*>(communicator);
-    return mpi_group(boost::mpi::communicator(given, boost::mpi::comm_attach));
+    MPI_Comm const value = *reinterpret_cast<MPI_Comm const*>(communicator);
+    return mpi_group(boost::mpi::communicator(value, boost::mpi::comm_attach));
 }
 
 /// Runs a command in the processes of a communicator, or in this one alone.
@@ -122,10 +123,10 @@ answer run(std::optional<std::uintptr_t> communicator, std::vector<std::string> 
 
 /// Name, whether it is a flag, and description of each option of a command.
 std::vector<std::tuple<std::string, bool, std::string>> options_of(std::string const& command) {
-    std::vector<std::tuple<std::string, bool, std::string>> all;
-    for (tool::option_text const& one : tool::options_of(command))
-        all.emplace_back(one.name, one.is_flag, one.description);
-    return all;
+    std::vector<std::tuple<std::string, bool, std::string>> tuples;
+    for (tool::option_text const& text : tool::options_of(command))
+        tuples.emplace_back(text.name, text.is_flag, text.description);
+    return tuples;
 }
 
 /// A tensor of another framework, from the capsule that its `__dlpack__` gives.
@@ -159,35 +160,35 @@ bool is_read_only(py::array const& tensor) { return !tensor.writeable(); }
 bool is_read_only(adapt::dlpack_tensor const& tensor) { return tensor.is_read_only(); }
 
 template <class StateDict, class Tensor>
-void add(StateDict& tensors, given_shard const& given, Tensor tensor) {
-    auto const& [key, shape, offset, elements] = given;
-    auto const seen = reshard::view(std::as_const(tensor));
+void add(StateDict& tensors, given_shard const& shard, Tensor tensor) {
+    auto const& [key, shape, offset, elements] = shard;
+    auto const view = reshard::view(std::as_const(tensor));
     if (std::same_as<StateDict, state_dict> && is_read_only(tensor))
-        fail(errc::usage, "a tensor of ", seen.dtype, " ", seen.shape,
+        fail(errc::usage, "a tensor of ", view.dtype, " ", view.shape,
              " is read-only, and those of `want` are written");
-    index_vector const whole = shape ? vector_of(*shape) : seen.shape;
-    index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole.size())));
-    box const region{first, seen.shape};
-    tensors.add(shard_descriptor{key, seen.dtype, whole, region, {}}, tensor);
+    index_vector const whole_shape = shape ? vector_of(*shape) : view.shape;
+    index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole_shape.size())));
+    box const region{first, view.shape};
+    tensors.add(shard_descriptor{key, view.dtype, whole_shape, region, {}}, tensor);
 }
 
 /// \throws error that names the key
 template <class StateDict>
-void add(StateDict& tensors, given_shard const& given) try {
-    py::object const& elements = std::get<3>(given);
+void add(StateDict& tensors, given_shard const& shard) try {
+    py::object const& elements = std::get<3>(shard);
     if (py::isinstance<py::array>(elements))
-        add(tensors, given, elements.cast<py::array>());
+        add(tensors, shard, elements.cast<py::array>());
     else
-        add(tensors, given, tensor_of(elements.cast<py::capsule>()));
+        add(tensors, shard, tensor_of(elements.cast<py::capsule>()));
 } catch (error const& problem) {
-    throw error(problem.code(), detail::words("'", std::get<0>(given), "': ", problem.what()));
+    throw error(problem.code(), detail::words("'", std::get<0>(shard), "': ", problem.what()));
 }
 
 template <class StateDict>
-StateDict state_of(std::vector<given_shard> const& given) {
+StateDict state_of(std::vector<given_shard> const& shards) {
     StateDict tensors;
-    for (given_shard const& one : given)
-        add(tensors, one);
+    for (given_shard const& shard : shards)
+        add(tensors, shard);
     tensors.check();
     return tensors;
 }
@@ -196,7 +197,7 @@ StateDict state_of(std::vector<given_shard> const& given) {
 struct request {
     const_state_dict have;
     state_dict want;
-    options how;
+    options call_options;
     std::vector<std::string> warnings;
 };
 
@@ -209,24 +210,24 @@ detail::local_error understand(request& asked, std::vector<given_shard> const& h
         asked.want = state_of<state_dict>(want);
         if (program.first.empty())
             return;
-        asked.how.program = aoa::with_findings(
+        asked.call_options.program = aoa::with_findings(
             aoa::parse(program.first, program.second),
-            [&asked](aoa::program const& expanded, aoa::finding const& one) {
-                if (one.level == aoa::severity::warning)
-                    asked.warnings.push_back(aoa::describe_as(expanded, one, ""));
+            [&asked](aoa::program const& expanded, aoa::finding const& finding) {
+                if (finding.level == aoa::severity::warning)
+                    asked.warnings.push_back(aoa::describe_as(expanded, finding, ""));
             });
     });
 }
 
 /// Takes warnings of the program as errors, which all ranks meet alike.
 void refuse_warnings(request& asked) {
-    if (asked.how.program.is_by_name())
+    if (asked.call_options.program.is_by_name())
         return;
-    asked.how.program = [&asked, lower = *asked.how.program.made()](catalog const& source,
-                                                                    catalog const* target) {
-        mapping made = lower(source, target);
+    asked.call_options.program = [&asked, lower = *asked.call_options.program.made()](
+                                     catalog const& source, catalog const* target) {
+        mapping mapping = lower(source, target);
         if (asked.warnings.empty())
-            return made;
+            return mapping;
         std::string text;
         for (std::string const& warning : asked.warnings)
             text += "\n" + warning;
@@ -243,10 +244,10 @@ template <class Group>
 void run_together(Group const& world, request const& asked, detail::local_error const& problem) {
     py::gil_scoped_release const others_may_run;
     if (!problem)
-        return reshard::redistribute(world, asked.have, asked.want, asked.how);
-    error const told(problem->code(), named(world, problem->what()));
+        return reshard::redistribute(world, asked.have, asked.want, asked.call_options);
+    error const received_error(problem->code(), named(world, problem->what()));
     const_state_dict mistaken;
-    mistaken.add([&]() -> shard_descriptor { throw error(told); }, const_tensor_view{});
+    mistaken.add([&]() -> shard_descriptor { throw error(received_error); }, const_tensor_view{});
     reshard::redistribute(world, mistaken, state_dict(), {});
 }
 

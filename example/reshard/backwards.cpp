@@ -21,8 +21,8 @@ void name_flags(std::string& text) {
                                        std::pair{"(option allow_removed)", "(--allow-removed)"},
                                        std::pair{"(option take_first)", "(--take-first)"},
                                        std::pair{"(option like)", "(--like OLD)"}})
-        if (auto const place = text.find(option); place != text.npos)
-            text.replace(place, std::string_view(option).size(), flag);
+        if (auto const position = text.find(option); position != text.npos)
+            text.replace(position, std::string_view(option).size(), flag);
 }
 
 namespace {
@@ -30,8 +30,8 @@ namespace {
 /// An expansion that goes no further.
 aoa::expansion stopped(aoa::program code, std::vector<aoa::finding> findings,
                        std::optional<errc> first_error) {
-    for (aoa::finding& one : findings)
-        name_flags(one.message);
+    for (aoa::finding& finding : findings)
+        name_flags(finding.message);
     return {std::move(code), std::move(findings), first_error, false};
 }
 
@@ -47,34 +47,36 @@ aoa::reversal reverse_program(aoa::program const& expanded, catalog const& sourc
     aoa::reverse_options options = files.reversing;
     options.lowering = files.lowering;
     aoa::reversal back = aoa::reverse_all(expanded, source, target, options);
-    for (aoa::finding& one : back.findings)
-        name_flags(one.message);
+    for (aoa::finding& finding : back.findings)
+        name_flags(finding.message);
     return back;
 }
 
 aoa::expansion expand_backwards(aoa::program const& written, catalog const& source,
-                                std::vector<aoa::known_tensor> const& known,
+                                std::vector<aoa::known_tensor> const& tensors,
                                 job_files const& files) {
-    catalog const keys = aoa::catalog_of(known);
+    catalog const keys = aoa::catalog_of(tensors);
     aoa::expand_options telling = files.expanding;
     telling.no_match = aoa::on_no_match::ignore;
     telling.reverse = true;
-    aoa::expansion told =
-        aoa::expand_all(written, source, known.empty() ? nullptr : &keys, telling);
-    if (told.first_error)
-        return stopped(std::move(told.code), std::move(told.findings), told.first_error);
-    aoa::inference inferred = aoa::infer_source(told.code, known, source);
+    aoa::expansion expansion =
+        aoa::expand_all(written, source, tensors.empty() ? nullptr : &keys, telling);
+    if (expansion.first_error)
+        return stopped(std::move(expansion.code), std::move(expansion.findings),
+                       expansion.first_error);
+    aoa::inference inferred = aoa::infer_source(expansion.code, tensors, source);
     if (inferred.first_error)
-        return stopped(std::move(told.code), std::move(inferred.findings), inferred.first_error);
+        return stopped(std::move(expansion.code), std::move(inferred.findings),
+                       inferred.first_error);
     aoa::expansion forward = aoa::expand_all(written, inferred.tensors, &source, files.expanding);
     if (forward.first_error)
         return stopped(std::move(forward.code), std::move(forward.findings), forward.first_error);
     aoa::reversal back = reverse_program(forward.code, inferred.tensors, &source, files);
-    std::erase_if(back.findings, [&](aoa::finding const& one) { // as no tensor asks for it
-        return one.code == "no_effect" && !inferred.tensors.find(one.key);
+    std::erase_if(back.findings, [&](aoa::finding const& finding) { // as no tensor asks for it
+        return finding.code == "no_effect" && !inferred.tensors.find(finding.key);
     });
-    for (aoa::finding& one : inferred.findings)
-        one.origin = 0; // the chain of macros is that of another expansion
+    for (aoa::finding& finding : inferred.findings)
+        finding.origin = 0; // the chain of macros is that of another expansion
     append(inferred.findings, std::move(forward.findings));
     append(inferred.findings, std::move(back.findings));
     return {std::move(back.code), std::move(inferred.findings), back.first_error,
@@ -86,10 +88,10 @@ std::string errors_text(aoa::reversal const& of, std::string const& file) {
     std::string text = is_placed(first) ? aoa::describe(of.code, first)
                                         : file + ": " + aoa::kind_of(first) + ": " + first.message;
     std::vector<std::string> others;
-    for (aoa::finding const& one : of.findings)
-        if (one.level == aoa::severity::error && one.key != first.key &&
-            (others.empty() || others.back() != one.key))
-            others.push_back(one.key);
+    for (aoa::finding const& finding : of.findings)
+        if (finding.level == aoa::severity::error && finding.key != first.key &&
+            (others.empty() || others.back() != finding.key))
+            others.push_back(finding.key);
     if (!others.empty())
         text += "\n  and " + counted(others.size(), "more error") + ": " + listed(others);
     return text;

@@ -22,11 +22,11 @@ reshard::aoa::reversal reverse_program(reshard::aoa::program const& expanded,
                                        reshard::catalog const& source,
                                        reshard::catalog const* target, job_files const& files);
 
-/// The program that makes of `source` what `written` would make it of, without macros; `known` is
+/// The program that makes of `source` what `written` would make it of, without macros; `tensors` is
 /// the answers of the target's files and of `--like`. Complete only if there is no error.
 reshard::aoa::expansion expand_backwards(reshard::aoa::program const& written,
                                          reshard::catalog const& source,
-                                         std::vector<reshard::aoa::known_tensor> const& known,
+                                         std::vector<reshard::aoa::known_tensor> const& tensors,
                                          job_files const& files);
 
 /// The first error among findings as `describe` has it, and the keys that the others are about.

@@ -13,7 +13,7 @@
 #include <reshard/aoa/check.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -43,19 +43,20 @@ struct check_report {
 };
 
 /// The tensors that a program makes, those that are only as they were apart.
-catalog made_by(job const& all, detail::key_classes const& keys) {
-    std::vector<catalog_entry> made;
+catalog made_by(job const& full_job, detail::key_classes const& keys) {
+    std::vector<catalog_entry> entries;
     for (auto const* const list : {&keys.renamed, &keys.transformed, &keys.added})
         for (std::string const& key : *list)
-            if (mapping_output const* const output = all.map().find(key)) {
-                catalog_entry const* const wanted = all.wanted ? all.wanted->find(key) : nullptr;
+            if (mapping_output const* const output = full_job.map().find(key)) {
+                catalog_entry const* const wanted =
+                    full_job.wanted ? full_job.wanted->find(key) : nullptr;
                 index_vector const& shape = output->value.shape;
-                made.push_back({key, output->value.dtype, shape,
-                                wanted && wanted->shape == shape
-                                    ? wanted->parts
-                                    : index_vector::filled(shape.size(), 1)});
+                entries.push_back({key, output->value.dtype, shape,
+                                   wanted && wanted->shape == shape
+                                       ? wanted->parts
+                                       : index_vector::filled(shape.size(), 1)});
             }
-    return catalog(std::move(made));
+    return catalog(std::move(entries));
 }
 
 /// Runs a stage. An error in the program, or of the target's shards, is a finding; others are
@@ -85,8 +86,9 @@ void add_warnings(check_report& report, source_spec const& source) {
     if (!source.checkpoint)
         return;
     for (std::string const& text : source.checkpoint->warnings) {
-        std::string const place = source.path + ": ";
-        std::string const message = text.starts_with(place) ? text.substr(place.size()) : text;
+        std::string const location = source.path + ": ";
+        std::string const message =
+            text.starts_with(location) ? text.substr(location.size()) : text;
         report.findings.push_back({"warning",
                                    "checkpoint",
                                    {},
@@ -94,22 +96,24 @@ void add_warnings(check_report& report, source_spec const& source) {
                                    source.path,
                                    {},
                                    {},
-                                   place + "warning: " + message,
-                                   place + message});
+                                   location + "warning: " + message,
+                                   location + message});
     }
 }
 
-void add_findings(check_report& report, job const& all, catalog const& source,
+void add_findings(check_report& report, job const& full_job, catalog const& source,
                   job_files const& files) {
-    aoa::program_report found{all.code(), all.expanded.findings, {}, {}};
-    if (all.expanded.is_complete)
-        found = aoa::check(all.expanded, all.lowered, source, all.wanted ? &*all.wanted : nullptr);
-    found.findings.insert(found.findings.end(), all.notes.begin(), all.notes.end());
-    std::ranges::move(reports_of(all.code(), found.findings, files),
+    aoa::program_report program_report{full_job.code(), full_job.expanded.findings, {}, {}};
+    if (full_job.expanded.is_complete)
+        program_report = aoa::check(full_job.expanded, full_job.lowered, source,
+                                    full_job.wanted ? &*full_job.wanted : nullptr);
+    program_report.findings.insert(program_report.findings.end(), full_job.notes.begin(),
+                                   full_job.notes.end());
+    std::ranges::move(reports_of(full_job.code(), program_report.findings, files),
                       std::back_inserter(report.findings));
-    report.keys = std::move(found.keys);
-    report.made = made_by(all, report.keys);
-    report.why_not = why_not_invertible(found);
+    report.keys = std::move(program_report.keys);
+    report.made = made_by(full_job, report.keys);
+    report.why_not = why_not_invertible(program_report);
 }
 
 check_report make_report(job_files files) {
@@ -121,51 +125,47 @@ check_report make_report(job_files files) {
     check_report report;
     report.strict = files.strict_warnings;
     add_warnings(report, source);
-    job all;
+    job full_job;
     find_errors(report, files, [&] {
-        all = make_job(source, files);
-        note_renamed_away(all, catalog_of(source.held), files);
-        report.program = all.written.text;
-        add_findings(report, all, catalog_of(source.held), files);
+        full_job = make_job(source, files);
+        note_renamed_away(full_job, catalog_of(source.held), files);
+        report.program = full_job.written.text;
+        add_findings(report, full_job, catalog_of(source.held), files);
     });
     find_errors(report, files, [&] {
-        check_cover(all, files);
-        if (all.target)
-            make_plan(problem_of(all.map(), source.held, *all.target));
+        check_cover(full_job, files);
+        if (full_job.target)
+            make_plan(problem_of(full_job.map(), source.held, *full_job.target));
     });
     if (!report.ok())
         report.why_not = "the program has errors";
     return report;
 }
 
-json::value json_of(reported const& one) {
+json::value json_of(reported const& report) {
     auto const number = [&](std::size_t aoa::place::*member) {
-        return one.where ? json::value((*one.where).*member) : json::value(nullptr);
+        return report.where ? json::value((*report.where).*member) : json::value(nullptr);
     };
-    return {{"severity", json_text(one.severity)},
-            {"code", json_text(one.code)},
-            {"key", json_text(one.key)},
-            {"message", json_text(one.message)},
-            {"file", json_text(one.file)},
-            {"line", number(&aoa::place::line)},
-            {"column", number(&aoa::place::column)},
-            {"chain", json_texts(one.chain)}};
+    return {{"severity", json_text(report.severity)}, {"code", json_text(report.code)},
+            {"key", json_text(report.key)},           {"message", json_text(report.message)},
+            {"file", json_text(report.file)},         {"line", number(&aoa::place::line)},
+            {"column", number(&aoa::place::column)},  {"chain", json_texts(report.chain)}};
 }
 
-json::array json_of(catalog const& made) {
+json::array json_of(catalog const& catalog) {
     json::array list;
-    for (catalog_entry const& one : made)
-        list.push_back({{"key", json_text(one.key)},
-                        {"dtype", json_text(code(one.dtype))},
-                        {"shape", json_list(one.shape)},
-                        {"parts", json_list(one.parts)}});
+    for (catalog_entry const& entry : catalog)
+        list.push_back({{"key", json_text(entry.key)},
+                        {"dtype", json_text(code(entry.dtype))},
+                        {"shape", json_list(entry.shape)},
+                        {"parts", json_list(entry.parts)}});
     return list;
 }
 
 json::object json_of(check_report const& report) {
     json::array findings;
-    for (reported const& one : report.findings)
-        findings.push_back(json_of(one));
+    for (reported const& reported : report.findings)
+        findings.push_back(json_of(reported));
     std::string const& reason = report.why_not;
     return {{"ok", report.ok() && !report.is_refused()},
             {"findings", std::move(findings)},
@@ -193,12 +193,12 @@ std::string counts_text(check_report const& report) {
 /// What becomes of keys, by kind.
 std::string text_of(detail::key_classes const& keys) {
     std::string text;
-    for (auto const& [what, list] :
+    for (auto const& [noun, list] :
          {std::pair{"identity", &keys.identity}, std::pair{"renamed", &keys.renamed},
           std::pair{"transformed", &keys.transformed}, std::pair{"added", &keys.added},
           std::pair{"removed", &keys.removed}})
         if (!list->empty())
-            text += std::string(what) + ": " + grouped(static_cast<index_t>(list->size())) + ": " +
+            text += std::string(noun) + ": " + grouped(static_cast<index_t>(list->size())) + ": " +
                     listed(*list) + "\n";
     return text;
 }
@@ -220,8 +220,8 @@ std::string text_of(check_report const& report) {
 
 void write_page(std::string const& path, check_report const& report, job_files const& files) {
     std::vector<std::string> texts;
-    for (reported const& one : report.findings)
-        texts.push_back(one.text);
+    for (reported const& reported : report.findings)
+        texts.push_back(reported.text);
     detail::write_whole_file(
         path, check_page(json_of(report), texts, files.program,
                          report.program.empty() ? stored_program(files.program) : report.program));

@@ -6,7 +6,7 @@
 #include <reshard/format/written_formats.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/found_saves.hpp>
+#include <reshard/storage/checkpoint_listing.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -34,10 +34,10 @@ std::filesystem::path parent_of(std::filesystem::path const& path) {
 }
 
 /// Whether a directory is that checkpoint, or has what only checkpoints have.
-bool is_checkpoint(std::filesystem::path const& directory, std::string const& known) {
+bool is_checkpoint(std::filesystem::path const& directory, std::string const& known_names) {
     namespace detail = reshard::detail;
     std::error_code ignored;
-    if (std::filesystem::equivalent(directory, known, ignored))
+    if (std::filesystem::equivalent(directory, known_names, ignored))
         return true;
     return detail::is_checkpoint_directory(*detail::files_of_system(), directory);
 }
@@ -60,29 +60,29 @@ void resolve_latest(processes const& world, std::string& path) {
 }
 
 CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& name,
-                      std::string& path, std::string const& what) {
+                      std::string& path, std::string const& noun) {
     chosen.checkpoints.push_back(&path);
-    return command.add_option(name, path, what);
+    return command.add_option(name, path, noun);
 }
 
 CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
-                         std::string const& what) {
+                         std::string const& noun) {
     auto const complaint = [](std::string const& text) {
         return is_latest(text) ? "'" + text + "' is for reading; give the new one a name"
                                : std::string();
     };
-    return command.add_option(name, path, what)->required()->check(complaint, "");
+    return command.add_option(name, path, noun)->required()->check(complaint, "");
 }
 
 CLI::Option* add_directory(CLI::App& command, std::string const& name, std::string& path,
-                           std::string const& what) {
+                           std::string const& noun) {
     auto const complaint = [](std::string const& text) {
         return std::filesystem::path(text).extension() == ".safetensors"
                    ? "'" + text + "' is the name of a file, and a directory is written; give " +
                          "another name, or write one file with reshard merge"
                    : std::string();
     };
-    return add_written(command, name, path, what)->check(complaint, "");
+    return add_written(command, name, path, noun)->check(complaint, "");
 }
 
 void add_from(CLI::App& command, std::string& format) {
@@ -135,8 +135,8 @@ void add_to(CLI::App& command, std::string& format, std::string const& target) {
 }
 
 std::string format_to_write(std::string const& format, std::string const& target) {
-    auto const* const known = reshard::detail::format_of_file(target);
-    return format.empty() && known ? std::string(known->name) : format;
+    auto const* const match = reshard::detail::format_of_file(target);
+    return format.empty() && match ? std::string(match->name) : format;
 }
 
 void check_outside(processes const& world, std::string const& target, std::string const& source) {

@@ -96,15 +96,15 @@ CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name
 
 /// Adds an argument that names a checkpoint to read, or may; `DIR/@latest` is one.
 CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& name,
-                      std::string& path, std::string const& what);
+                      std::string& path, std::string const& noun);
 
 /// Adds the required argument that names what is to be written.
 CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
-                         std::string const& what);
+                         std::string const& noun);
 
 /// The same for a directory: no file has its name.
 CLI::Option* add_directory(CLI::App& command, std::string const& name, std::string& path,
-                           std::string const& what);
+                           std::string const& noun);
 
 /// Refuses a target in the directory of a checkpoint, of `source` above all: whoever replaces that
 /// would lose it.

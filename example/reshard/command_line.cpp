@@ -47,19 +47,19 @@ void add_commands(CLI::App& app, invocation& chosen) {
 /// Refuses what is neither a command nor an option, listing all commands.
 void check_command(CLI::App const& app, int argc, char** argv) {
     std::string const word = argc > 1 ? argv[1] : "";
-    std::string known;
+    std::string known_names;
     reshard::detail::nearest_text nearest(word, false);
     for (CLI::App const* const command : app.get_subcommands({})) {
         if (command->get_name() == word || word.starts_with("-"))
             return;
-        known += (known.empty() ? "" : ", ") + command->get_name();
+        known_names += (known_names.empty() ? "" : ", ") + command->get_name();
         nearest.look_at(command->get_name());
     }
     reshard::fail(reshard::errc::usage,
                   "reshard: " +
                       (word.empty() ? "no command is given"
                                     : "unknown command '" + word + "'" + nearest.question()) +
-                      "; the commands are " + known + "; see reshard --help");
+                      "; the commands are " + known_names + "; see reshard --help");
 }
 
 /// The first word of the command line that looks like an option and is none, with the option that
@@ -71,8 +71,8 @@ std::string unknown_option(CLI::App const& command) {
         std::string const name = word.substr(0, word.find('='));
         reshard::detail::nearest_text nearest(name, false);
         for (CLI::Option const* const option : command.get_options())
-            for (std::string const& known : option->get_lnames())
-                nearest.look_at("--" + known);
+            for (std::string const& get_lname : option->get_lnames())
+                nearest.look_at("--" + get_lname);
         return "unknown option '" + name + "'" + nearest.question();
     }
     return {};
@@ -114,13 +114,13 @@ std::vector<option_text> options_of(std::string const& command) {
     CLI::App app;
     invocation none;
     add_commands(app, none);
-    std::vector<option_text> all;
+    std::vector<option_text> option_texts;
     for (CLI::Option const* const option : app.get_subcommand(command)->get_options())
         for (std::string const& name : option->get_lnames())
             if (name != "help" && name != "json")
-                all.push_back(
+                option_texts.push_back(
                     {name, option->get_items_expected_max() == 0, option->get_description()});
-    return all;
+    return option_texts;
 }
 
 outcome run_command(processes const& world, int argc, char** argv) {

@@ -35,10 +35,11 @@ checkpoint open_again(source_spec const& source) {
 }
 
 /// The names that are written once; a checkpoint without any need not be opened for that.
-detail::alias_map aliases_of(source_spec const& source, job const& all, bool share_copies) {
+detail::alias_map aliases_of(source_spec const& source, job const& full_job, bool share_copies) {
     if (source.checkpoint->aliases.empty() && !share_copies)
         return {};
-    return detail::aliases_kept(open_again(source), all.map(), {all.target, share_copies});
+    return detail::aliases_kept(open_again(source), full_job.map(),
+                                {full_job.target, share_copies});
 }
 
 /// Who writes what, behind the files, which are the first holders: so what a file gives is told
@@ -59,15 +60,15 @@ void widen_targets(detail::plan_problem& problem) {
 void add_reads(conversion& planned, plan_flows const& flows) {
     auto const file_count = static_cast<holder_t>(planned.read.size());
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](detail::flow const& one) {
-            if (one.source >= file_count)
+        flows.for_each(kind, [&](detail::flow const& flow) {
+            if (flow.source >= file_count)
                 return;
             planned.bins.add_between(
-                {one.source, one.target - file_count, one.bytes, flows.count(kind)});
+                {flow.source, flow.target - file_count, flow.bytes, flows.count(kind)});
             index_t const bytes =
-                detail::checked_multiply(one.bytes, flows.count(kind), "the bytes that are read");
-            for (index_t* const sum : {&planned.read[one.source].bytes, &planned.all.bytes_read,
-                                       &planned.by_rank[one.target - file_count].bytes_read})
+                detail::checked_multiply(flow.bytes, flows.count(kind), "the bytes that are read");
+            for (index_t* const sum : {&planned.read[flow.source].bytes, &planned.all.bytes_read,
+                                       &planned.by_rank[flow.target - file_count].bytes_read})
                 *sum = detail::checked_add(*sum, bytes, "the bytes that are read");
         });
 }
@@ -88,19 +89,19 @@ void add_writes(conversion& planned, detail::checkpoint_plan const& files) {
 
 } // namespace
 
-conversion conversion_of(source_spec const& source, job const& all,
+conversion conversion_of(source_spec const& source, job const& full_job,
                          detail::write_options const& writing, bool share_copies) {
-    detail::checkpoint_plan const files =
-        detail::files_for(all.map(), all.target, writing, aliases_of(source, all, share_copies));
-    holder_t const ranks = std::max<holder_t>(1, all.target->holders);
+    detail::checkpoint_plan const files = detail::files_for(
+        full_job.map(), full_job.target, writing, aliases_of(source, full_job, share_copies));
+    holder_t const ranks = std::max<holder_t>(1, full_job.target->holders);
     conversion planned{{}, {}, {}, {}, {std::max<holder_t>(1, source.held.holders), ranks, "file"}};
     for (detail::checkpoint_file const& file : source.checkpoint->files)
         planned.read.push_back({file.path.filename().string(), 0});
     planned.by_rank.resize(ranks);
     planned.aliases = files.metadata.aliases;
     add_writes(planned, files);
-    layout const held = writers_of(files, source.held.holders, ranks);
-    detail::plan_problem problem = problem_of(all.map(), source.held, held);
+    layout const layout = writers_of(files, source.held.holders, ranks);
+    detail::plan_problem problem = problem_of(full_job.map(), source.held, layout);
     widen_targets(problem);
     add_reads(planned, plan_flows(problem));
     return planned;
@@ -128,12 +129,12 @@ std::size_t say_lost_tensors(checkpoint const& source, bool says) {
 
 std::size_t say_lost_texts(checkpoint_metadata const& source, mapping const& program,
                            std::string const& format, bool says) {
-    auto const found = detail::texts_of(source, program, format);
+    auto const match = detail::texts_of(source, program, format);
     std::vector<std::string> lost;
     for (auto const& [names, why] :
-         {std::pair{&found.no_place, format + " has no place for them"},
-          std::pair{&found.differing, std::string("files have different values")},
-          std::pair{&found.misread, std::string("readers would take them for names of tensors")}})
+         {std::pair{&match.no_place, format + " has no place for them"},
+          std::pair{&match.differing, std::string("files have different values")},
+          std::pair{&match.misread, std::string("readers would take them for names of tensors")}})
         if (!names->empty())
             lost.push_back(source.path.string() +
                            ": texts in the metadata are not carried, since " + why + ": " +
@@ -178,19 +179,19 @@ void check_shared(bool are_shared, std::string const& format) {
              " has a tensor for each name; leave it out, or write safetensors");
 }
 
-void check_fused_order(job const& all, job_files const& files, std::string const& format) {
-    if (!files.cut_fused && !all.first_error())
-        detail::check_fused_order(detail::fused_of(all.map(), all.target), format);
+void check_fused_order(job const& full_job, job_files const& files, std::string const& format) {
+    if (!files.cut_fused && !full_job.first_error())
+        detail::check_fused_order(detail::fused_of(full_job.map(), full_job.target), format);
 }
 
-void note_fused_lost(job const& all, std::string const& format) {
-    auto const fused = detail::fused_of(all.map(), all.target);
+void note_fused_lost(job const& full_job, std::string const& format) {
+    auto const fused = detail::fused_of(full_job.map(), full_job.target);
     if (fused.empty() || !detail::is_other_format(format))
         return;
     if (!detail::written_format_of(format).has_shards())
         return note(format + " does not say how tensors were fused, so that no later layout of "
                              "them is checked; sharded_safetensors does");
-    auto const several = [](auto const& one) { return one.second.blocks > 1; };
+    auto const several = [](auto const& element) { return element.second.blocks > 1; };
     auto const first = std::ranges::find_if(fused, several);
     if (first != fused.end() && detail::written_format_of(format).has_global_order)
         note("'" + first->first + "' is interleaved in " + std::to_string(first->second.blocks) +
@@ -200,12 +201,12 @@ void note_fused_lost(job const& all, std::string const& format) {
 }
 
 /// \par Source safetensors 0.8 (`safetensors.torch._TYPES`), by which torch 2.15 reads the headers
-void note_torch_lacks(job const& all, std::string const& format) {
+void note_torch_lacks(job const& full_job, std::string const& format) {
     constexpr data_type lacking[] = {data_type::f4, data_type::f6_e2m3, data_type::f6_e3m2,
                                      data_type::f8_e8m0};
-    if (format != "sharded_safetensors" && (!format.empty() || !all.target))
+    if (format != "sharded_safetensors" && (!format.empty() || !full_job.target))
         return;
-    for (mapping_output const& output : all.map().outputs())
+    for (mapping_output const& output : full_job.map().outputs())
         if (std::ranges::find(lacking, output.value.dtype) != std::end(lacking))
             return note("'" + output.key + "' is " + std::string(code(output.value.dtype)) +
                         ", which HuggingFaceStorageReader of torch does not have: it reads "
@@ -229,21 +230,21 @@ void note_aliases(std::map<std::string, std::string> const& aliases) {
 }
 
 json::object json_of(std::map<std::string, std::string> const& aliases) {
-    json::object all;
+    json::object object;
     for (auto const& [alias, key] : aliases)
-        all[json_text(alias)] = json_text(key);
-    return all;
+        object[json_text(alias)] = json_text(key);
+    return object;
 }
 
 json::object json_of(conversion const& planned) {
     json::array read, written, by_rank;
-    for (file_read const& one : planned.read)
-        read.push_back({{"file", json_text(one.file)}, {"bytes", one.bytes}});
-    for (file_written const& one : planned.written)
-        written.push_back({{"file", json_text(one.file)},
-                           {"rank", one.rank},
-                           {"shards", one.shards},
-                           {"bytes", one.bytes}});
+    for (file_read const& file_read : planned.read)
+        read.push_back({{"file", json_text(file_read.file)}, {"bytes", file_read.bytes}});
+    for (file_written const& file_written : planned.written)
+        written.push_back({{"file", json_text(file_written.file)},
+                           {"rank", file_written.rank},
+                           {"shards", file_written.shards},
+                           {"bytes", file_written.bytes}});
     for (std::size_t rank = 0; rank < planned.by_rank.size(); ++rank)
         by_rank.push_back({{"rank", rank},
                            {"bytes_read", planned.by_rank[rank].bytes_read},
@@ -258,13 +259,15 @@ json::object json_of(conversion const& planned) {
 std::string text_of(conversion const& planned) {
     constexpr std::size_t most = 64;
     std::vector<std::vector<std::string>> read{{"file", "bytes read"}};
-    for (file_read const& one : planned.read)
-        read.push_back({detail::printable(one.file), grouped(one.bytes)});
+    for (file_read const& file_read : planned.read)
+        read.push_back({detail::printable(file_read.file), grouped(file_read.bytes)});
     std::vector<std::vector<std::string>> written{
         {"rank", "bytes read", "bytes written", "file", "shards in it"}};
-    for (file_written const& one : planned.written)
-        written.push_back({std::to_string(one.rank), grouped(planned.by_rank[one.rank].bytes_read),
-                           grouped(one.bytes), one.file, grouped(one.shards)});
+    for (file_written const& file_written : planned.written)
+        written.push_back({std::to_string(file_written.rank),
+                           grouped(planned.by_rank[file_written.rank].bytes_read),
+                           grouped(file_written.bytes), file_written.file,
+                           grouped(file_written.shards)});
     std::string text = "convert reads " + grouped(planned.all.bytes_read) + " bytes of " +
                        counted(planned.read.size(), "file") + ", and writes " +
                        grouped(planned.all.bytes_written) + " bytes to " +

@@ -63,7 +63,7 @@ struct conversion {
 ///
 /// \pre the source is a checkpoint, and the job has a target
 /// \throws error as `convert` before it writes
-conversion conversion_of(source_spec const& source, job const& all,
+conversion conversion_of(source_spec const& source, job const& full_job,
                          reshard::detail::write_options const& writing, bool share_copies);
 
 /// Refuses `--replicas` and `--per-rank` for a format of another library, which has each different
@@ -102,14 +102,14 @@ std::size_t say_taken_apart(reshard::checkpoint_metadata const& source, std::str
 /// Refuses interleaved tensors for a format whose readers cut them otherwise, as `convert` does.
 ///
 /// \throws error with errc::unsupported
-void check_fused_order(job const& all, job_files const& files, std::string const& format);
+void check_fused_order(job const& full_job, job_files const& files, std::string const& format);
 
 /// Notes that a format of another library does not say how tensors were fused, or that its readers
 /// may cut them otherwise.
-void note_fused_lost(job const& all, std::string const& format);
+void note_fused_lost(job const& full_job, std::string const& format);
 
 /// Notes data types of sharded safetensors that torch's reader does not have.
-void note_torch_lacks(job const& all, std::string const& format);
+void note_torch_lacks(job const& full_job, std::string const& format);
 
 /// Notes tensors of several names, which files of safetensors have once.
 void note_aliases(std::map<std::string, std::string> const& aliases);

@@ -49,12 +49,12 @@ struct convert_command {
 };
 
 /// The program for the record; nothing where there is none, as of one file or of other formats.
-std::string program_text(job const& all, job_files const& files, std::string const& format) {
+std::string program_text(job const& full_job, job_files const& files, std::string const& format) {
     bool const has_record = format.empty() || (!detail::is_other_format(format) &&
                                                !detail::written_format_of(format).is_file());
     if (files.program.empty() || !has_record)
         return {};
-    std::string text = (runs_backwards(files) ? "# in reverse:\n" : "") + all.written.text;
+    std::string text = (runs_backwards(files) ? "# in reverse:\n" : "") + full_job.written.text;
     for (std::string const& rename : files.renames)
         if (has_renames_beside(files))
             text += "\n# --rename " + rename + (files.reverse ? ", after it" : ", before it");
@@ -113,7 +113,7 @@ void check_options(convert_command const& options, std::string const& format) {
 
 convert_report run_convert(processes const& world, convert_command const& options,
                            checkpoint const& source, std::size_t& warnings) {
-    job all;
+    job full_job;
     std::string const format = format_to_write(options.to, options.target);
     agree_on(world, [&] {
         check_options(options, format);
@@ -121,45 +121,46 @@ convert_report run_convert(processes const& world, convert_command const& option
         if (!options.no_objects)
             files.objects = object_keys(source.metadata());
         files.aliases = source.metadata().aliases;
-        all = make_sound_job(source.files_layout(), files);
-        note_renamed_away(all, catalog_of(source), files);
-        check_fused_order(all, files, format);
+        full_job = make_sound_job(source.files_layout(), files);
+        note_renamed_away(full_job, catalog_of(source), files);
+        check_fused_order(full_job, files, format);
         if (world.rank() == 0)
-            say_notes(all, options.files);
-        warnings += count_warnings(all);
+            say_notes(full_job, options.files);
+        warnings += count_warnings(full_job);
         if (!options.no_carry)
-            warnings += say_lost_texts(source.metadata(), all.map(), format, world.rank() == 0);
+            warnings +=
+                say_lost_texts(source.metadata(), full_job.map(), format, world.rank() == 0);
         refuse_warnings(warnings, options.files);
     });
     if (world.rank() == 0) {
-        note_fused_lost(all, format);
-        note_torch_lacks(all, format);
+        note_fused_lost(full_job, format);
+        note_torch_lacks(full_job, format);
     }
     detail::write_options const writing{.format = format,
                                         .replace = options.force,
                                         .partial = options.files.partial,
                                         .most_file_bytes = options.shard_bytes.value_or(0),
                                         .numbers = options.numbers,
-                                        .program = program_text(all, options.files, format),
+                                        .program = program_text(full_job, options.files, format),
                                         .base = options.base,
                                         .replicas = options.replicas,
                                         .per_rank = options.per_rank};
     progress_bar bar(world.rank() == 0, options.progress);
-    convert_options const how{.program = all.map(),
-                              .wanted = std::move(all.target),
-                              .writing = writing,
-                              .progress = std::ref(bar),
-                              .verify = !options.no_verify,
-                              .carry = !options.no_carry,
-                              .objects = !options.no_objects,
-                              .object_names = all.written.object_names,
-                              .cut_fused = options.files.cut_fused,
-                              .share_copies = options.share_copies};
+    convert_options const convert_options{.program = full_job.map(),
+                                          .wanted = std::move(full_job.target),
+                                          .writing = writing,
+                                          .progress = std::ref(bar),
+                                          .verify = !options.no_verify,
+                                          .carry = !options.no_carry,
+                                          .objects = !options.no_objects,
+                                          .object_names = full_job.written.object_names,
+                                          .cut_fused = options.files.cut_fused,
+                                          .share_copies = options.share_copies};
     convert_report report = with_files(options.files, [&] {
-        return world.mpi() ? convert(*world.mpi(), source, options.target, how)
-                           : convert(solo(), source, options.target, how);
+        return world.mpi() ? convert(*world.mpi(), source, options.target, convert_options)
+                           : convert(solo(), source, options.target, convert_options);
     });
-    if (world.rank() == 0 && !options.files.casts.empty() && has_casts(all.map()))
+    if (world.rank() == 0 && !options.files.casts.empty() && has_casts(full_job.map()))
         note_old_type(report);
     return report;
 }
@@ -167,19 +168,19 @@ convert_report run_convert(processes const& world, convert_command const& option
 /// Compares what was written, as it can be read now, with its digests.
 void read_again(processes const& world, convert_command const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
-    auto const found = verify(world, open_checkpoint(world, options.target), std::ref(bar));
-    if (!found.ok())
+    auto const match = verify(world, open_checkpoint(world, options.target), std::ref(bar));
+    if (!match.ok())
         fail(errc::corrupt_file,
-             "read again after it was written: ", detail::describe(found.bad.front()));
+             "read again after it was written: ", detail::describe(match.bad.front()));
 }
 
 /// What a delta saves.
 std::string reuse_text(convert_report const& report, std::string const& base) {
-    std::string const all = reshard::byte_text(report.bytes);
+    std::string const text = reshard::byte_text(report.bytes);
     if (report.reused == 0)
-        return "all " + all + " were written, for " + base +
+        return "all " + text + " were written, for " + base +
                " has none of it: all values differ, or it is cut otherwise";
-    return reshard::byte_text(report.reused) + " of " + all + " are in " + base +
+    return reshard::byte_text(report.reused) + " of " + text + " are in " + base +
            " and were not written again";
 }
 

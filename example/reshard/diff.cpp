@@ -27,7 +27,7 @@ struct diff_options {
     std::string a;
     std::string b;
     detail::safetensors_options reading = {}; ///< of both; the source layout is for `a` alone
-    compare_options how = {};
+    compare_options options = {};
     progress_when progress = progress_when::on_terminal;
 };
 
@@ -47,18 +47,19 @@ json::value json_of(std::optional<detail::tensor_difference> const& first) {
             {"b", json_element(first->b)}};
 }
 
-json::object json_of(detail::object_comparison const& found) {
+json::object json_of(detail::object_comparison const& comparison) {
     json::array different;
-    for (detail::object_difference const& one : found.different)
-        different.push_back(
-            {{"key", json_text(one.key)}, {"a", json_text(one.a)}, {"b", json_text(one.b)}});
-    return {{"a", found.in_a},
-            {"b", found.in_b},
-            {"compared", found.are_alike},
-            {"only_a", json_texts(found.only_a)},
-            {"only_b", json_texts(found.only_b)},
+    for (detail::object_difference const& difference : comparison.different)
+        different.push_back({{"key", json_text(difference.key)},
+                             {"a", json_text(difference.a)},
+                             {"b", json_text(difference.b)}});
+    return {{"a", comparison.in_a},
+            {"b", comparison.in_b},
+            {"compared", comparison.are_identical},
+            {"only_a", json_texts(comparison.only_a)},
+            {"only_b", json_texts(comparison.only_b)},
             {"different", std::move(different)},
-            {"unread", json_texts(found.unread)}};
+            {"unread", json_texts(comparison.unread)}};
 }
 
 std::string tensors(index_t count) { return counted(static_cast<std::size_t>(count), "tensor"); }
@@ -69,74 +70,78 @@ std::string objects(index_t count) {
 }
 
 /// How values that are no tensors differ.
-std::string text_of(detail::object_comparison const& found, diff_options const& options) {
+std::string text_of(detail::object_comparison const& comparison, diff_options const& options) {
     constexpr std::size_t most = 5;
     std::string text;
-    for (std::size_t i = 0; i < std::min(most, found.different.size()); ++i) {
-        detail::object_difference const& one = found.different[i];
-        text += detail::printable("'" + one.key + "': " + one.a + " in " + options.a + ", " +
-                                  one.b + " in " + options.b) +
+    for (std::size_t i = 0; i < std::min(most, comparison.different.size()); ++i) {
+        detail::object_difference const& difference = comparison.different[i];
+        text += detail::printable("'" + difference.key + "': " + difference.a + " in " + options.a +
+                                  ", " + difference.b + " in " + options.b) +
                 "\n";
     }
-    if (found.different.size() > most) {
-        std::size_t const more = found.different.size() - most;
+    if (comparison.different.size() > most) {
+        std::size_t const more = comparison.different.size() - most;
         text += counted(more, "more value") +
                 (more == 1 ? " that is no tensor differs\n" : " that are no tensors differ\n");
     }
     for (auto const& [keys, path] :
-         {std::pair{&found.only_a, &options.a}, std::pair{&found.only_b, &options.b}})
+         {std::pair{&comparison.only_a, &options.a}, std::pair{&comparison.only_b, &options.b}})
         if (!keys->empty())
             text += "no tensors, and only in " + *path + ": " + listed(*keys) + "\n";
     return text;
 }
 
-std::string text_of(comparison const& found, diff_options const& options) {
+std::string text_of(comparison const& found_comparison, diff_options const& options) {
     std::string text;
-    if (found.first)
-        text += "'" + found.first->key + "'" +
-                (found.first->index ? " at " + to_string(*found.first->index) : "") + ": " +
-                found.first->a + " in " + options.a + ", " + found.first->b + " in " + options.b +
-                "\n";
-    for (auto const& [keys, path] :
-         {std::pair{&found.only_a, &options.a}, std::pair{&found.only_b, &options.b}})
+    if (found_comparison.first)
+        text += "'" + found_comparison.first->key + "'" +
+                (found_comparison.first->index ? " at " + to_string(*found_comparison.first->index)
+                                               : "") +
+                ": " + found_comparison.first->a + " in " + options.a + ", " +
+                found_comparison.first->b + " in " + options.b + "\n";
+    for (auto const& [keys, path] : {std::pair{&found_comparison.only_a, &options.a},
+                                     std::pair{&found_comparison.only_b, &options.b}})
         if (!keys->empty())
             text += "only in " + *path + ": " + listed(*keys) + "\n";
-    text += text_of(found.objects, options);
-    if (found.by_digests > 0)
-        text += tensors(found.by_digests) + " equal by the digests saved with them\n";
-    comparison compared = found;
+    text += text_of(found_comparison.objects, options);
+    if (found_comparison.by_digests > 0)
+        text += tensors(found_comparison.by_digests) + " equal by the digests saved with them\n";
+    comparison compared = found_comparison;
     compared.not_compared.clear();
-    if (!found.not_compared.empty())
-        text += "not compared, since they cannot be read: " + listed(found.not_compared) + "\n";
+    if (!found_comparison.not_compared.empty())
+        text +=
+            "not compared, since they cannot be read: " + listed(found_comparison.not_compared) +
+            "\n";
     return text +
-           (found.equal()      ? "equal"
-            : compared.equal() ? bold("not known to be equal")
-                               : bold("different")) +
+           (found_comparison.equal() ? "equal"
+            : compared.equal()       ? bold("not known to be equal")
+                                     : bold("different")) +
            "\n";
 }
 
 /// Says of how many tensors digests could not be compared, and why.
-void note_read(comparison const& found, diff_options const& options) {
+void note_read(comparison const& comparison, diff_options const& options) {
     std::string why;
-    if (found.other_shards > 0)
-        why = "have other shards for " + tensors(found.other_shards);
-    if (found.no_digests > 0)
+    if (comparison.other_shards > 0)
+        why = "have other shards for " + tensors(comparison.other_shards);
+    if (comparison.no_digests > 0)
         why += (why.empty() ? "" : ", and ") +
-               ("have no digests to compare for " + tensors(found.no_digests));
+               ("have no digests to compare for " + tensors(comparison.no_digests));
     if (!why.empty())
         note(options.a + " and " + options.b + " " + why + ": the data of these was read");
 }
 
 /// Says which values that are no tensors were not compared, and why.
-void note_objects(detail::object_comparison const& found, diff_options const& options) {
-    if (!found.are_alike && found.in_a + found.in_b > 0)
-        note(options.a + " has " + objects(found.in_a) + ", and " + options.b + " has " +
-             objects(found.in_b) +
+void note_objects(detail::object_comparison const& comparison, diff_options const& options) {
+    if (!comparison.are_identical && comparison.in_a + comparison.in_b > 0)
+        note(options.a + " has " + objects(comparison.in_a) + ", and " + options.b + " has " +
+             objects(comparison.in_b) +
              ", which were not compared: the two formats have no place for "
              "the same values");
-    if (!found.unread.empty())
-        note("not compared, since these are no tensors and were not read: " + listed(found.unread) +
-             (found.why_unread.empty() ? "" : " (" + found.why_unread + ")"));
+    if (!comparison.unread.empty())
+        note("not compared, since these are no tensors and were not read: " +
+             listed(comparison.unread) +
+             (comparison.why_unread.empty() ? "" : " (" + comparison.why_unread + ")"));
 }
 
 /// Names texts in the metadata that differ, or that one has alone: they are no part of the verdict.
@@ -159,9 +164,9 @@ void note_metadata(checkpoint const& a, checkpoint const& b) {
 comparison compared(processes const& world, checkpoint const& a, checkpoint const& b,
                     diff_options const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
-    compare_options how = options.how;
-    how.progress = std::ref(bar);
-    return compare(world, a, b, how);
+    compare_options compare_options = options.options;
+    compare_options.progress = std::ref(bar);
+    return compare(world, a, b, compare_options);
 }
 
 outcome diff(processes const& world, diff_options const& options, bool as_json) {
@@ -172,32 +177,32 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
     checkpoint const b = open_checkpoint(world, options.b, {.format = reading_b});
     say_warnings(world, a);
     say_warnings(world, b);
-    comparison const found = compared(world, a, b, options);
+    comparison const comparison = compared(world, a, b, options);
     if (world.rank() == 0) {
-        note_read(found, options);
-        note_objects(found.objects, options);
+        note_read(comparison, options);
+        note_objects(comparison.objects, options);
         note_metadata(a, b);
     }
-    int const status = found.equal() ? done : no;
+    int const status = comparison.equal() ? done : no;
     if (as_json)
-        return json_outcome({{"equal", found.equal()},
-                             {"first", json_of(found.first)},
-                             {"only_a", json_texts(found.only_a)},
-                             {"only_b", json_texts(found.only_b)},
-                             {"not_compared", json_texts(found.not_compared)},
-                             {"by_digests", found.by_digests},
-                             {"other_shards", found.other_shards},
-                             {"no_digests", found.no_digests},
-                             {"objects", json_of(found.objects)}},
+        return json_outcome({{"equal", comparison.equal()},
+                             {"first", json_of(comparison.first)},
+                             {"only_a", json_texts(comparison.only_a)},
+                             {"only_b", json_texts(comparison.only_b)},
+                             {"not_compared", json_texts(comparison.not_compared)},
+                             {"by_digests", comparison.by_digests},
+                             {"other_shards", comparison.other_shards},
+                             {"no_digests", comparison.no_digests},
+                             {"objects", json_of(comparison.objects)}},
                             status);
     index_t bytes = 0;
-    layout const& held = a.files_layout();
-    for (tensor_layout const& tensor : held.tensors)
-        bytes = detail::checked_add(bytes,
-                                    byte_count(element_count(held.shape_of(tensor)), tensor.dtype),
-                                    "the bytes of all tensors");
-    std::string text = text_of(found, options);
-    if (found.equal() && found.by_digests == 0)
+    layout const& layout = a.files_layout();
+    for (tensor_layout const& tensor : layout.tensors)
+        bytes = detail::checked_add(
+            bytes, byte_count(element_count(layout.shape_of(tensor)), tensor.dtype),
+            "the bytes of all tensors");
+    std::string text = text_of(comparison, options);
+    if (comparison.equal() && comparison.by_digests == 0)
         text += closing_line(bytes, watch.seconds()) + "\n";
     return {text, status};
 }
@@ -215,7 +220,7 @@ void add_diff(CLI::App& app, invocation& chosen) {
     add_path(*command, chosen, "B", options->b, "Another one")->required();
     add_compatible(*command, options->reading);
     add_source_layout(*command, options->reading, "A");
-    command->add_flag("--data", options->how.data,
+    command->add_flag("--data", options->options.data,
                       "Read all data; without it, tensors of equal shards are compared by the "
                       "digests saved with them, and read where these differ");
     add_progress(*command, options->progress);

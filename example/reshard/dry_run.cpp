@@ -26,19 +26,19 @@ bool has_elements(detail::tensor_shards const& shards, std::size_t i) {
     return !detail::is_empty(shards.region(i)) && (!flat || flat->size() > 0);
 }
 
-index_t count_main_copies(layout const& held) {
+index_t count_main_copies(layout const& layout) {
     index_t count = 0;
-    for (tensor_layout const& tensor : held.tensors)
-        for (std::uint32_t const i : detail::main_copies(detail::listed(held.spread_of(tensor))))
-            count += has_elements(held.shards_of(tensor), i);
+    for (tensor_layout const& tensor : layout.tensors)
+        for (std::uint32_t const i : detail::main_copies(detail::listed(layout.spread_of(tensor))))
+            count += has_elements(layout.shards_of(tensor), i);
     return count;
 }
 
-index_t count_shards(layout const& held) {
+index_t count_shards(layout const& layout) {
     index_t count = 0;
-    for (tensor_layout const& tensor : held.tensors)
-        for (std::size_t i = 0; i < held.shards_of(tensor).size(); ++i)
-            count += has_elements(held.shards_of(tensor), i);
+    for (tensor_layout const& tensor : layout.tensors)
+        for (std::size_t i = 0; i < layout.shards_of(tensor).size(); ++i)
+            count += has_elements(layout.shards_of(tensor), i);
     return count;
 }
 
@@ -57,9 +57,9 @@ detail::plan_rounds make_rounds(plan_flows const& flows, holder_t ranks,
 std::vector<key_cost> key_costs(plan_flows const& flows) {
     std::vector<key_cost> by_kind(flows.size());
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](detail::flow const& one) {
-            by_kind[kind].transfers += !one.is_rest; // of a pair of shards, one
-            by_kind[kind].bytes += one.bytes;
+        flows.for_each(kind, [&](detail::flow const& flow) {
+            by_kind[kind].transfers += !flow.is_rest; // of a pair of shards, one
+            by_kind[kind].bytes += flow.bytes;
         });
     std::vector<key_cost> by_key;
     for (std::size_t t = 0; t < flows.problem().targets.size(); ++t)
@@ -69,7 +69,7 @@ std::vector<key_cost> key_costs(plan_flows const& flows) {
 
 /// What `convert` does with the files; nothing where the source has none, or where they are too
 /// many to be listed.
-std::optional<conversion> make_conversion(source_spec const& source, job const& all,
+std::optional<conversion> make_conversion(source_spec const& source, job const& full_job,
                                           dry_run const& run, plan_command const& options) {
     constexpr index_t most_pieces = 2'000'000;
     if (!source.checkpoint)
@@ -80,7 +80,7 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
              " at most");
         return std::nullopt;
     }
-    return conversion_of(source, all,
+    return conversion_of(source, full_job,
                          {.format = options.to,
                           .partial = options.files.partial,
                           .replicas = options.replicas,
@@ -89,28 +89,28 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
 }
 
 json::object json_of(plan_balance const& balance) {
-    auto const one = [](std::string_view what, plan_extreme const& busiest) {
+    auto const line_of = [](std::string_view noun, plan_extreme const& busiest) {
         return json::object{
-            {what, busiest.number}, {"bytes", busiest.bytes}, {"least_bytes", busiest.least_bytes}};
+            {noun, busiest.number}, {"bytes", busiest.bytes}, {"least_bytes", busiest.least_bytes}};
     };
-    json::object all{{"sender", one("rank", balance.sender)},
-                     {"receiver", one("rank", balance.receiver)}};
+    json::object object{{"sender", line_of("rank", balance.sender)},
+                        {"receiver", line_of("rank", balance.receiver)}};
     if (balance.link != plan_extreme{})
-        all["link"] = one("node", balance.link);
-    return all;
+        object["link"] = line_of("node", balance.link);
+    return object;
 }
 
 json::array json_of_ranks(dry_run const& run) {
     json::array list;
     for (std::size_t rank = 0; rank < run.memory.size(); ++rank) {
-        process_cost const& one = run.cost.by_process[rank];
+        process_cost const& cost = run.cost.by_process[rank];
         list.push_back({{"rank", rank},
-                        {"bytes_in", one.bytes_in},
-                        {"bytes_out", one.bytes_out},
-                        {"bytes_local", one.bytes_local},
-                        {"bytes_relayed", one.bytes_relayed},
-                        {"messages_in", one.messages_in},
-                        {"messages_out", one.messages_out},
+                        {"bytes_in", cost.bytes_in},
+                        {"bytes_out", cost.bytes_out},
+                        {"bytes_local", cost.bytes_local},
+                        {"bytes_relayed", cost.bytes_relayed},
+                        {"messages_in", cost.messages_in},
+                        {"messages_out", cost.messages_out},
                         {"source_bytes", run.memory[rank].source_bytes},
                         {"target_bytes", run.memory[rank].target_bytes},
                         {"peak_bytes", peak_of(run, rank)}});
@@ -120,16 +120,16 @@ json::array json_of_ranks(dry_run const& run) {
 
 json::array json_of_rounds(dry_run const& run) {
     json::array list;
-    for (detail::plan_round const& one : run.rounds.rounds)
-        list.push_back({{"keys", one.last - one.first},
-                        {"first_key", run.keys[one.first]},
-                        {"last_key", run.keys[one.last - 1]},
-                        {"released", one.released.size()},
-                        {"transfers", one.transfers},
-                        {"bytes", one.bytes},
-                        {"bytes_local", one.bytes_local},
-                        {"peak_bytes", one.peak_bytes},
-                        {"peak_rank", one.peak_process}});
+    for (detail::plan_round const& plan_round : run.rounds.rounds)
+        list.push_back({{"keys", plan_round.last - plan_round.first},
+                        {"first_key", run.keys[plan_round.first]},
+                        {"last_key", run.keys[plan_round.last - 1]},
+                        {"released", plan_round.released.size()},
+                        {"transfers", plan_round.transfers},
+                        {"bytes", plan_round.bytes},
+                        {"bytes_local", plan_round.bytes_local},
+                        {"peak_bytes", plan_round.peak_bytes},
+                        {"peak_rank", plan_round.peak_process}});
     return list;
 }
 
@@ -137,17 +137,17 @@ json::array json_of_rounds(dry_run const& run) {
 std::optional<network> network_of(plan_command const& options) {
     if (options.network.empty())
         return std::nullopt;
-    network found = read_network(options.network);
+    network network = read_network(options.network);
     if (options.ranks_per_node > 0)
-        found.ranks_per_node = options.ranks_per_node;
-    return found;
+        network.ranks_per_node = options.ranks_per_node;
+    return network;
 }
 
 } // namespace
 
-dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options) {
-    layout const& target = *all.target;
-    detail::plan_problem const problem = problem_of(all.map(), source.held, target);
+dry_run make_dry_run(source_spec const& source, job const& full_job, plan_command const& options) {
+    layout const& target = *full_job.target;
+    detail::plan_problem const problem = problem_of(full_job.map(), source.held, target);
     std::optional<network> const over = network_of(options);
     plan_flows const flows(
         problem, {.processes_per_node = over ? over->ranks_per_node : options.ranks_per_node,
@@ -165,13 +165,13 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     result.balance = balance_of(flows, ranks);
     result.by_key = key_costs(flows);
     result.cost.transfers = 0;
-    for (key_cost const& one : result.by_key)
-        result.cost.transfers += one.transfers;
+    for (key_cost const& cost : result.by_key)
+        result.cost.transfers += cost.transfers;
     result.memory = memory_of(problem, ranks);
     result.rounds = make_rounds(flows, ranks, options);
     if (over)
         result.simulated = {options.network, *over, simulate(flows, *over)};
-    result.files = make_conversion(source, all, result, options);
+    result.files = make_conversion(source, full_job, result, options);
     if (!options.report.empty())
         result.bins = result.files ? result.files->bins : bins_of(flows);
     if (!options.picture.empty())
@@ -180,23 +180,23 @@ dry_run make_dry_run(source_spec const& source, job const& all, plan_command con
     return result;
 }
 
-relabelling relabel(source_spec const& source, job& all, plan_command const& options) {
+relabelling relabel(source_spec const& source, job& full_job, plan_command const& options) {
     if (source.checkpoint)
         fail(
             errc::usage, source.path,
             ": --relabel begins with what processes have in memory, and this is a checkpoint; give "
             "as --source the layout file of those processes");
-    relabelling found =
-        best_relabelling(all.map(), source.held, *all.target, options.ranks_per_node);
-    all.target = found.of_processes(*all.target);
-    return found;
+    relabelling relabelling =
+        best_relabelling(full_job.map(), source.held, *full_job.target, options.ranks_per_node);
+    full_job.target = relabelling.of_processes(*full_job.target);
+    return relabelling;
 }
 
 index_t peak_of(dry_run const& run, std::size_t rank) {
-    constexpr auto what = "the bytes of a rank";
-    detail::process_memory const& held = run.memory[rank];
-    return detail::checked_add(detail::checked_add(held.source_bytes, held.target_bytes, what),
-                               detail::staging_of(run.cost.by_process[rank]), what);
+    constexpr auto noun = "the bytes of a rank";
+    detail::process_memory const& memory = run.memory[rank];
+    return detail::checked_add(detail::checked_add(memory.source_bytes, memory.target_bytes, noun),
+                               detail::staging_of(run.cost.by_process[rank]), noun);
 }
 
 json::object json_of(dry_run const& run, bool key_details) {

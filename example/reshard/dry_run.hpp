@@ -75,12 +75,12 @@ struct dry_run {
 
 /// \pre the job has a target
 /// \throws error for a budget that is too small, and as `conversion_of`
-dry_run make_dry_run(source_spec const& source, job const& all, plan_command const& options);
+dry_run make_dry_run(source_spec const& source, job const& full_job, plan_command const& options);
 
 /// Gives the ranks of the target to the processes that have the most of what they want.
 ///
 /// \throws error with errc::usage for a checkpoint, whose files play no ranks
-reshard::relabelling relabel(source_spec const& source, job& all, plan_command const& options);
+reshard::relabelling relabel(source_spec const& source, job& full_job, plan_command const& options);
 
 /// What a rank needs where all is done in one round.
 ///

@@ -19,14 +19,14 @@ using namespace reshard;
 
 outcome expand(job_files const& files, bool as_json) {
     source_spec const source = read_source(files.source, files.reading);
-    job const all = make_job(source, files);
-    if (all.expanded.first_error)
-        fail(*all.expanded.first_error,
-             aoa::describe(all.code(), *aoa::first_error_of(all.expanded.findings)));
-    say_findings(reports_of(all.code(), all.expanded.findings, files));
-    std::vector<std::string> const lines = statement_lines(all.code(), source.held);
+    job const full_job = make_job(source, files);
+    if (full_job.expanded.first_error)
+        fail(*full_job.expanded.first_error,
+             aoa::describe(full_job.code(), *aoa::first_error_of(full_job.expanded.findings)));
+    say_findings(reports_of(full_job.code(), full_job.expanded.findings, files));
+    std::vector<std::string> const lines = statement_lines(full_job.code(), source.held);
     if (as_json)
-        return json_outcome(json_statements(all.code(), lines));
+        return json_outcome(json_statements(full_job.code(), lines));
     return {.text = joined_lines(lines), .is_program = true};
 }
 

@@ -24,12 +24,12 @@ namespace {
 
 /// The tensors that a layout file lists, with all that it says of them.
 std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
-    std::vector<aoa::known_tensor> known;
+    std::vector<aoa::known_tensor> tensors;
     for (detail::layout_row const& row : table.rows)
-        known.push_back(
+        tensors.push_back(
             {detail::entry_of(row.key, row.dtype.value_or(data_type::f32), {row.shape, row.shards}),
              row.dtype.has_value()});
-    return known;
+    return tensors;
 }
 
 /// The renames of tensors; `object_renames` has the other values' renames.
@@ -39,24 +39,25 @@ std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const
     std::vector<rename_pair> renames = rules.pairs(
         keys_of(tensors, files), states, files.reverse ? "what the program makes" : "the source");
     key_set const objects(files.objects.begin(), files.objects.end());
-    std::erase_if(renames, [&](rename_pair const& one) {
-        return objects.contains(one.first) && !tensors.find(one.first);
+    std::erase_if(renames, [&](rename_pair const& pair) {
+        return objects.contains(pair.first) && !tensors.find(pair.first);
     });
     return renames;
 }
 
 /// Adds statements that rename, before those of a program or after them.
 void add_renames(aoa::program& code, std::vector<rename_pair> const& renames, bool is_before) {
-    std::vector<aoa::statement> made;
+    std::vector<aoa::statement> statements;
     for (auto const& [from, to] : renames) {
         aoa::name const left[] = {code.make_text(from)}, right[] = {code.make_text(to)};
         aoa::statement like;
         like.origin = code.make_origin({});
-        made.push_back(code.make_statement(left, right, like));
+        statements.push_back(code.make_statement(left, right, like));
     }
-    std::vector<aoa::statement> all = code.statements();
-    all.insert(is_before ? all.begin() : all.end(), made.begin(), made.end());
-    code.replace_statements(std::move(all));
+    std::vector<aoa::statement> all_statements = code.statements();
+    all_statements.insert(is_before ? all_statements.begin() : all_statements.end(),
+                          statements.begin(), statements.end());
+    code.replace_statements(std::move(all_statements));
 }
 
 /// Adds the states that follow renames to those that a program knows.
@@ -75,8 +76,8 @@ catalog renamed(catalog const& source, std::vector<rename_pair> const& renames,
     code.set_state_suffixes(states);
     add_renames(code, renames, true);
     mapping const map = aoa::lower(code, source, nullptr, files.lowering);
-    catalog const made = catalog_of(map);
-    std::vector<catalog_entry> entries(made.begin(), made.end());
+    catalog const new_catalog = catalog_of(map);
+    std::vector<catalog_entry> entries(new_catalog.begin(), new_catalog.end());
     for (catalog_entry& entry : entries)
         if (auto const* const output = map.find(entry.key);
             output && detail::is_source_box(output->value))
@@ -98,22 +99,22 @@ aoa::finding old_name(aoa::program const& code, aoa::statement const& statement,
 }
 
 /// Adds an error for each tensor of the source that a program reads by its old name.
-void refuse_old_names(aoa::expansion& expanded, catalog const& source, catalog const& seen,
+void refuse_old_names(aoa::expansion& expanded, catalog const& source, catalog const& catalog,
                       std::vector<rename_pair> const& renames) {
     aoa::program const& code = expanded.code;
-    key_set known; // made by the program, or refused
+    key_set set; // made by the program, or refused
     for (aoa::statement const& statement : code.statements()) {
         for (aoa::name const& name : code.left(statement)) {
             std::string const key(code.text(name));
-            if (name.kind != aoa::name::kind_type::text || !source.find(key) || seen.find(key) ||
-                !known.insert(key).second)
+            if (name.kind != aoa::name::kind_type::text || !source.find(key) || catalog.find(key) ||
+                !set.insert(key).second)
                 continue;
             expanded.findings.push_back(old_name(code, statement, name, renames));
             if (!expanded.first_error)
                 expanded.first_error = errc::unknown_key;
         }
         for (aoa::name const& name : code.right(statement))
-            known.emplace(code.text(name));
+            set.emplace(code.text(name));
     }
 }
 
@@ -128,11 +129,12 @@ aoa::lowering lower_exports(aoa::program const& code, catalog const& source,
     for (aoa::statement const& statement : code.statements())
         if (aoa::is_addition(code, statement))
             added.emplace(code.text(code.right(statement)[0]));
-    for (aoa::known_tensor const& one : tensors_like(files.like))
-        if (added.contains(one.entry.key) && !lowered.map.find(one.entry.key))
-            lowered.map.add(one.entry.key, one.entry.shape, one.entry.dtype);
-    std::erase_if(lowered.findings, [&](aoa::finding const& one) { // that its shape is unknown
-        return one.code == "no_effect" && added.contains(one.key) && lowered.map.find(one.key);
+    for (aoa::known_tensor const& tensor : tensors_like(files.like))
+        if (added.contains(tensor.entry.key) && !lowered.map.find(tensor.entry.key))
+            lowered.map.add(tensor.entry.key, tensor.entry.shape, tensor.entry.dtype);
+    std::erase_if(lowered.findings, [&](aoa::finding const& finding) { // that its shape is unknown
+        return finding.code == "no_effect" && added.contains(finding.key) &&
+               lowered.map.find(finding.key);
     });
     return lowered;
 }
@@ -142,10 +144,10 @@ catalog exports_of(aoa::expansion const& expanded, catalog const& source, job_fi
                                 : catalog();
 }
 
-catalog catalog_of(detail::layout_table const& table, catalog const& known) {
+catalog catalog_of(detail::layout_table const& table, catalog const& known_catalog) {
     std::vector<catalog_entry> entries;
     for (detail::layout_row const& row : table.rows) {
-        catalog_entry const* const yielded = known.find(row.key);
+        catalog_entry const* const yielded = known_catalog.find(row.key);
         data_type const dtype = row.dtype.value_or(yielded ? yielded->dtype : data_type::f32);
         entries.push_back(detail::entry_of(row.key, dtype, {row.shape, row.shards}));
     }
@@ -168,18 +170,18 @@ program_expander::program_expander(catalog const& source, job_files const& files
 
 std::vector<aoa::known_tensor>
 program_expander::known_tensors(detail::layout_table const* target) const {
-    auto known = target ? known_rows(*target) : std::vector<aoa::known_tensor>();
-    catalog const rows = aoa::catalog_of(known);
-    for (aoa::known_tensor const& one : like_)
-        if (!rows.find(one.entry.key))
-            known.push_back(one);
+    auto match = target ? known_rows(*target) : std::vector<aoa::known_tensor>();
+    catalog const rows = aoa::catalog_of(match);
+    for (aoa::known_tensor const& tensor : like_)
+        if (!rows.find(tensor.entry.key))
+            match.push_back(tensor);
     if (!rules_ || !files_.reverse)
-        return known;
+        return match;
     std::vector<aoa::known_tensor> before;
-    for (aoa::known_tensor& one : known)
-        if (auto key = rules_->undo(one.entry.key)) {
-            one.entry.key = std::move(*key);
-            before.push_back(std::move(one));
+    for (aoa::known_tensor& tensor : match)
+        if (auto key = rules_->undo(tensor.entry.key)) {
+            tensor.entry.key = std::move(*key);
+            before.push_back(std::move(tensor));
         }
     return before;
 }
@@ -187,18 +189,18 @@ program_expander::known_tensors(detail::layout_table const* target) const {
 /// Refuses a checkpoint for `--like` that has none of the tensors that the program makes: it would
 /// have no effect.
 void program_expander::check_like(aoa::program const& back) const {
-    key_set made;
+    key_set set;
     for (aoa::statement const& statement : back.statements())
         for (aoa::name const& name : back.right(statement))
             if (name.kind == aoa::name::kind_type::text)
-                made.emplace(back.text(name));
-    auto const known = known_tensors(nullptr);
+                set.emplace(back.text(name));
+    auto const match = known_tensors(nullptr);
     bool const has_one = std::ranges::any_of(
-        known, [&](aoa::known_tensor const& one) { return made.contains(one.entry.key); });
-    if (!has_one && !made.empty())
+        match, [&](aoa::known_tensor const& tensor) { return set.contains(tensor.entry.key); });
+    if (!has_one && !set.empty())
         fail(errc::unknown_key, files_.like, " (--like): has none of the tensors that ",
-             files_.program, " makes in reverse, such as '", *made.begin(), "'; ",
-             known.empty() ? "it has no tensor" : "it has '" + known.front().entry.key + "'",
+             files_.program, " makes in reverse, such as '", *set.begin(), "'; ",
+             match.empty() ? "it has no tensor" : "it has '" + match.front().entry.key + "'",
              "; give the checkpoint that the program was for, or leave --like out");
 }
 
@@ -227,9 +229,9 @@ aoa::expansion program_expander::expand(aoa::program const& written,
         add_states(expanded.code, states_);
         return expanded;
     }
-    catalog const made = exports_of(expanded, source_, files_);
-    auto const states = states_in(made);
-    add_renames(expanded.code, tensor_renames(*rules_, made, states, files_), false);
+    catalog const catalog = exports_of(expanded, source_, files_);
+    auto const states = states_in(catalog);
+    add_renames(expanded.code, tensor_renames(*rules_, catalog, states, files_), false);
     add_states(expanded.code, states);
     return expanded;
 }

@@ -26,9 +26,9 @@ reshard::aoa::lowering lower_exports(reshard::aoa::program const& code,
 reshard::catalog exports_of(reshard::aoa::expansion const& expanded, reshard::catalog const& source,
                             job_files const& files);
 
-/// The tensors of a layout file; data types that it leaves open are those of `known`, or F32.
+/// The tensors of a layout file; data types that it leaves open are those of `catalog`, or F32.
 reshard::catalog catalog_of(reshard::detail::layout_table const& table,
-                            reshard::catalog const& known);
+                            reshard::catalog const& catalog);
 
 /// Expands programs for a source, in the direction in which they are to be run, with the renames of
 /// `--rename` before them, or after them with `--reverse`.

@@ -37,8 +37,8 @@ struct explain_options {
 
 /// In the order of their places in the target, or in the source.
 std::vector<explained> in_order(std::vector<explained> pieces, bool of_source) {
-    std::ranges::stable_sort(pieces, {}, [of_source](explained const& one) {
-        return of_source ? one.geometry.source_offset : one.geometry.target_offset;
+    std::ranges::stable_sort(pieces, {}, [of_source](explained const& explained) {
+        return of_source ? explained.geometry.source_offset : explained.geometry.target_offset;
     });
     return pieces;
 }
@@ -61,15 +61,15 @@ json::array json_ranks(std::vector<holder_t> const& ranks) {
     return list;
 }
 
-json::object json_of(explained const& one) {
-    piece const& piece = one.geometry;
+json::object json_of(explained const& explained) {
+    piece const& piece = explained.geometry;
     bool const is_zero = piece.source == detail::zero_source;
     json::array casts;
     for (data_type const dtype : piece.casts.steps())
         casts.emplace_back(json_text(code(dtype)));
     auto const unless_zero = [&](json::value value) { return is_zero ? nullptr : value; };
     json::object entry{
-        {"source_key", unless_zero(json_text(one.source_key))},
+        {"source_key", unless_zero(json_text(explained.source_key))},
         {"source_offset", unless_zero(json_list(piece.source_offset))},
         {"source_shape", unless_zero(json_list(piece.source_box().shape))},
         {"target_offset", json_list(piece.target_offset)},
@@ -78,16 +78,16 @@ json::object json_of(explained const& one) {
         {"source_dtype", unless_zero(json_text(code(piece.stored)))},
         {"casts", std::move(casts)},
         {"dtype", json_text(code(detail::result(piece.stored, piece.casts)))},
-        {"statements", json_texts(one.statements)},
-        {"source_ranks", json_ranks(one.source_ranks)},
-        {"target_ranks", json_ranks(one.target_ranks)}};
+        {"statements", json_texts(explained.statements)},
+        {"source_ranks", json_ranks(explained.source_ranks)},
+        {"target_ranks", json_ranks(explained.target_ranks)}};
     if (piece.joins.any()) {
         entry["source_factors"] = json_factors(piece.order.undo(piece.extent), piece.joins.source);
         entry["target_factors"] = json_factors(piece.extent, piece.joins.target);
     }
-    if (!one.file.empty()) {
-        entry["file"] = one.file;
-        entry["byte_range"] = json::array{one.first_byte, one.last_byte};
+    if (!explained.file.empty()) {
+        entry["file"] = explained.file;
+        entry["byte_range"] = json::array{explained.first_byte, explained.last_byte};
     }
     return entry;
 }
@@ -126,14 +126,14 @@ std::string explained_line(std::string_view text) {
 }
 
 /// The statements that pieces come by, each once, as the user wrote them.
-std::vector<std::string> written_lines(std::vector<explained> const& pieces, job const& all) {
-    aoa::program const& code = all.code();
+std::vector<std::string> written_lines(std::vector<explained> const& pieces, job const& full_job) {
+    aoa::program const& code = full_job.code();
     std::vector<std::string> lines;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
-    for (explained const& one : pieces)
-        for (aoa::text_span const where : one.written)
+    std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    for (explained const& explained : pieces)
+        for (aoa::text_span const where : explained.written)
             if (where.last <= code.source_text().size() && where.last > where.first &&
-                seen.emplace(where.first, where.last).second)
+                pairs.emplace(where.first, where.last).second)
                 lines.push_back("  " + aoa::detail::place_text(code, where) + ": " +
                                 explained_line(std::string_view(code.source_text())
                                                    .substr(where.first, where.last - where.first)));
@@ -141,8 +141,8 @@ std::vector<std::string> written_lines(std::vector<explained> const& pieces, job
 }
 
 /// What is done to the elements on their way, and who has them.
-std::string way_of(explained const& one) {
-    piece const& piece = one.geometry;
+std::string way_of(explained const& explained) {
+    piece const& piece = explained.geometry;
     std::string text;
     if (piece.joins.any())
         text += ", read row by row as " + to_string(piece.order.undo(piece.extent));
@@ -151,9 +151,9 @@ std::string way_of(explained const& one) {
                 to_string(detail::axes_of(piece.order, piece.extent.size()));
     for (data_type const dtype : piece.casts.steps())
         text += ", cast to " + std::string(name(dtype));
-    if (!one.file.empty())
-        text += ", in " + one.file + ", bytes " + grouped(one.first_byte) + " to " +
-                grouped(one.last_byte);
+    if (!explained.file.empty())
+        text += ", in " + explained.file + ", bytes " + grouped(explained.first_byte) + " to " +
+                grouped(explained.last_byte);
     return text;
 }
 
@@ -162,26 +162,27 @@ std::string place_of(std::vector<holder_t> const& ranks) {
     return ranks.empty() ? "" : " on " + ranks_text(ranks);
 }
 
-std::string target_text(explained const& one) {
-    return bold(to_string(one.geometry.target_box())) + place_of(one.target_ranks) + " is " +
-           (one.geometry.source == detail::zero_source
+std::string target_text(explained const& explained) {
+    return bold(to_string(explained.geometry.target_box())) + place_of(explained.target_ranks) +
+           " is " +
+           (explained.geometry.source == detail::zero_source
                 ? "zeros"
-                : "'" + one.source_key + "' " + to_string(one.geometry.source_box()) +
-                      place_of(one.source_ranks)) +
-           way_of(one);
+                : "'" + explained.source_key + "' " + to_string(explained.geometry.source_box()) +
+                      place_of(explained.source_ranks)) +
+           way_of(explained);
 }
 
-std::string source_text(explained const& one) {
-    return bold(to_string(one.geometry.source_box())) + place_of(one.source_ranks) + " becomes '" +
-           one.target_key + "' " + to_string(one.geometry.target_box()) +
-           place_of(one.target_ranks) + way_of(one);
+std::string source_text(explained const& explained) {
+    return bold(to_string(explained.geometry.source_box())) + place_of(explained.source_ranks) +
+           " becomes '" + explained.target_key + "' " + to_string(explained.geometry.target_box()) +
+           place_of(explained.target_ranks) + way_of(explained);
 }
 
 /// Lines that fit on a screen, or all; a line says how many are left out.
-std::string on_a_screen(std::vector<std::string> const& lines, std::size_t most, bool all,
+std::string on_a_screen(std::vector<std::string> const& lines, std::size_t most, bool show_all,
                         std::string const& noun) {
     std::string text;
-    std::size_t const shown = all || lines.size() <= most ? lines.size() : most - 1;
+    std::size_t const shown = show_all || lines.size() <= most ? lines.size() : most - 1;
     for (std::size_t i = 0; i < shown; ++i)
         text += lines[i] + "\n";
     if (shown < lines.size())
@@ -190,13 +191,13 @@ std::string on_a_screen(std::vector<std::string> const& lines, std::size_t most,
 }
 
 /// What pieces are and come by, in 24 lines unless all is asked for.
-std::string text_of(std::vector<explained> const& pieces, job const& all, bool forward,
+std::string text_of(std::vector<explained> const& pieces, job const& full_job, bool forward,
                     bool shows_all) {
     constexpr std::size_t screen = 24, most_statements = 8;
     constexpr std::size_t longest = 160;
-    std::vector<std::string> rows, statements = written_lines(pieces, all);
-    for (explained const& one : in_order(joined(pieces), forward))
-        rows.push_back(forward ? source_text(one) : target_text(one));
+    std::vector<std::string> rows, statements = written_lines(pieces, full_job);
+    for (explained const& explained : in_order(joined(pieces), forward))
+        rows.push_back(forward ? source_text(explained) : target_text(explained));
     for (std::string& line : statements)
         if (is_terminal() && !shows_all && line.size() > longest)
             line = std::string(aoa::detail::beginning(line, longest)) + "...";
@@ -206,45 +207,45 @@ std::string text_of(std::vector<explained> const& pieces, job const& all, bool f
 }
 
 /// The shape of the tensor that is asked for, or nothing where there is none.
-std::optional<index_vector> shape_of(source_spec const& source, job const& all,
+std::optional<index_vector> shape_of(source_spec const& source, job const& full_job,
                                      explain_options const& options) {
     if (options.source_key.empty()) {
-        mapping_output const* const made = all.map().find(options.key);
-        return made ? std::optional<index_vector>(made->value.shape) : std::nullopt;
+        mapping_output const* const output = full_job.map().find(options.key);
+        return output ? std::optional<index_vector>(output->value.shape) : std::nullopt;
     }
-    tensor_layout const* const held = source.held.find(options.source_key);
-    return held ? std::optional(source.held.shape_of(*held)) : std::nullopt;
+    tensor_layout const* const layout = source.held.find(options.source_key);
+    return layout ? std::optional(source.held.shape_of(*layout)) : std::nullopt;
 }
 
 /// All pieces of the box that is asked for.
-std::vector<explained> pieces_of(source_spec const& source, job const& all,
+std::vector<explained> pieces_of(source_spec const& source, job const& full_job,
                                  explain_options const& options, bool cuts_at_ranks) {
     auto const ranges = parse_box(options.region);
     std::optional<box> region;
     if (!options.region.empty())
-        region = box_in(ranges, shape_of(source, all, options));
+        region = box_in(ranges, shape_of(source, full_job, options));
     return options.source_key.empty()
-               ? explain_target(source, all, options.key, region, cuts_at_ranks)
-               : explain_source(source, all, options.source_key, region, cuts_at_ranks);
+               ? explain_target(source, full_job, options.key, region, cuts_at_ranks)
+               : explain_source(source, full_job, options.source_key, region, cuts_at_ranks);
 }
 
 outcome json_of(std::vector<explained> const& pieces, explain_options const& options) {
     bool const forward = !options.source_key.empty();
     json::array list;
-    for (explained const& one : pieces) {
-        list.push_back(json_of(one));
+    for (explained const& explained : pieces) {
+        list.push_back(json_of(explained));
         if (forward)
-            list.back().as_object()["target_key"] = json_text(one.target_key);
+            list.back().as_object()["target_key"] = json_text(explained.target_key);
     }
     return json_outcome(
         {{forward ? "source_key" : "key", forward ? options.source_key : options.key},
          {"pieces", std::move(list)}});
 }
 
-outcome text_of(std::vector<explained> const& pieces, job const& all,
+outcome text_of(std::vector<explained> const& pieces, job const& full_job,
                 explain_options const& options) {
     bool const forward = !options.source_key.empty();
-    std::string const text = text_of(pieces, all, forward, options.all);
+    std::string const text = text_of(pieces, full_job, forward, options.all);
     if (!text.empty() || (options.region.empty() && !forward))
         return {text};
     if (options.region.empty())
@@ -259,10 +260,10 @@ outcome explain(explain_options const& options, bool as_json) {
     job_files files = options.files;
     if (source.checkpoint)
         files.objects = object_keys(*source.checkpoint);
-    job const all = make_sound_job(source, files);
+    job const full_job = make_sound_job(source, files);
     auto const pieces =
-        with_files(options.files, [&] { return pieces_of(source, all, options, !as_json); });
-    return as_json ? json_of(pieces, options) : text_of(pieces, all, options);
+        with_files(options.files, [&] { return pieces_of(source, full_job, options, !as_json); });
+    return as_json ? json_of(pieces, options) : text_of(pieces, full_job, options);
 }
 
 } // namespace

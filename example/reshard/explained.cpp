@@ -18,114 +18,119 @@ using namespace reshard;
 namespace {
 
 /// The ranks of a layout that hold some of a box, ascending.
-std::vector<holder_t> ranks_of(layout const& held, std::string const& key, box const& region) {
-    tensor_layout const* const tensor = held.find(key);
+std::vector<holder_t> ranks_of(layout const& layout, std::string const& key, box const& region) {
+    tensor_layout const* const tensor = layout.find(key);
     std::set<holder_t> ranks;
-    detail::tensor_shards const shards = tensor ? held.shards_of(*tensor) : detail::tensor_shards();
+    detail::tensor_shards const shards =
+        tensor ? layout.shards_of(*tensor) : detail::tensor_shards();
     for (std::size_t i = 0; tensor && i < shards.size(); ++i)
-        for (box const& one : shards.boxes(i))
-            if (auto const common = intersect(one, region);
+        for (box const& box : shards.boxes(i))
+            if (auto const common = intersect(box, region);
                 common && !reshard::detail::is_empty(*common))
                 ranks.insert(shards.holder(i));
     return {ranks.begin(), ranks.end()};
 }
 
 /// Says where in its file a piece lies: from its first element to its last.
-void find_bytes(explained& one, checkpoint_metadata const& checkpoint, std::size_t tensor,
+void find_bytes(explained& explained, checkpoint_metadata const& checkpoint, std::size_t tensor,
                 std::size_t number) {
     detail::checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
-    box const source = detail::relative_to(one.geometry.source_box(), shard.region.offset);
+    box const source = detail::relative_to(explained.geometry.source_box(), shard.region.offset);
     index_vector last = source.offset;
     for (std::size_t axis = 0; axis < last.size(); ++axis)
         last[axis] += source.shape[axis] - 1;
     index_t const skipped = shard.flat ? shard.flat->begin : 0;
-    index_t const element_bits = bits(one.geometry.stored);
+    index_t const element_bits = bits(explained.geometry.stored);
     index_t const begin = detail::ravel_index(source.offset, shard.region.shape) - skipped;
     index_t const end = detail::ravel_index(last, shard.region.shape) - skipped + 1;
-    one.file = checkpoint.files[shard.file].path.filename().string();
-    one.first_byte = static_cast<index_t>(shard.begin) + begin * element_bits / 8;
-    one.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
+    explained.file = checkpoint.files[shard.file].path.filename().string();
+    explained.first_byte = static_cast<index_t>(shard.begin) + begin * element_bits / 8;
+    explained.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
 }
 
 /// Pieces with all that can be said of them, cut at the borders of shards where the source is a
 /// checkpoint.
 class explainer {
 public:
-    explainer(source_spec const& source, job const& all, bool cuts_at_ranks)
+    explainer(source_spec const& source, job const& full_job, bool cuts_at_ranks)
         : source_(source),
-          all_(all),
+          all_(full_job),
           cuts_at_ranks_(cuts_at_ranks),
-          trace_(all.code()),
-          lines_(statement_lines(all.code(), source.held)) {}
+          trace_(full_job.code()),
+          lines_(statement_lines(full_job.code(), source.held)) {}
 
     /// What makes up a box of a target tensor, by target offset.
     std::vector<explained> target(std::string const& key, std::optional<box> const& region) {
-        std::vector<explained> found;
+        std::vector<explained> explaineds;
         for (piece const& piece : reshard::explain(all_.map(), key, region))
-            add(piece, key, found);
-        std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
-            return a.geometry.target_offset < b.geometry.target_offset;
-        });
-        return found;
+            add(piece, key, explaineds);
+        std::stable_sort(explaineds.begin(), explaineds.end(),
+                         [](explained const& a, explained const& b) {
+                             return a.geometry.target_offset < b.geometry.target_offset;
+                         });
+        return explaineds;
     }
 
     /// What becomes of a box of a source tensor, by source offset.
     std::vector<explained> source(std::string const& key, std::optional<box> const& region) {
-        std::vector<explained> found;
-        for (detail::destination const& one :
+        std::vector<explained> explaineds;
+        for (detail::destination const& destination :
              reshard::detail::explain_source(all_.map(), key, region))
-            add(one.part, one.key, found);
-        std::stable_sort(found.begin(), found.end(), [](explained const& a, explained const& b) {
-            return a.geometry.source_offset < b.geometry.source_offset;
-        });
-        return found;
+            add(destination.part, destination.key, explaineds);
+        std::stable_sort(explaineds.begin(), explaineds.end(),
+                         [](explained const& a, explained const& b) {
+                             return a.geometry.source_offset < b.geometry.source_offset;
+                         });
+        return explaineds;
     }
 
 private:
-    void add(piece const& piece, std::string const& target, std::vector<explained>& found) {
-        std::size_t const first = found.size();
-        add_pieces(piece, target, found);
-        for (std::size_t i = first; i < found.size(); ++i)
-            complete(found[i]);
+    void add(piece const& piece, std::string const& target, std::vector<explained>& explaineds) {
+        std::size_t const first = explaineds.size();
+        add_pieces(piece, target, explaineds);
+        for (std::size_t i = first; i < explaineds.size(); ++i)
+            complete(explaineds[i]);
     }
 
     /// Adds who holds a piece, and the statements as they stand in the program.
-    void complete(explained& one) {
-        box const source = one.geometry.source_box(), target = one.geometry.target_box();
-        if (!source_.checkpoint && !one.source_key.empty())
-            one.source_ranks = ranks_of(source_.held, one.source_key, source);
+    void complete(explained& explained) {
+        box const source = explained.geometry.source_box(),
+                  target = explained.geometry.target_box();
+        if (!source_.checkpoint && !explained.source_key.empty())
+            explained.source_ranks = ranks_of(source_.held, explained.source_key, source);
         if (all_.target)
-            one.target_ranks = ranks_of(*all_.target, one.target_key, target);
-        for (std::size_t const i : numbers(one.source_key, one.target_key)) {
+            explained.target_ranks = ranks_of(*all_.target, explained.target_key, target);
+        for (std::size_t const i : numbers(explained.source_key, explained.target_key)) {
             aoa::text_span const where = all_.code().statements()[i].where;
-            if (std::ranges::find(one.written, where) == one.written.end())
-                one.written.push_back(where);
+            if (std::ranges::find(explained.written, where) == explained.written.end())
+                explained.written.push_back(where);
         }
     }
 
-    void add_pieces(piece const& piece, std::string const& target, std::vector<explained>& found) {
+    void add_pieces(piece const& piece, std::string const& target,
+                    std::vector<explained>& explaineds) {
         if (piece.source == detail::zero_source)
-            return found.push_back({piece, target, {}, {}, 0, 0, statements({}, target)});
+            return explaineds.push_back({piece, target, {}, {}, 0, 0, statements({}, target)});
         std::string const key(all_.map().sources().key(piece.source));
-        tensor_layout const* const held = source_.held.find(key);
+        tensor_layout const* const layout = source_.held.find(key);
         if (!source_.checkpoint && !cuts_at_ranks_)
-            return found.push_back({piece, target, key, {}, 0, 0, statements(key, target)});
+            return explaineds.push_back({piece, target, key, {}, 0, 0, statements(key, target)});
         for (detail::located_piece const& located :
-             detail::locate(piece, detail::listed(source_.held.spread_of(*held)))) {
-            found.push_back({located.part, target, key, {}, 0, 0, statements(key, target)});
+             detail::locate(piece, detail::listed(source_.held.spread_of(*layout)))) {
+            explaineds.push_back({located.part, target, key, {}, 0, 0, statements(key, target)});
             if (source_.checkpoint)
-                find_bytes(found.back(), *source_.checkpoint,
-                           static_cast<std::size_t>(held - source_.held.tensors.data()),
+                find_bytes(explaineds.back(), *source_.checkpoint,
+                           static_cast<std::size_t>(layout - source_.held.tensors.data()),
                            located.shard);
         }
     }
 
     std::vector<std::size_t> const& numbers(std::string const& source, std::string const& target) {
-        auto const [known, is_new] = numbers_.try_emplace({source, target});
+        auto const [match, is_new] = numbers_.try_emplace({source, target});
         if (is_new)
-            known->second =
+            match->second =
                 source.empty() ? trace_.leading_to(target) : trace_.between(source, target);
-        return known->second;
+        return match->second;
     }
 
     std::vector<std::string> statements(std::string const& source, std::string const& target) {
@@ -146,18 +151,18 @@ private:
 
 /// Where two offsets differ if they differ along one axis only; else as many as there are axes.
 std::size_t only_difference(index_vector const& a, index_vector const& b) {
-    std::size_t found = a.size();
+    std::size_t index = a.size();
     for (std::size_t axis = 0; axis < a.size(); ++axis)
         if (a[axis] != b[axis]) {
-            if (found < a.size())
+            if (index < a.size())
                 return a.size();
-            found = axis;
+            index = axis;
         }
-    return found;
+    return index;
 }
 
 /// Whether nothing but the place of two pieces differs.
-bool are_alike(explained const& a, explained const& b) {
+bool are_identical(explained const& a, explained const& b) {
     piece const &p = a.geometry, &q = b.geometry;
     return !p.joins.any() && !q.joins.any() && p.source == q.source && p.stored == q.stored &&
            p.order == q.order && p.casts == q.casts && a.target_key == b.target_key &&
@@ -168,7 +173,7 @@ bool are_alike(explained const& a, explained const& b) {
 bool joins_to(explained& a, explained const& b) {
     piece &p = a.geometry, q = b.geometry;
     std::size_t const axis = only_difference(p.target_offset, q.target_offset);
-    if (!are_alike(a, b) || axis >= p.extent.size())
+    if (!are_identical(a, b) || axis >= p.extent.size())
         return false;
     index_t const extent = q.extent[axis];
     q.extent[axis] = p.extent[axis];
@@ -186,30 +191,30 @@ bool joins_to(explained& a, explained const& b) {
 
 } // namespace
 
-std::vector<explained> explain_target(source_spec const& source, job const& all,
+std::vector<explained> explain_target(source_spec const& source, job const& full_job,
                                       std::string const& key, std::optional<box> const& region,
                                       bool cuts_at_ranks) {
-    return explainer(source, all, cuts_at_ranks).target(key, region);
+    return explainer(source, full_job, cuts_at_ranks).target(key, region);
 }
 
-std::vector<explained> explain_source(source_spec const& source, job const& all,
+std::vector<explained> explain_source(source_spec const& source, job const& full_job,
                                       std::string const& key, std::optional<box> const& region,
                                       bool cuts_at_ranks) {
-    return explainer(source, all, cuts_at_ranks).source(key, region);
+    return explainer(source, full_job, cuts_at_ranks).source(key, region);
 }
 
 std::vector<explained> joined(std::vector<explained> pieces) {
     std::size_t const ndim = pieces.empty() ? 0 : pieces[0].geometry.ndim();
     for (std::size_t axis = ndim; axis-- > 0;) {
-        std::ranges::stable_sort(pieces, {}, [axis](explained const& one) {
-            index_vector offset = one.geometry.target_offset;
+        std::ranges::stable_sort(pieces, {}, [axis](explained const& explained) {
+            index_vector offset = explained.geometry.target_offset;
             index_t const along = std::exchange(offset[axis], 0);
-            return std::tuple(one.target_key, offset, along);
+            return std::tuple(explained.target_key, offset, along);
         });
         std::vector<explained> rows;
-        for (explained& one : pieces)
-            if (rows.empty() || !joins_to(rows.back(), one))
-                rows.push_back(std::move(one));
+        for (explained& explained : pieces)
+            if (rows.empty() || !joins_to(rows.back(), explained))
+                rows.push_back(std::move(explained));
         pieces = std::move(rows);
     }
     return pieces;

@@ -39,13 +39,13 @@ struct explained {
 /// source is a checkpoint, or where `cuts_at_ranks`.
 ///
 /// \throws error as `reshard::explain`
-std::vector<explained> explain_target(source_spec const& source, job const& all,
+std::vector<explained> explain_target(source_spec const& source, job const& full_job,
                                       std::string const& key,
                                       std::optional<reshard::box> const& region,
                                       bool cuts_at_ranks);
 
 /// What becomes of a box of a source tensor, by source offset.
-std::vector<explained> explain_source(source_spec const& source, job const& all,
+std::vector<explained> explain_source(source_spec const& source, job const& full_job,
                                       std::string const& key,
                                       std::optional<reshard::box> const& region,
                                       bool cuts_at_ranks);

@@ -125,7 +125,7 @@ std::optional<compared_files> compare_with_sums(processes const& world,
                                                 progress_when progress) {
     std::vector<file_sum> sums;
     bool has_sums = false;
-    std::vector<changed_file> mine;
+    std::vector<changed_file> files;
     agree_on(world, [&] {
         std::error_code ignored;
         has_sums = std::filesystem::is_regular_file(directory / sums_name, ignored);
@@ -133,9 +133,9 @@ std::optional<compared_files> compare_with_sums(processes const& world,
             return;
         sums = read_sums(directory / sums_name);
         progress_bar bar(world.rank() == 0, progress);
-        mine = changed_among(sums, world, std::ref(bar));
+        files = changed_among(sums, world, std::ref(bar));
     });
-    auto const of_ranks = detail::gather_values(world, mine);
+    auto const of_ranks = detail::gather_values(world, files);
     if (!has_sums)
         return std::nullopt;
     compared_files result;

@@ -23,29 +23,29 @@ using namespace reshard;
 namespace {
 
 /// The file that a finding is about.
-std::string const& file_of(aoa::finding const& one, job_files const& files) {
-    bool const is_about_source = one.code == "unused" || one.code == "rounded" ||
-                                 one.code == "left_state" || one.code == "renamed_away" ||
-                                 one.code == "alias_dropped";
-    return is_placed(one) || one.code == program_values_code ? files.program
-           : is_about_source || files.target.empty()         ? files.source
-                                                             : files.target;
+std::string const& file_of(aoa::finding const& finding, job_files const& files) {
+    bool const is_about_source = finding.code == "unused" || finding.code == "rounded" ||
+                                 finding.code == "left_state" || finding.code == "renamed_away" ||
+                                 finding.code == "alias_dropped";
+    return is_placed(finding) || finding.code == program_values_code ? files.program
+           : is_about_source || files.target.empty()                 ? files.source
+                                                                     : files.target;
 }
 
 /// What a key that nothing makes, or that lies apart from its scales, has in common with that of
 /// other layers; empty for other findings.
-std::string missing_kind(reported const& one) {
+std::string missing_kind(reported const& report) {
     bool const is_of_layout =
-        one.code == name(errc::unknown_key) || one.code == name(errc::bad_layout);
-    bool const is_missing = one.severity == "error" && !one.where && is_of_layout;
-    return is_missing ? without_numbers(one.key) : "";
+        report.code == name(errc::unknown_key) || report.code == name(errc::bad_layout);
+    bool const is_missing = report.severity == "error" && !report.where && is_of_layout;
+    return is_missing ? without_numbers(report.key) : "";
 }
 
 /// Whether a finding is shown for itself, whatever the others say.
-bool is_alone(reported const& one) {
-    if (one.where)
+bool is_alone(reported const& report) {
+    if (report.where)
         return false;
-    return one.severity == "error" ? missing_kind(one).empty() : one.key.empty();
+    return report.severity == "error" ? missing_kind(report).empty() : report.key.empty();
 }
 
 /// The statement that says of all keys of a kind that they have no source, where one does.
@@ -66,19 +66,19 @@ std::string all_at_once(finding_group const& group) {
 }
 
 /// Says which tensors of the source no target uses, and which in part only.
-void note_losses(job const& all, job_files const& files) {
+void note_losses(job const& full_job, job_files const& files) {
     std::vector<std::string> unused, others;
     std::string first;
-    for (detail::loss const& one : detail::losses_of(all.map())) {
-        detail::mapping_source const source = all.map().sources()[one.source];
-        if (one.what != detail::loss::kind::unused)
+    for (detail::loss const& loss : detail::losses_of(full_job.map())) {
+        detail::mapping_source const source = full_job.map().sources()[loss.source];
+        if (loss.type != detail::loss::kind::unused)
             continue;
-        if (one.boxes[0] == whole(source.shape))
-            unused.push_back(one.key);
+        if (loss.boxes[0] == whole(source.shape))
+            unused.push_back(loss.key);
         else if (first.empty())
-            first = "'" + one.key + "' " + detail::describe(one, source);
+            first = "'" + loss.key + "' " + detail::describe(loss, source);
         else
-            others.push_back(one.key);
+            others.push_back(loss.key);
     }
     if (!unused.empty())
         note(files.source + ": nothing uses " + counted(unused.size(), "key") + ": " +
@@ -90,9 +90,9 @@ void note_losses(job const& all, job_files const& files) {
                                    listed(others)));
 }
 
-void note_zeros(job const& all) {
+void note_zeros(job const& full_job) {
     std::vector<std::string> zeros;
-    for (mapping_output const& output : all.map().outputs())
+    for (mapping_output const& output : full_job.map().outputs())
         if (output.added)
             zeros.push_back(output.key);
     if (!zeros.empty())
@@ -114,26 +114,26 @@ std::string_view key_of_copy(mapping_output const& output, mapping const& progra
 
 } // namespace
 
-reported report_of(aoa::program const& code, aoa::finding const& one, job_files const& files) {
-    reported result{std::string(detail::name_of(one.level)),
-                    one.code,
-                    one.key,
-                    one.message,
-                    file_of(one, files),
+reported report_of(aoa::program const& code, aoa::finding const& finding, job_files const& files) {
+    reported result{std::string(detail::name_of(finding.level)),
+                    finding.code,
+                    finding.key,
+                    finding.message,
+                    file_of(finding, files),
                     std::nullopt,
-                    aoa::macro_chain(code, one.origin),
+                    aoa::macro_chain(code, finding.origin),
                     {},
                     {}};
-    if (is_placed(one)) {
-        result.where = code.place_at(one.where.first);
-        result.text = aoa::describe(code, one);
-        result.plain = aoa::describe_as(code, one, {});
+    if (is_placed(finding)) {
+        result.where = code.place_at(finding.where.first);
+        result.text = aoa::describe(code, finding);
+        result.plain = aoa::describe_as(code, finding, {});
         return result;
     }
-    bool const is_error = one.level == aoa::severity::error;
-    result.plain = result.file + ": " + one.message;
-    result.text =
-        is_error ? result.plain : result.file + ": " + aoa::kind_of(one) + ": " + one.message;
+    bool const is_error = finding.level == aoa::severity::error;
+    result.plain = result.file + ": " + finding.message;
+    result.text = is_error ? result.plain
+                           : result.file + ": " + aoa::kind_of(finding) + ": " + finding.message;
     return result;
 }
 
@@ -144,11 +144,11 @@ aoa::finding unplaced(aoa::severity level, std::string_view code, std::string ke
     return {level, std::string(code), std::move(key), std::move(message), {}, 0};
 }
 
-void add_error(job& all, errc code, std::string key, std::string message) {
-    all.lowered.findings.push_back(
+void add_error(job& full_job, errc code, std::string key, std::string message) {
+    full_job.lowered.findings.push_back(
         unplaced(aoa::severity::error, name(code), std::move(key), std::move(message)));
-    if (!all.lowered.first_error)
-        all.lowered.first_error = code;
+    if (!full_job.lowered.first_error)
+        full_job.lowered.first_error = code;
 }
 
 reported report_of(error const& problem, std::string const& file) {
@@ -178,8 +178,8 @@ std::vector<reported> reports_of(aoa::program const& code,
                                  std::vector<aoa::finding> const& findings,
                                  job_files const& files) {
     std::vector<reported> reports;
-    for (aoa::finding const& one : findings)
-        reports.push_back(report_of(code, one, files));
+    for (aoa::finding const& finding : findings)
+        reports.push_back(report_of(code, finding, files));
     return reports;
 }
 
@@ -192,17 +192,18 @@ std::vector<finding_group> groups_of(std::vector<reported> const& reports) {
     std::map<std::tuple<std::string, std::string, std::size_t, std::size_t, std::string>,
              std::size_t>
         places;
-    for (reported const& one : reports) {
-        auto const where = one.where.value_or(aoa::place{0, 0});
-        auto const [place, is_new] = places.emplace(
-            std::tuple(one.severity, one.code, where.line, where.column, missing_kind(one)),
-            groups.size());
-        if (is_new || is_alone(one))
-            groups.push_back({&one});
-        else if (one.key.empty())
-            ++groups[place->second].nameless;
+    for (reported const& report : reports) {
+        auto const where = report.where.value_or(aoa::place{0, 0});
+        auto const [position, is_new] =
+            places.emplace(std::tuple(report.severity, report.code, where.line, where.column,
+                                      missing_kind(report)),
+                           groups.size());
+        if (is_new || is_alone(report))
+            groups.push_back({&report});
+        else if (report.key.empty())
+            ++groups[position->second].nameless;
         else
-            groups[place->second].others.push_back(one.key);
+            groups[position->second].others.push_back(report.key);
     }
     return groups;
 }
@@ -221,22 +222,22 @@ void say_findings(std::vector<reported> const& reports) {
         say(group.first->severity, group.first->plain + same_text(group));
 }
 
-void note_renamed_away(job& all, catalog const& source, job_files const& files) {
+void note_renamed_away(job& full_job, catalog const& source, job_files const& files) {
     bool const is_own = !files.program.empty() && !files.program.starts_with('@');
-    if (!is_own || has_renames(files) || runs_backwards(files) || all.lists_keys ||
-        all.first_error())
+    if (!is_own || has_renames(files) || runs_backwards(files) || full_job.lists_keys ||
+        full_job.first_error())
         return;
     std::set<std::string_view> renamed, gone;
-    for (mapping_output const& output : all.map().outputs())
-        if (auto const key = key_of_copy(output, all.map()); !key.empty())
+    for (mapping_output const& output : full_job.map().outputs())
+        if (auto const key = key_of_copy(output, full_job.map()); !key.empty())
             renamed.insert(key);
-    for (aoa::statement const& statement : all.code().statements())
-        for (aoa::name const& name : all.code().left(statement))
+    for (aoa::statement const& statement : full_job.code().statements())
+        for (aoa::name const& name : full_job.code().left(statement))
             if (statement.where != aoa::text_span() && // else it is one of --rename
                 name.kind == aoa::name::kind_type::text)
-                gone.insert(all.code().text(name));
+                gone.insert(full_job.code().text(name));
     std::erase_if(gone, [&](std::string_view key) {
-        return !renamed.contains(key) || !source.find(key) || all.map().find(key);
+        return !renamed.contains(key) || !source.find(key) || full_job.map().find(key);
     });
     if (gone.empty())
         return;
@@ -245,28 +246,29 @@ void note_renamed_away(job& all, catalog const& source, job_files const& files) 
                                    ? ""
                                    : "; so " + std::string(gone.size() == 2 ? "is " : "are ") +
                                          counted(gone.size() - 1, "more name");
-    all.notes.push_back({aoa::severity::note,
-                         "renamed_away",
-                         key,
-                         "'" + key +
-                             "' is renamed away: the program reads it, and makes nothing of that "
-                             "name; to keep it, add after the last statement that reads it:  " +
-                             name + " -> " + name + others,
-                         {},
-                         0});
+    full_job.notes.push_back(
+        {aoa::severity::note,
+         "renamed_away",
+         key,
+         "'" + key +
+             "' is renamed away: the program reads it, and makes nothing of that "
+             "name; to keep it, add after the last statement that reads it:  " +
+             name + " -> " + name + others,
+         {},
+         0});
 }
 
-void say_notes(job const& all, job_files const& files) {
-    say_findings(reports_of(all.code(), all.findings(), files));
-    if (!all.unwritten.empty())
-        note(all.unwritten);
-    note_zeros(all);
-    note_losses(all, files);
+void say_notes(job const& full_job, job_files const& files) {
+    say_findings(reports_of(full_job.code(), full_job.findings(), files));
+    if (!full_job.unwritten.empty())
+        note(full_job.unwritten);
+    note_zeros(full_job);
+    note_losses(full_job, files);
 }
 
-std::size_t count_warnings(job const& all) {
+std::size_t count_warnings(job const& full_job) {
     return static_cast<std::size_t>(
-        std::ranges::count(all.findings(), aoa::severity::warning, &aoa::finding::level));
+        std::ranges::count(full_job.findings(), aoa::severity::warning, &aoa::finding::level));
 }
 
 void refuse_warnings(std::size_t warnings, job_files const& files) {

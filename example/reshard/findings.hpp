@@ -34,10 +34,12 @@ struct reported {
 };
 
 /// Whether a finding is about a place in the program.
-inline bool is_placed(reshard::aoa::finding const& one) { return one.where.last > one.where.first; }
+inline bool is_placed(reshard::aoa::finding const& finding) {
+    return finding.where.last > finding.where.first;
+}
 
 /// \param code the program that the finding is of
-reported report_of(reshard::aoa::program const& code, reshard::aoa::finding const& one,
+reported report_of(reshard::aoa::program const& code, reshard::aoa::finding const& finding,
                    job_files const& files);
 
 /// A finding that is about no place of the program.
@@ -45,7 +47,7 @@ reshard::aoa::finding unplaced(reshard::aoa::severity level, std::string_view co
                                std::string message);
 
 /// Adds an error that the target makes, not the program.
-void add_error(job& all, reshard::errc code, std::string key, std::string message);
+void add_error(job& full_job, reshard::errc code, std::string key, std::string message);
 
 /// An error that has stopped a stage, and whose sentence begins with the file.
 reported report_of(reshard::error const& problem, std::string const& file);
@@ -73,13 +75,13 @@ void say_findings(std::vector<reported> const& reports);
 
 /// Notes tensors of the source that a program of the user's renames, if nothing has their old names
 /// afterwards. A target that lists its tensors says itself which names it wants.
-void note_renamed_away(job& all, reshard::catalog const& source, job_files const& files);
+void note_renamed_away(job& full_job, reshard::catalog const& source, job_files const& files);
 
 /// Says on standard error what a person should know of a job that will be carried out.
-void say_notes(job const& all, job_files const& files);
+void say_notes(job const& full_job, job_files const& files);
 
 /// The number of warnings that a job gives rise to.
-std::size_t count_warnings(job const& all);
+std::size_t count_warnings(job const& full_job);
 
 /// Refuses so many warnings where the options say so.
 void refuse_warnings(std::size_t warnings, job_files const& files);

@@ -70,16 +70,16 @@ std::string_view fused_advice(fused_order order) {
 
 /// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
 /// that say so of others, queries, keys and values without a word are groups of heads.
-void note_seemingly_fused(job& all, layout const& held, catalog const& source,
+void note_seemingly_fused(job& full_job, layout const& layout, catalog const& source,
                           job_files const& files) {
     std::map<fused_order, std::vector<std::string>> cuts;
     std::optional<model_facts> model;
     catalog const nothing;
-    for (catalog_entry const& wanted : all.target ? *all.wanted : nothing) {
-        catalog_entry const* const from = source_of(all.map(), wanted, source);
+    for (catalog_entry const& wanted : full_job.target ? *full_job.wanted : nothing) {
+        catalog_entry const* const from = source_of(full_job.map(), wanted, source);
         auto const axes = from ? axes_cut_anew(wanted, *from) : std::vector<std::size_t>();
-        if (axes.empty() || all.map().fused().contains(wanted.key) ||
-            (!held.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
+        if (axes.empty() || full_job.map().fused().contains(wanted.key) ||
+            (!layout.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
             continue;
         if (!model)
             model = facts_beside(files.source);
@@ -91,49 +91,49 @@ void note_seemingly_fused(job& all, layout const& held, catalog const& source,
                 std::to_string(cut->axis));
     }
     for (auto const& [order, of_order] : cuts)
-        all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
-                                     "the layout cuts " + of_order.front() +
-                                         detail::and_more_keys(of_order.size()) +
-                                         std::string(fused_advice(order))));
+        full_job.notes.push_back(unplaced(aoa::severity::note, "layout", {},
+                                          "the layout cuts " + of_order.front() +
+                                              detail::and_more_keys(of_order.size()) +
+                                              std::string(fused_advice(order))));
 }
 
 /// Notes tensors in parts that are taken as plain ones, unless they may be as they are.
-void note_parts_taken_whole(job& all, layout const& held, job_files const& files) {
+void note_parts_taken_whole(job& full_job, layout const& layout, job_files const& files) {
     std::string const text =
-        files.cut_fused
-            ? ""
-            : text_of_parts(all.map(), held, all.wanted ? &*all.wanted : nullptr, files);
+        files.cut_fused ? ""
+                        : text_of_parts(full_job.map(), layout,
+                                        full_job.wanted ? &*full_job.wanted : nullptr, files);
     if (!text.empty())
-        all.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
+        full_job.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
 }
 
 /// Adds a fault of fused tensors: an error, or a note where the options allow it.
-void add_fused_fault(job& all, std::string const& fault, std::string const& allowed_by,
+void add_fused_fault(job& full_job, std::string const& fault, std::string const& allowed_by,
                      job_files const& files) {
     if (files.cut_fused)
-        all.notes.push_back(unplaced(aoa::severity::note, "fused", {}, fault));
+        full_job.notes.push_back(unplaced(aoa::severity::note, "fused", {}, fault));
     else
-        add_error(all, errc::bad_layout, {}, fault + allowed_by);
+        add_error(full_job, errc::bad_layout, {}, fault + allowed_by);
 }
 
 /// Says what a program makes of fused tensors of the source that is not what they are made of.
-void check_fused_sources(job& all, layout const& held, job_files const& files) {
-    detail::carry_fused(all.lowered.map, held);
-    if (auto const fault = detail::find_torn_fused(all.map(), held))
-        add_fused_fault(all, *fault, "; where that is meant, --cut-fused allows it", files);
+void check_fused_sources(job& full_job, layout const& layout, job_files const& files) {
+    detail::carry_fused(full_job.lowered.map, layout);
+    if (auto const fault = detail::find_torn_fused(full_job.map(), layout))
+        add_fused_fault(full_job, *fault, "; where that is meant, --cut-fused allows it", files);
 }
 
 /// De-interleaves the tensors that the target has whole.
-void deinterleave_whole(job& all, layout const& held, job_files const& files) {
-    if (files.cut_fused || all.first_error())
+void deinterleave_whole(job& full_job, layout const& layout, job_files const& files) {
+    if (files.cut_fused || full_job.first_error())
         return;
     try {
-        std::string const text =
-            detail::deinterleave_whole(all.lowered.map, held, all.target ? &*all.target : nullptr);
+        std::string const text = detail::deinterleave_whole(
+            full_job.lowered.map, layout, full_job.target ? &*full_job.target : nullptr);
         if (!text.empty())
-            all.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {}, text));
+            full_job.notes.push_back(unplaced(aoa::severity::note, "fused_whole", {}, text));
     } catch (error const& problem) {
-        add_error(all, problem.code(), {}, problem.what());
+        add_error(full_job, problem.code(), {}, problem.what());
     }
 }
 
@@ -159,28 +159,28 @@ std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule
 
 /// Warns of tensors that are fused for more parts than there are tensor-parallel ranks, as further
 /// mesh axes cut them.
-void warn_fused_by_axes(job& all, job_files const& files) {
-    if (!all.target || all.map().fused().empty())
+void warn_fused_by_axes(job& full_job, job_files const& files) {
+    if (!full_job.target || full_job.map().fused().empty())
         return;
     detail::layout_file const file = read_target(files.target, files.reading.mode);
     auto const* const rules = std::get_if<detail::layout_rules>(&file);
     std::string first, text;
     std::size_t count = 0;
-    for (auto const& [key, made] : all.map().fused())
+    for (auto const& [key, result] : full_job.map().fused())
         for (std::size_t i = 0; rules && i < rules->rules.size(); ++i) {
             if (!rules->rules[i].match.matches(key))
                 continue;
-            std::string const axes = axes_that_cut(*rules, rules->rules[i], made.axis);
-            if (!axes.empty() && made.blocks > 1 && count++ == 0) {
+            std::string const axes = axes_that_cut(*rules, rules->rules[i], result.axis);
+            if (!axes.empty() && result.blocks > 1 && count++ == 0) {
                 first = key;
-                text = "'" + key + "' is interleaved in " + std::to_string(made.blocks) +
-                       " parts along axis " + std::to_string(made.axis) +
+                text = "'" + key + "' is interleaved in " + std::to_string(result.blocks) +
+                       " parts along axis " + std::to_string(result.axis) +
                        ", as many as mesh axes make together: " + axes;
             }
             break;
         }
     if (count > 0)
-        all.lowered.findings.push_back(unplaced(
+        full_job.lowered.findings.push_back(unplaced(
             aoa::severity::warning, "fused_axes", first,
             text + detail::and_more_keys(count) +
                 "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
@@ -188,55 +188,58 @@ void warn_fused_by_axes(job& all, job_files const& files) {
 }
 
 /// How the scales of a tensor that `--rename` renames follow it.
-std::string advice_to_rename(detail::scale_finding const& one) {
-    return one.statement.empty() ? ""
-           : one.rename.empty()  ? "; rename the scales too (--rename)"
-                                 : "; rename the scales too: --rename '" + one.rename + "'";
+std::string advice_to_rename(detail::scale_finding const& finding) {
+    return finding.statement.empty() ? ""
+           : finding.rename.empty()  ? "; rename the scales too (--rename)"
+                                     : "; rename the scales too: --rename '" + finding.rename + "'";
 }
 
 } // namespace
 
-void check_fused(job& all, layout const& held, catalog const& source, job_files const& files) {
-    check_fused_sources(all, held, files);
+void check_fused(job& full_job, layout const& layout, catalog const& source,
+                 job_files const& files) {
+    check_fused_sources(full_job, layout, files);
     if (!files.cut_fused) {
-        note_seemingly_fused(all, held, source, files);
-        note_parts_taken_whole(all, held, files);
-        warn_fused_by_axes(all, files);
+        note_seemingly_fused(full_job, layout, source, files);
+        note_parts_taken_whole(full_job, layout, files);
+        warn_fused_by_axes(full_job, files);
     }
-    deinterleave_whole(all, held, files);
-    auto const fault = all.target ? detail::find_fused_fault(all.map(), *all.target) : std::nullopt;
+    deinterleave_whole(full_job, layout, files);
+    auto const fault =
+        full_job.target ? detail::find_fused_fault(full_job.map(), *full_job.target) : std::nullopt;
     if (fault)
-        add_fused_fault(all, *fault,
+        add_fused_fault(full_job, *fault,
                         "; where a job gathers the parts before it uses them, as FSDP does, "
                         "--cut-fused allows it",
                         files);
 }
 
-void check_scale_sources(job& all, layout const& held, job_files const& files) {
-    auto found = detail::carry_scales(all.lowered.map, held);
-    auto const unknown =
-        detail::find_unknown_scales(all.map(), held, all.target ? &*all.target : nullptr);
+void check_scale_sources(job& full_job, layout const& layout, job_files const& files) {
+    auto carry_scales = detail::carry_scales(full_job.lowered.map, layout);
+    auto const unknown = detail::find_unknown_scales(full_job.map(), layout,
+                                                     full_job.target ? &*full_job.target : nullptr);
     if (unknown)
-        found.push_back(*unknown);
-    if (found.empty())
+        carry_scales.push_back(*unknown);
+    if (carry_scales.empty())
         return;
-    aoa::statement_trace const trace(all.code());
-    for (detail::scale_finding const& one : found) {
-        bool const is_error = one.level == aoa::severity::error;
-        aoa::finding made =
-            unplaced(one.level, is_error ? name(one.code) : "left_scales", one.key, one.message);
-        auto const numbers = trace.leading_to(one.key);
+    aoa::statement_trace const trace(full_job.code());
+    for (detail::scale_finding const& finding : carry_scales) {
+        bool const is_error = finding.level == aoa::severity::error;
+        aoa::finding new_finding =
+            unplaced(finding.level, is_error ? name(finding.code) : "left_scales", finding.key,
+                     finding.message);
+        auto const numbers = trace.leading_to(finding.key);
         if (!numbers.empty() && !has_renames(files)) {
-            aoa::statement const& maker = all.code().statements()[numbers.back()];
-            made.where = maker.where;
-            made.origin = maker.origin;
+            aoa::statement const& maker = full_job.code().statements()[numbers.back()];
+            new_finding.where = maker.where;
+            new_finding.origin = maker.origin;
         }
         bool const is_rename =
-            has_renames(files) || (!numbers.empty() && made.where == aoa::text_span());
-        made.message += is_rename ? advice_to_rename(one) : one.statement;
-        all.lowered.findings.push_back(std::move(made));
-        if (is_error && !all.lowered.first_error)
-            all.lowered.first_error = one.code;
+            has_renames(files) || (!numbers.empty() && new_finding.where == aoa::text_span());
+        new_finding.message += is_rename ? advice_to_rename(finding) : finding.statement;
+        full_job.lowered.findings.push_back(std::move(new_finding));
+        if (is_error && !full_job.lowered.first_error)
+            full_job.lowered.first_error = finding.code;
     }
 }
 

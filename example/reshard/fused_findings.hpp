@@ -15,11 +15,11 @@ namespace tool {
 
 /// Says what a job makes of fused tensors, and where the target cuts tensors that are fused, or
 /// seem to be. Tensors that the target has whole are de-interleaved.
-void check_fused(job& all, reshard::layout const& held, reshard::catalog const& source,
+void check_fused(job& full_job, reshard::layout const& layout, reshard::catalog const& source,
                  job_files const& files);
 
 /// Reports tensors that a program parts from their scales, at the statement that makes them.
-void check_scale_sources(job& all, reshard::layout const& held, job_files const& files);
+void check_scale_sources(job& full_job, reshard::layout const& layout, job_files const& files);
 
 } // namespace tool
 

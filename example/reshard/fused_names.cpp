@@ -172,10 +172,10 @@ bool names_part(std::string_view part, std::string_view name) {
 }
 
 /// Removes the text before the first dot, and returns it.
-std::string_view next_part(std::string_view& rest) {
-    std::size_t const end = std::min(rest.find_first_of("./"), rest.size());
-    std::string_view const part = rest.substr(0, end);
-    rest.remove_prefix(std::min(rest.size(), end + 1));
+std::string_view next_part(std::string_view& remainder) {
+    std::size_t const end = std::min(remainder.find_first_of("./"), remainder.size());
+    std::string_view const part = remainder.substr(0, end);
+    remainder.remove_prefix(std::min(remainder.size(), end + 1));
     return part;
 }
 
@@ -197,19 +197,19 @@ bool matches_name(std::string_view key, std::string_view name) {
 }
 
 void add_config(boost::json::value const& config, model_facts& facts) {
-    auto const* const all = config.if_object();
-    if (!all)
+    auto const* const if_object = config.if_object();
+    if (!if_object)
         return;
-    if (auto const* const text_model = all->if_contains("text_config"))
+    if (auto const* const text_model = if_object->if_contains("text_config"))
         add_config(*text_model, facts);
-    for (auto const& [name, value] : *all)
+    for (auto const& [name, value] : *if_object)
         if (auto const* const number = value.if_int64())
             facts.numbers.emplace_back(std::string(name), *number);
         else if (auto const* const part = value.if_object(); part && name != "text_config")
             for (auto const& [entry, inner] : *part)
                 if (inner.is_int64())
                     facts.of_others.emplace_back(std::string(entry), inner.get_int64());
-    if (auto const* const type = all->if_contains("model_type");
+    if (auto const* const type = if_object->if_contains("model_type");
         type && type->is_string() && facts.type.empty())
         facts.type = type->get_string().c_str();
 }
@@ -269,19 +269,19 @@ bool cuts_heads(catalog_entry const& wanted, std::size_t axis, std::optional<ind
 } // namespace
 
 fused_name const* find_fused_name(std::string_view key, std::string_view model) {
-    for (fused_name const& one : fused_table::rows)
-        if ((one.model.empty() || one.model == model) && matches_name(key, one.name))
-            return &one;
+    for (fused_name const& name : fused_table::rows)
+        if ((name.model.empty() || name.model == model) && matches_name(key, name.name))
+            return &name;
     return nullptr;
 }
 
 std::optional<index_t> model_facts::number(std::string_view names) const {
     while (!names.empty()) {
         std::string_view const name = names.substr(0, names.find('|'));
-        auto const found =
+        auto const match =
             std::ranges::find(numbers, name, &std::pair<std::string, index_t>::first);
-        if (found != numbers.end())
-            return found->second;
+        if (match != numbers.end())
+            return match->second;
         names.remove_prefix(std::min(names.size(), name.size() + 1));
     }
     return std::nullopt;
@@ -348,52 +348,52 @@ bool is_part_by_part(fused_order order) {
 
 /// The tensors of a mapping that the source has in parts, if by their names each part may have rows
 /// of several tensors, and nothing says how they were made; and the axis of the parts.
-std::map<detail::key_id, std::size_t> named_parts(mapping const& program, layout const& held,
+std::map<detail::key_id, std::size_t> named_parts(mapping const& program, layout const& layout,
                                                   std::string const& path) {
-    catalog const source = catalog_of(held);
-    std::map<detail::key_id, std::size_t> found;
+    catalog const source = catalog_of(layout);
+    std::map<detail::key_id, std::size_t> matches;
     std::optional<model_facts> model;
     for (detail::key_id id = 0; id < program.sources().size(); ++id) {
         catalog_entry const* const from = source.find(program.sources().key(id));
         for (std::size_t axis = 0; from && axis < from->parts.size(); ++axis) {
-            if (from->parts[axis] < 2 || held.fused.contains(from->key))
+            if (from->parts[axis] < 2 || layout.fused.contains(from->key))
                 continue;
             if (!model)
                 model = facts_beside(path);
             auto const cut = find_fused_cut(*from, {axis}, *model);
             if (cut && is_part_by_part(cut->order))
-                found.emplace(id, axis);
+                matches.emplace(id, axis);
         }
     }
-    return found;
+    return matches;
 }
 
 /// Whether an output has a piece of a source whose axis `along` has the parts, and the target does
 /// not cut the piece there into several.
-bool is_taken_whole(piece const& one, std::size_t along, index_t extent,
+bool is_taken_whole(piece const& piece, std::size_t along, index_t extent,
                     catalog_entry const* wanted) {
-    auto const axis = detail::same_axis(one, along);
-    bool const is_cut = axis && one.source_box().shape[along] == extent && wanted &&
+    auto const axis = detail::same_axis(piece, along);
+    bool const is_cut = axis && piece.source_box().shape[along] == extent && wanted &&
                         *axis < wanted->parts.size() && wanted->parts[*axis] > 1;
     return !is_cut;
 }
 
 /// The outputs for which macros took tensors apart, and those that follow them.
 std::set<std::string_view> taken_by_macros(mapping const& program) {
-    std::set<std::string_view> found;
-    for (auto const& [key, how] : program.apart())
-        found.insert(key);
-    for (detail::relation const& one : program.relations())
-        if (program.apart().contains(one.key))
-            found.insert(one.companion);
-    return found;
+    std::set<std::string_view> matches;
+    for (auto const& [key, fused_source] : program.apart())
+        matches.insert(key);
+    for (detail::relation const& relation : program.relations())
+        if (program.apart().contains(relation.key))
+            matches.insert(relation.companion);
+    return matches;
 }
 
 } // namespace
 
-std::string text_of_parts(mapping const& program, layout const& held, catalog const* target,
+std::string text_of_parts(mapping const& program, layout const& layout, catalog const* target,
                           job_files const& files) {
-    auto const named = named_parts(program, held, files.source);
+    auto const named = named_parts(program, layout, files.source);
     auto const taken = named.empty() ? std::set<std::string_view>() : taken_by_macros(program);
     std::set<std::string> keys;
     for (auto output = program.outputs().begin();

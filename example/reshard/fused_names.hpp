@@ -85,7 +85,7 @@ std::optional<fused_cut> find_fused_cut(reshard::catalog_entry const& wanted,
 
 /// Of tensors that the source has in parts, and of which a program makes something as if they were
 /// plain ones: which may be fused by their names, if nothing says how they were made; or nothing.
-std::string text_of_parts(reshard::mapping const& program, reshard::layout const& held,
+std::string text_of_parts(reshard::mapping const& program, reshard::layout const& layout,
                           reshard::catalog const* target, job_files const& files);
 
 } // namespace tool

@@ -21,12 +21,12 @@ namespace {
             "' is not a box; give an interval per axis, as in --box 0:2,3:4, or ':' for all of it");
 }
 
-index_t number_in(std::string const& whole, std::string_view digits) {
+index_t number_in(std::string const& text, std::string_view digits) {
     index_t number = 0;
     auto const [end, problem] =
         std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (problem != std::errc() || end != digits.data() + digits.size() || number < 0)
-        fail_box(whole);
+        fail_box(text);
     return number;
 }
 

@@ -12,8 +12,8 @@
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 #include <reshard/storage/checkpoint.hpp>
-#include <reshard/storage/put_in_place.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -61,9 +61,9 @@ index_t bytes_of(checkpoint_metadata const& checkpoint) {
 
 /// The same for people, the most first; nothing where there is one.
 std::string dtype_text(checkpoint_metadata const& checkpoint) {
-    auto const all = bytes_by_dtype(checkpoint);
+    auto const elements = bytes_by_dtype(checkpoint);
     std::vector<std::pair<index_t, data_type>> sorted;
-    for (auto const& [dtype, bytes] : all)
+    for (auto const& [dtype, bytes] : elements)
         sorted.emplace_back(bytes, dtype);
     std::ranges::sort(sorted, std::greater());
     std::string text;
@@ -150,39 +150,39 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
     json::object metadata;
     for (auto const& [key, value] : checkpoint.metadata)
         metadata[json_text(key)] = json_text(value);
-    json::object all{{"format", json_text(checkpoint.format)},
-                     {"files", json_texts(file_names(checkpoint))},
-                     {"bytes", bytes_of(checkpoint)},
-                     {"tensors", std::move(tensors)},
-                     {"metadata", std::move(metadata)}};
+    json::object full_object{{"format", json_text(checkpoint.format)},
+                             {"files", json_texts(file_names(checkpoint))},
+                             {"bytes", bytes_of(checkpoint)},
+                             {"tensors", std::move(tensors)},
+                             {"metadata", std::move(metadata)}};
     if (!checkpoint.metadata_differs.empty())
-        all["metadata_differs"] = json_texts(std::vector<std::string>(
+        full_object["metadata_differs"] = json_texts(std::vector<std::string>(
             checkpoint.metadata_differs.begin(), checkpoint.metadata_differs.end()));
     json::object dtypes;
     for (auto const& [dtype, bytes] : bytes_by_dtype(checkpoint))
         dtypes[code(dtype)] = bytes;
-    all["dtypes"] = std::move(dtypes);
+    full_object["dtypes"] = std::move(dtypes);
     if (!checkpoint.version.empty())
-        all["version"] = json_text(checkpoint.version);
+        full_object["version"] = json_text(checkpoint.version);
     if (checkpoint.writers != 0)
-        all["ranks"] = checkpoint.writers;
+        full_object["ranks"] = checkpoint.writers;
     if (!checkpoint.save.empty())
-        all["save"] = checkpoint.save;
+        full_object["save"] = checkpoint.save;
     if (!checkpoint.this_layout_only.empty())
-        all["this_layout_only"] = true;
+        full_object["this_layout_only"] = true;
     if (!checkpoint.objects.empty())
-        all["objects"] = json_texts(object_keys(checkpoint));
+        full_object["objects"] = json_texts(object_keys(checkpoint));
     if (!checkpoint.unread.empty())
-        all["unread"] = json_texts(checkpoint.unread);
+        full_object["unread"] = json_texts(checkpoint.unread);
     json::object opaque;
     for (detail::checkpoint_object const& object : checkpoint.objects)
         if (!object.opaque.empty())
             opaque[json_text(object.key)] = json_text(object.opaque);
     if (!opaque.empty())
-        all["opaque"] = std::move(opaque);
+        full_object["opaque"] = std::move(opaque);
     if (auto const delta = delta_of(checkpoint))
-        all["delta"] = json_of(*delta);
-    return all;
+        full_object["delta"] = json_of(*delta);
+    return full_object;
 }
 
 /// What the record says, if there is one.
@@ -233,10 +233,10 @@ std::map<std::string, std::string> object_texts(checkpoint_metadata const& opene
             open_checkpoint(solo(), options.path, {.format = options.reading});
         if (!source.can_read_objects())
             return texts;
-        for (detail::saved_object const& one : source.read_objects())
-            if (!one.is_whole)
-                if (auto const text = text_of(one, opened))
-                    texts[one.key] = shortened(*text, most_bytes);
+        for (detail::saved_object const& object : source.read_objects())
+            if (!object.is_whole)
+                if (auto const text = text_of(object, opened))
+                    texts[object.key] = shortened(*text, most_bytes);
     } catch (error const&) {
         // They are listed without what they say.
     }
@@ -292,8 +292,8 @@ std::string metadata_text(checkpoint_metadata const& checkpoint, inspect_options
 
 /// \pre `checkpoint` is without its aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const& options) {
-    layout held = layout_of(checkpoint);
-    held.has_global_order = false; // as it is cut in the files, and not as programs see it
+    layout layout = layout_of(checkpoint);
+    layout.has_global_order = false; // as it is cut in the files, and not as programs see it
     std::string text =
         checkpoint.path.string() + ": " + bold(checkpoint.format) +
         (checkpoint.version.empty() ? "" : " " + detail::printable(checkpoint.version)) + ", " +
@@ -302,7 +302,7 @@ std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const
         (checkpoint.writers == 0 ? "" : ", written by " + counted(checkpoint.writers, "rank")) +
         "\n";
     return text + dtype_text(checkpoint) + record_text(checkpoint) + delta_text(checkpoint) +
-           holder_table(held, file_names(checkpoint)) + tensor_table(held, options.all) +
+           holder_table(layout, file_names(checkpoint)) + tensor_table(layout, options.all) +
            alias_text(checkpoint) + metadata_text(checkpoint, options) +
            object_text(checkpoint, options);
 }

@@ -50,25 +50,26 @@ std::vector<std::string> keys_wanted(job_files const& files) {
 
 /// Refuses tensors that a program for one kind of model does not know. The states of those that it
 /// names (`w.moment1_0` of `w`) follow them.
-void check_known(job const& all, program_expander const& expander) {
-    if (!all.written.keeps || !all.expanded.is_complete)
+void check_known(job const& full_job, program_expander const& expander) {
+    if (!full_job.written.keeps || !full_job.expanded.is_complete)
         return;
     job_files const& files = expander.files();
     std::set<std::string_view> named;
-    aoa::program const& code = all.expanded.code;
+    aoa::program const& code = full_job.expanded.code;
     for (aoa::statement const& statement : code.statements())
         for (aoa::name const& name : code.left(statement))
             if (statement.where != aoa::text_span() && name.kind == aoa::name::kind_type::text)
                 named.insert(code.text(name));
     std::vector<key_pattern> kept;
-    for (std::string const& pattern : *all.written.keeps)
+    for (std::string const& pattern : *full_job.written.keeps)
         kept.emplace_back(pattern);
     auto const is_known = [&](std::string_view key) {
         for (std::size_t end = key.size(); end != key.npos && end > 0;
              end = key.rfind('.', end - 1))
             if (std::string_view const name = key.substr(0, end);
-                named.contains(name) ||
-                std::ranges::any_of(kept, [&](auto const& one) { return one.matches(name); }))
+                named.contains(name) || std::ranges::any_of(kept, [&](auto const& element) {
+                    return element.matches(name);
+                }))
                 return true;
         return false;
     };
@@ -88,10 +89,10 @@ void check_known(job const& all, program_expander const& expander) {
 }
 
 /// The statements of `--cast`; what keeps its type though a pattern matches it is noted.
-std::string casts_of(job& all, catalog const& source, job_files const& files) {
-    auto const casts = cast_statements(files, exports_of(all.expanded, source, files));
+std::string casts_of(job& full_job, catalog const& source, job_files const& files) {
+    auto const casts = cast_statements(files, exports_of(full_job.expanded, source, files));
     if (std::string const others = detail::and_more_keys(casts.kept.size()); !casts.kept.empty())
-        all.notes.push_back(
+        full_job.notes.push_back(
             unplaced(aoa::severity::note, "cast", {},
                      "--cast: '" + casts.kept.front() + "'" + others +
                          (others.empty() ? " keeps its type" : " keep their types") +
@@ -100,65 +101,66 @@ std::string casts_of(job& all, catalog const& source, job_files const& files) {
 }
 
 /// A program with casts behind it, of all that it yields and that is to be another data type.
-aoa::program with_casts(job& all, aoa::program const& written, program_expander const& expander) {
+aoa::program with_casts(job& full_job, aoa::program const& written,
+                        program_expander const& expander) {
     job_files const& files = expander.files();
     if (runs_backwards(files) && files.target.empty())
         return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
         fail(errc::usage, "reshard: --cast with a layout is done behind a program, and this one (",
              files.program, ") is run backwards; cast in a second conversion");
-    all.expanded = expander.expand(written, nullptr);
-    check_known(all, expander);
-    all.written.keeps.reset();
-    all.written.text += "\n" + casts_of(all, expander.source(), files);
-    return aoa::parse(all.written.text, files.program);
+    full_job.expanded = expander.expand(written, nullptr);
+    check_known(full_job, expander);
+    full_job.written.keeps.reset();
+    full_job.written.text += "\n" + casts_of(full_job, expander.source(), files);
+    return aoa::parse(full_job.written.text, files.program);
 }
 
 /// Warns of the first statement of `fused_qkv` or `fused_qkv_old` that has other numbers of heads
 /// than the model of the source.
-void warn_head_counts(job& all, aoa::program const& program, job_files const& files) {
+void warn_head_counts(job& full_job, aoa::program const& program, job_files const& files) {
     constexpr std::string_view counts[][3] = {
         {"num_heads", "num_q_heads", "num_attention_heads"},
         {"num_key_value_groups", "num_kv_heads", "num_key_value_heads"}};
     std::optional<model_facts> model;
     for (aoa::statement const& statement : program.statements())
-        for (aoa::attribute const& given : program.attributes(statement))
-            for (auto const& [name, other, entry] : counts) {
-                auto const* const number = std::get_if<index_t>(&given.value);
-                if (!number || (given.word != name && given.word != other))
+        for (aoa::attribute const& attribute : program.attributes(statement))
+            for (auto const& [name, count, entry] : counts) {
+                auto const* const number = std::get_if<index_t>(&attribute.value);
+                if (!number || (attribute.word != name && attribute.word != count))
                     continue;
                 if (!model)
                     model = facts_beside(files.source);
-                auto const known = model->number(entry);
-                if (!known || model->has(entry, *number))
+                auto const match = model->number(entry);
+                if (!match || model->has(entry, *number))
                     continue;
-                all.notes.push_back({aoa::severity::warning,
-                                     "head_count",
-                                     {},
-                                     detail::words(given.word, " is ", *number, ", and ", entry,
-                                                   " in the source's config.json is ", *known,
-                                                   "; the statement's number is used"),
-                                     given.where,
-                                     statement.origin});
+                full_job.notes.push_back({aoa::severity::warning,
+                                          "head_count",
+                                          {},
+                                          detail::words(attribute.word, " is ", *number, ", and ",
+                                                        entry, " in the source's config.json is ",
+                                                        *match, "; the statement's number is used"),
+                                          attribute.where,
+                                          statement.origin});
                 return;
             }
 }
 
 /// Reads the program of a job, and notes what its text does not say.
-aoa::program read_program(job& all, program_expander const& expander) {
+aoa::program read_program(job& full_job, program_expander const& expander) {
     job_files const& files = expander.files();
-    all.written = has_renames(files)
-                      ? program_of_renames(files, expander.source(),
-                                           files.names.empty() ? std::vector<std::string>()
-                                                               : keys_wanted(files))
-                      : read_program_text(files, expander.seen());
+    full_job.written = has_renames(files)
+                           ? program_of_renames(files, expander.source(),
+                                                files.names.empty() ? std::vector<std::string>()
+                                                                    : keys_wanted(files))
+                           : read_program_text(files, expander.seen());
     if (files.program.empty())
         return aoa::program();
     if (has_renames_beside(files))
-        all.written.object_names = object_renames(files);
-    aoa::program program = aoa::parse(all.written.text, files.program);
-    warn_head_counts(all, program, files);
-    return files.casts.empty() ? program : with_casts(all, program, expander);
+        full_job.written.object_names = object_renames(files);
+    aoa::program program = aoa::parse(full_job.written.text, files.program);
+    warn_head_counts(full_job, program, files);
+    return files.casts.empty() ? program : with_casts(full_job, program, expander);
 }
 
 /// The exports, and the source's tensors below them: what a key may be when the layout does not
@@ -177,34 +179,34 @@ std::string_view maker_of(job_files const& files) {
 }
 
 /// Says which keys there are that the layout does not ask for.
-void note_unwritten(job& all, std::vector<std::string> const& keys, job_files const& files) {
+void note_unwritten(job& full_job, std::vector<std::string> const& keys, job_files const& files) {
     if (!keys.empty())
-        all.unwritten = files.target + ": the layout does not ask for " +
-                        counted(keys.size(), "key") + " that " + std::string(maker_of(files)) +
-                        ": " + listed(keys);
+        full_job.unwritten = files.target + ": the layout does not ask for " +
+                             counted(keys.size(), "key") + " that " + std::string(maker_of(files)) +
+                             ": " + listed(keys);
 }
 
-void add_mismatch(job& all, aoa::severity level, detail::key_mismatch const& keys) {
+void add_mismatch(job& full_job, aoa::severity level, detail::key_mismatch const& keys) {
     for (auto const& [code, words, list] :
          {std::tuple("unexpected", "is wanted but not available", &keys.unexpected),
           std::tuple("missing", "is available but not wanted", &keys.missing)})
         for (std::string const& key : *list)
             if (std::string const text = "'" + key + "' " + words; level == aoa::severity::error)
-                add_error(all, errc::unknown_key, key, text);
+                add_error(full_job, errc::unknown_key, key, text);
             else
-                all.lowered.findings.push_back(unplaced(level, code, key, text));
+                full_job.lowered.findings.push_back(unplaced(level, code, key, text));
 }
 
 /// What the strictness makes of keys that only one side has: findings, and rows that are left out.
-void judge_keys(job& all, detail::layout_table& table, std::vector<std::string> missing,
+void judge_keys(job& full_job, detail::layout_table& table, std::vector<std::string> missing,
                 job_files const& files) {
-    all.verdict = detail::judge(detail::strictness_from_name(files.strict),
-                                {all.lowered.unexpected, std::move(missing)});
-    add_mismatch(all, aoa::severity::error, all.verdict.raise);
-    add_mismatch(all, aoa::severity::warning, all.verdict.log);
-    add_mismatch(all, aoa::severity::note, all.verdict.give_back);
+    full_job.verdict = detail::judge(detail::strictness_from_name(files.strict),
+                                     {full_job.lowered.unexpected, std::move(missing)});
+    add_mismatch(full_job, aoa::severity::error, full_job.verdict.raise);
+    add_mismatch(full_job, aoa::severity::warning, full_job.verdict.log);
+    add_mismatch(full_job, aoa::severity::note, full_job.verdict.give_back);
     std::erase_if(table.rows, [&](detail::layout_row const& row) {
-        return std::ranges::binary_search(all.verdict.left_out, row.key);
+        return std::ranges::binary_search(full_job.verdict.left_out, row.key);
     });
 }
 
@@ -219,82 +221,84 @@ std::vector<std::string> keys_beyond(catalog const& exports, catalog const& targ
 /// The layout file as a table; one of rules says what becomes of all that the program yields.
 ///
 /// \throws error for rules about a tensor that cannot be read, whose shape may not be known
-detail::layout_table read_table(job& all, aoa::program const& written,
-                                program_expander const& expander, layout const& held) {
+detail::layout_table read_table(job& full_job, aoa::program const& written,
+                                program_expander const& expander, layout const& layout) {
     job_files const& files = expander.files();
     detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     catalog const nothing;
-    all.lists_keys = !detail::needs_shapes(wanted);
-    if (all.lists_keys)
+    full_job.lists_keys = !detail::needs_shapes(wanted);
+    if (full_job.lists_keys)
         return detail::table_of(wanted, nothing);
     aoa::expansion const expanded = expander.expand(written, nullptr);
-    if (!held.unread.empty() && expanded.is_complete)
+    if (!layout.unread.empty() && expanded.is_complete)
         detail::check_readable(
-            aoa::lower_all(expanded.code, expander.source(), nullptr, files.lowering).map, held,
+            aoa::lower_all(expanded.code, expander.source(), nullptr, files.lowering).map, layout,
             nullptr);
     return detail::table_of(wanted, exports_of(expanded, expander.source(), files));
 }
 
 /// Why a quantised tensor needs all of its scales, if its groups of input channels are mixed.
-std::string_view order_text(std::string_view key, layout const& held) {
+std::string_view order_text(std::string_view key, layout const& layout) {
     bool const has_groups = key.ends_with(".qweight") || key.ends_with("_packed");
-    return held.quantised.is_reordered && has_groups
+    return layout.quantised.is_reordered && has_groups
                ? "; its input channels are not in the order of their groups (desc_act, g_idx)"
                : "";
 }
 
 /// The layout that the target's table gives what the program yields, and what is wrong with it.
-void complete_target(job& all, detail::layout_table const& table, layout const& held,
+void complete_target(job& full_job, detail::layout_table const& table, layout const& layout,
                      catalog const& source, job_files const& files) {
     detail::completed_layout completed =
-        detail::target_layout(table, catalog_of(all.map()), maker_of(files));
-    all.target = std::move(completed.target);
+        detail::target_layout(table, catalog_of(full_job.map()), maker_of(files));
+    full_job.target = std::move(completed.target);
     for (std::string const& text : completed.notes) // each begins with the file
-        all.notes.push_back(unplaced(aoa::severity::note, "layout", {},
-                                     text.substr(std::min(text.size(), table.file.size() + 2))));
-    check_fused(all, held, source, files);
-    check_scale_sources(all, held, files);
-    for (detail::scales_apart const& one : detail::find_scales_apart(all.map(), *all.target))
-        add_error(all, errc::bad_layout, one.key,
-                  one.message + std::string(order_text(one.key, held)));
+        full_job.notes.push_back(
+            unplaced(aoa::severity::note, "layout", {},
+                     text.substr(std::min(text.size(), table.file.size() + 2))));
+    check_fused(full_job, layout, source, files);
+    check_scale_sources(full_job, layout, files);
+    for (detail::scales_apart const& apart :
+         detail::find_scales_apart(full_job.map(), *full_job.target))
+        add_error(full_job, errc::bad_layout, apart.key,
+                  apart.message + std::string(order_text(apart.key, layout)));
 }
 
 /// Refuses what macros interleave for parts that are not those of ranks; nothing else is judged of
 /// such a program.
 void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
-    for (aoa::finding& one : expanded.findings)
-        if (one.code == "fused_scattered" && !files.cut_fused) {
-            one.level = aoa::severity::error;
+    for (aoa::finding& finding : expanded.findings)
+        if (finding.code == "fused_scattered" && !files.cut_fused) {
+            finding.level = aoa::severity::error;
             expanded.first_error = errc::bad_layout;
             expanded.is_complete = false;
         }
 }
 
-job make_job_with_target(layout const& held, catalog const& source, job_files const& files) {
-    job all;
+job make_job_with_target(layout const& layout, catalog const& source, job_files const& files) {
+    job full_job;
     program_expander const expander(source, files);
-    aoa::program const written = read_program(all, expander);
-    detail::layout_table table = read_table(all, written, expander, held);
-    all.expanded = expander.expand(written, &table);
-    check_known(all, expander);
-    refuse_scattered(all.expanded, files);
-    if (!all.expanded.is_complete)
-        return all;
-    catalog const exports = exports_of(all.expanded, source, files);
-    all.wanted = catalog_of(table, known_tensors(exports, source));
+    aoa::program const written = read_program(full_job, expander);
+    detail::layout_table table = read_table(full_job, written, expander, layout);
+    full_job.expanded = expander.expand(written, &table);
+    check_known(full_job, expander);
+    refuse_scattered(full_job.expanded, files);
+    if (!full_job.expanded.is_complete)
+        return full_job;
+    catalog const exports = exports_of(full_job.expanded, source, files);
+    full_job.wanted = catalog_of(table, known_tensors(exports, source));
     bool const judges =
         !files.strict.empty() && files.strict != name(strictness::assume_ok_unexpected);
-    aoa::lower_options how = files.lowering;
-    how.leave_unexpected = judges;
-    all.lowered = aoa::lower_all(all.code(), source, &*all.wanted, how);
-    auto missing = keys_beyond(exports, *all.wanted);
+    aoa::lower_options options = files.lowering;
+    options.leave_unexpected = judges;
+    full_job.lowered = aoa::lower_all(full_job.code(), source, &*full_job.wanted, options);
+    auto missing = keys_beyond(exports, *full_job.wanted);
     if (judges)
-        judge_keys(all, table, std::move(missing), files);
+        judge_keys(full_job, table, std::move(missing), files);
     else if (files.strict.empty())
-        note_unwritten(all, missing, files);
-    if (!all.first_error())
-        complete_target(all, table, held, source, files);
-    return all;
+        note_unwritten(full_job, missing, files);
+    if (!full_job.first_error())
+        complete_target(full_job, table, layout, source, files);
+    return full_job;
 }
 
 /// The other tensors that are missing like the first error's, and how many errors are left.
@@ -309,39 +313,40 @@ std::string others_of(std::vector<aoa::finding> const& findings) {
 }
 
 /// Throws the first error of a job that has one.
-[[noreturn]] void fail_first(job const& all, errc code, job_files const& files) {
-    auto const findings = all.findings();
+[[noreturn]] void fail_first(job const& full_job, errc code, job_files const& files) {
+    auto const findings = full_job.findings();
     aoa::finding const& first = *aoa::first_error_of(findings);
-    bool const is_judged =
-        !is_placed(first) && first.code == name(errc::unknown_key) && !all.verdict.raise.empty();
+    bool const is_judged = !is_placed(first) && first.code == name(errc::unknown_key) &&
+                           !full_job.verdict.raise.empty();
     if (is_judged)
-        fail(code, files.target + ": " + detail::describe(all.verdict.raise));
-    fail(code, report_of(all.code(), first, files).text + others_of(findings));
+        fail(code, files.target + ": " + detail::describe(full_job.verdict.raise));
+    fail(code, report_of(full_job.code(), first, files).text + others_of(findings));
 }
 
 } // namespace
 
 std::vector<aoa::finding> job::findings() const {
-    std::vector<aoa::finding> all = expanded.findings;
-    all.insert(all.end(), lowered.findings.begin(), lowered.findings.end());
-    all.insert(all.end(), notes.begin(), notes.end());
-    return all;
+    std::vector<aoa::finding> findings = expanded.findings;
+    findings.insert(findings.end(), lowered.findings.begin(), lowered.findings.end());
+    findings.insert(findings.end(), notes.begin(), notes.end());
+    return findings;
 }
 
 namespace {
 
 /// Adds casts to a program that was turned round.
-void cast_backwards(job& all, catalog const& source, job_files const& files) {
-    std::string const casts = casts_of(all, source, files);
+void cast_backwards(job& full_job, catalog const& source, job_files const& files) {
+    std::string const casts = casts_of(full_job, source, files);
     std::string text;
     for (std::string const& line : aoa::print_lines(
-             all.code(), [&](std::string_view key) { return source.find(key) != nullptr; }))
+             full_job.code(), [&](std::string_view key) { return source.find(key) != nullptr; }))
         text += line + "\n";
-    auto findings = std::move(all.expanded.findings);
-    all.expanded =
+    auto findings = std::move(full_job.expanded.findings);
+    full_job.expanded =
         aoa::expand_all(aoa::parse(text + casts, files.program), source, nullptr, files.expanding);
-    all.expanded.findings.insert(all.expanded.findings.begin(), findings.begin(), findings.end());
-    all.written.text += "\n# and then:\n" + casts;
+    full_job.expanded.findings.insert(full_job.expanded.findings.begin(), findings.begin(),
+                                      findings.end());
+    full_job.written.text += "\n# and then:\n" + casts;
 }
 
 /// Other names of tensors that no statement makes, if one makes another name of the same tensor and
@@ -351,66 +356,66 @@ std::vector<std::string> names_not_made(catalog const& source, job_files const& 
         (!files.target.empty() &&
          !detail::needs_shapes(read_target(files.target, files.reading.mode))))
         return {};
-    std::set<std::string_view> made;
+    std::set<std::string_view> results;
     aoa::expand_options telling = files.expanding;
     telling.no_match = aoa::on_no_match::ignore;
     telling.reverse = true;
-    aoa::expansion const told = aoa::expand_all(
+    aoa::expansion const expansion = aoa::expand_all(
         aoa::parse(read_program_text(files, source).text, files.program), source, nullptr, telling);
-    for (aoa::statement const& statement : told.code.statements())
-        for (aoa::name const& name : told.code.right(statement))
+    for (aoa::statement const& statement : expansion.code.statements())
+        for (aoa::name const& name : expansion.code.right(statement))
             if (name.kind == aoa::name::kind_type::text)
-                made.insert(told.code.text(name));
+                results.insert(expansion.code.text(name));
     std::set<std::string> keys; // of tensors of which a name is made
     std::vector<std::string> names;
     for (auto const& [alias, key] : files.aliases)
         for (std::string const& name : {alias, key})
-            if (made.contains(name))
+            if (results.contains(name))
                 keys.insert(key);
     for (auto const& [alias, key] : files.aliases)
         for (std::string const& name : {alias, key})
-            if (keys.contains(key) && !made.contains(name) && !std::ranges::count(names, name))
+            if (keys.contains(key) && !results.contains(name) && !std::ranges::count(names, name))
                 names.push_back(name);
     return names;
 }
 
 /// A layout without tensors of some names.
-layout without(layout all, std::vector<std::string> const& names) {
-    std::erase_if(all.tensors, [&](tensor_layout const& tensor) {
+layout without(layout layout, std::vector<std::string> const& names) {
+    std::erase_if(layout.tensors, [&](tensor_layout const& tensor) {
         return std::ranges::count(names, tensor.key) > 0;
     });
-    return all;
+    return layout;
 }
 
 /// Refuses what a program adds backwards and nothing tells the shape of.
-void refuse_unmade(job& all, job_files const& files) {
-    for (aoa::statement const& statement : all.code().statements())
-        if (runs_backwards(files) && aoa::is_addition(all.code(), statement))
-            if (std::string const key(all.code().text(all.code().right(statement)[0]));
-                !all.map().find(key))
-                add_error(all, errc::not_invertible, key,
+void refuse_unmade(job& full_job, job_files const& files) {
+    for (aoa::statement const& statement : full_job.code().statements())
+        if (runs_backwards(files) && aoa::is_addition(full_job.code(), statement))
+            if (std::string const key(full_job.code().text(full_job.code().right(statement)[0]));
+                !full_job.map().find(key))
+                add_error(full_job, errc::not_invertible, key,
                           "'" + key + "' would be zeros, and --like does not tell its shape");
 }
 
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {
     if (!files.strict.empty())
         fail(errc::usage, "reshard: --strict compares the keys of a target, and none is given");
-    job all;
+    job full_job;
     program_expander const expander(from, files);
-    all.expanded = expander.expand(read_program(all, expander), nullptr);
-    check_known(all, expander);
-    if (!files.casts.empty() && runs_backwards(files) && all.expanded.is_complete)
-        cast_backwards(all, from, files);
-    refuse_scattered(all.expanded, files);
-    if (all.expanded.is_complete)
-        all.lowered = lower_exports(all.code(), from, files);
-    if (all.expanded.is_complete && !all.first_error())
-        refuse_unmade(all, files);
-    if (all.expanded.is_complete && !all.first_error()) {
-        check_fused(all, source, from, files);
-        check_scale_sources(all, source, files);
+    full_job.expanded = expander.expand(read_program(full_job, expander), nullptr);
+    check_known(full_job, expander);
+    if (!files.casts.empty() && runs_backwards(files) && full_job.expanded.is_complete)
+        cast_backwards(full_job, from, files);
+    refuse_scattered(full_job.expanded, files);
+    if (full_job.expanded.is_complete)
+        full_job.lowered = lower_exports(full_job.code(), from, files);
+    if (full_job.expanded.is_complete && !full_job.first_error())
+        refuse_unmade(full_job, files);
+    if (full_job.expanded.is_complete && !full_job.first_error()) {
+        check_fused(full_job, source, from, files);
+        check_scale_sources(full_job, source, files);
     }
-    return all;
+    return full_job;
 }
 
 } // namespace
@@ -418,43 +423,44 @@ job make_job_without_target(layout const& source, catalog const& from, job_files
 job make_job(layout const& source, job_files const& files) {
     auto const dropped = names_not_made(catalog_of(source), files);
     layout const less = dropped.empty() ? layout() : without(source, dropped);
-    layout const& held = dropped.empty() ? source : less;
-    catalog const from = catalog_of(held);
-    job all = files.target.empty() ? make_job_without_target(held, from, files)
-                                   : make_job_with_target(held, from, files);
+    layout const& layout = dropped.empty() ? source : less;
+    catalog const from = catalog_of(layout);
+    job full_job = files.target.empty() ? make_job_without_target(layout, from, files)
+                                        : make_job_with_target(layout, from, files);
     for (std::string const& key : dropped)
-        all.notes.push_back(unplaced(aoa::severity::note, "alias_dropped", key,
-                                     "'" + key +
-                                         "' is dropped: it is another name of a tensor that "
-                                         "statements make under other names, and none makes it"));
-    if (all.expanded.is_complete && !all.first_error())
-        for (detail::unread_use const& one :
-             detail::find_unread(all.map(), held, all.target ? &*all.target : nullptr))
-            add_error(all, errc::unsupported, one.key, one.message);
+        full_job.notes.push_back(
+            unplaced(aoa::severity::note, "alias_dropped", key,
+                     "'" + key +
+                         "' is dropped: it is another name of a tensor that "
+                         "statements make under other names, and none makes it"));
+    if (full_job.expanded.is_complete && !full_job.first_error())
+        for (detail::unread_use const& use : detail::find_unread(
+                 full_job.map(), layout, full_job.target ? &*full_job.target : nullptr))
+            add_error(full_job, errc::unsupported, use.key, use.message);
     if (files.program.empty() || has_renames(files))
-        add_hints_of_names(all.lowered.findings, from);
-    if (!all.written.note.empty())
-        all.notes.push_back(
-            unplaced(aoa::severity::note, program_values_code, {}, all.written.note));
-    return all;
+        add_hints_of_names(full_job.lowered.findings, from);
+    if (!full_job.written.note.empty())
+        full_job.notes.push_back(
+            unplaced(aoa::severity::note, program_values_code, {}, full_job.written.note));
+    return full_job;
 }
 
-void check_cover(job const& all, job_files const& files) {
-    if (!all.target || files.partial)
+void check_cover(job const& full_job, job_files const& files) {
+    if (!full_job.target || files.partial)
         return;
     try {
-        detail::check_complete(*all.target);
+        detail::check_complete(*full_job.target);
     } catch (error const& problem) {
         fail(problem.code(), files.target + ": " + problem.what() + " (--partial)");
     }
 }
 
 job make_sound_job(layout const& source, job_files const& files) {
-    job all = make_job(source, files);
-    if (auto const code = all.first_error())
-        fail_first(all, *code, files);
-    check_cover(all, files);
-    return all;
+    job full_job = make_job(source, files);
+    if (auto const code = full_job.first_error())
+        fail_first(full_job, *code, files);
+    check_cover(full_job, files);
+    return full_job;
 }
 
 namespace {

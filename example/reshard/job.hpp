@@ -93,7 +93,7 @@ job make_job(source_spec const& source, job_files const& files);
 /// Refuses a target whose shards leave elements out, or share some, unless it may be partial.
 ///
 /// \throws error that begins with the target's file
-void check_cover(job const& all, job_files const& files);
+void check_cover(job const& full_job, job_files const& files);
 
 /// A job whose findings are no errors and whose target is covered; otherwise the first error is
 /// thrown.

@@ -35,10 +35,10 @@ template <class Value>
 CLI::Option* add_choice(CLI::App& command, std::string const& name, Value& value,
                         std::map<std::string, Value> const& words) {
     auto const complaint = [words](std::string const& text) -> std::string {
-        std::string known;
+        std::string known_names;
         for (auto const& [word, meaning] : words)
-            known += (known.empty() ? "" : ", ") + word;
-        return words.contains(text) ? "" : "'" + text + "' is none of " + known;
+            known_names += (known_names.empty() ? "" : ", ") + word;
+        return words.contains(text) ? "" : "'" + text + "' is none of " + known_names;
     };
     return command
         .add_option_function<std::string>(
@@ -60,13 +60,13 @@ inline void add_program_options(CLI::App& command, job_files& files) {
                              {{"equal", dtype_policy::equal}, {"widen", dtype_policy::widen}})
         ->description("Which data types a target may have that the program gives another one: "
                       "equal (none, unless said otherwise), widen (those that hold every value)");
-    for (auto const& [name, most, what] :
+    for (auto const& [name, most, noun] :
          {std::tuple("--max-names", &files.expanding.max_names, "names after expansion"),
           std::tuple("--max-characters", &files.expanding.max_characters,
                      "characters after expansion"),
           std::tuple("--max-steps", &files.expanding.max_steps, "steps of expansion"),
           std::tuple("--max-pieces", &files.lowering.max_pieces, "pieces in all tensors")})
-        command.add_option(name, *most, std::string("Refuse a program of more ") + what)
+        command.add_option(name, *most, std::string("Refuse a program of more ") + noun)
             ->capture_default_str();
 }
 
@@ -195,15 +195,15 @@ inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
                                "the tensors that the program read, whose shapes and data types "
                                "tell what *, a reshape or a cast made of them"));
     command.parse_complete_callback([&files, options] {
-        for (CLI::Option const* const one : options)
-            if (one->count() > 0 && !runs_backwards(files))
-                throw CLI::RequiresError(one->get_name(), "--reverse");
+        for (CLI::Option const* const value : options)
+            if (value->count() > 0 && !runs_backwards(files))
+                throw CLI::RequiresError(value->get_name(), "--reverse");
     });
 }
 
-inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string const& what) {
+inline CLI::Option* add_partial(CLI::App& command, job_files& files, std::string const& noun) {
     return command.add_flag("--partial", files.partial,
-                            "The " + what +
+                            "The " + noun +
                                 " may leave elements out, and its shards may share some");
 }
 
@@ -235,10 +235,10 @@ inline std::string complaint_about_file(std::string const& path) {
 }
 
 /// `--report`: the name of a page.
-inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string const& what) {
+inline CLI::Option* add_report(CLI::App& command, std::string& path, std::string const& noun) {
     return command
         .add_option("--report", path,
-                    "Write a page " + what +
+                    "Write a page " + noun +
                         " to a file that ends in .html, to be opened in a browser; one that is "
                         "there is replaced")
         ->check(complaint_about_report, "");
@@ -357,8 +357,8 @@ inline CLI::Option* add_numbers(CLI::App& command, std::map<std::string, double>
 }
 
 /// `--shard-size`: a number, with a unit or without.
-CLI::Option* add_shard_size(CLI::App& command, auto& bytes, std::string const& what) {
-    return command.add_option("--shard-size", bytes, what)
+CLI::Option* add_shard_size(CLI::App& command, auto& bytes, std::string const& noun) {
+    return command.add_option("--shard-size", bytes, noun)
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
 }
 

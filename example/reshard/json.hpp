@@ -44,13 +44,14 @@ inline boost::json::array json_statements(reshard::aoa::program const& code,
     reshard::aoa::text_span where;
     std::size_t line = 1;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        reshard::aoa::statement const& one = code.statements()[i];
-        if (one.where != where) // most statements come from the line that the one before came from
-            line = code.place_at(one.where.first).line;
-        where = one.where;
+        reshard::aoa::statement const& statement = code.statements()[i];
+        if (statement.where !=
+            where) // most statements come from the line that the one before came from
+            line = code.place_at(statement.where.first).line;
+        where = statement.where;
         list.push_back({{"statement", lines[i]},
                         {"line", line},
-                        {"chain", json_texts(reshard::aoa::macro_chain(code, one.origin))}});
+                        {"chain", json_texts(reshard::aoa::macro_chain(code, statement.origin))}});
     }
     return list;
 }

@@ -45,14 +45,15 @@ tensor_list tensors_of(std::string const& text, std::string const& file) {
     if (top.find("rules"))
         top.refuse("this layout has rules and no shapes; --like needs the shapes and data types of "
                    "tensors");
-    tensor_list all;
+    tensor_list tensors;
     top.find("tensors").value_or(top).for_each_member(
         [&](std::string_view key, detail::json_cursor const& tensor) {
             if (key != "__metadata__")
-                all.push_back(facts_of(std::string(key), tensor));
+                tensors.push_back(facts_of(std::string(key), tensor));
         });
-    std::ranges::sort(all, {}, [](aoa::known_tensor const& one) { return one.entry.key; });
-    return all;
+    std::ranges::sort(tensors, {},
+                      [](aoa::known_tensor const& tensor) { return tensor.entry.key; });
+    return tensors;
 }
 
 /// The JSON of the header of a safetensors file, which may end right after it.
@@ -78,16 +79,17 @@ std::vector<fs::path> header_files(fs::path const& path) {
 
 /// The tensors that headers list whose data may be missing; none if they only list shards.
 tensor_list tensors_of_headers(fs::path const& path) {
-    tensor_list all;
+    tensor_list tensors;
     for (fs::path const& file : header_files(path)) {
         std::string const header = header_of(file);
         if (header.find("DCP_SHARDING_INFO") != header.npos)
             return {};
         tensor_list more = tensors_of(header, file.string());
-        all.insert(all.end(), more.begin(), more.end());
+        tensors.insert(tensors.end(), more.begin(), more.end());
     }
-    std::ranges::sort(all, {}, [](aoa::known_tensor const& one) { return one.entry.key; });
-    return all;
+    std::ranges::sort(tensors, {},
+                      [](aoa::known_tensor const& tensor) { return tensor.entry.key; });
+    return tensors;
 }
 
 } // namespace
@@ -96,15 +98,15 @@ tensor_list tensors_like(std::string const& path) {
     if (path.ends_with(".json"))
         return tensors_of(detail::read_text_file(path), path);
     try {
-        tensor_list all;
+        tensor_list tensors;
         for (catalog_entry const& entry : catalog_of(read_source(path).held))
-            all.push_back({entry, true, false});
-        return all;
+            tensors.push_back({entry, true, false});
+        return tensors;
     } catch (error const& problem) {
         if (problem.code() != errc::corrupt_file)
             throw;
-        if (tensor_list all = tensors_of_headers(path); !all.empty())
-            return all;
+        if (tensor_list tensors = tensors_of_headers(path); !tensors.empty())
+            return tensors;
         throw;
     }
 }

@@ -14,7 +14,7 @@
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/network.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 
 #include <boost/json/object.hpp>
 #include <boost/mpi/communicator.hpp>
@@ -109,7 +109,7 @@ private:
 /// Where a process runs: its node, by the first process on it, and its place there.
 struct process_place {
     int node = 0;
-    int place = 0;
+    int position = 0;
 
     bool operator==(process_place const&) const = default;
 };
@@ -184,35 +184,36 @@ public:
     network_probe(processes const& world, index_t bytes)
         : world_(world), bytes_(whole_rows(bytes)), machine_(machine_of(world)) {
         agree_on(world, [&] { check_memory(machine_, bytes); });
-        process_place mine;
+        process_place own_place;
         if (mpi_group const* const ranks = world.mpi()) {
             auto const node = detail::agreed_node_of(*ranks);
-            mine = {node.numbers.front(), node.group.rank()};
+            own_place = {node.numbers.front(), node.group.rank()};
         }
-        for (std::string const& text :
-             world.all_gather(std::to_string(mine.node) + " " + std::to_string(mine.place)))
+        for (std::string const& text : world.all_gather(std::to_string(own_place.node) + " " +
+                                                        std::to_string(own_place.position)))
             places_.push_back({std::stoi(text), std::stoi(text.substr(text.find(' ')))});
-        for (process_place const& one : places_)
-            per_node_ = std::max(per_node_, one.place + 1);
+        for (process_place const& process_place : places_)
+            per_node_ = std::max(per_node_, process_place.position + 1);
     }
 
     measured_network measure() {
-        measured_network all;
-        all.found.ranks_per_node = static_cast<holder_t>(per_node_);
+        measured_network network;
+        network.found.ranks_per_node = static_cast<holder_t>(per_node_);
         constexpr index_t least = index_t{1} << 20;
         if (bytes_ < least)
-            all.notes.push_back("what so few bytes take is mostly how long a job takes to begin, "
-                                "and shows nothing of runs; give more than the caches hold, as in "
-                                "64MiB");
-        measure_copy(all);
-        measure_memory(all);
-        measure_link(all);
+            network.notes.push_back(
+                "what so few bytes take is mostly how long a job takes to begin, "
+                "and shows nothing of runs; give more than the caches hold, as in "
+                "64MiB");
+        measure_copy(network);
+        measure_memory(network);
+        measure_link(network);
         for (std::string const& text : world_.all_gather(crowd_text(machine_)))
             if (!text.empty()) {
-                all.notes.push_back(text);
+                network.notes.push_back(text);
                 break;
             }
-        return all;
+        return network;
     }
 
 private:
@@ -223,29 +224,29 @@ private:
     }
 
     /// A job of this rank in its memory, as far as that goes.
-    void make_job(std::optional<row_job>& made, job_size const& size) const {
+    void make_job(std::optional<row_job>& row_job, job_size const& size) const {
         try {
-            made.emplace(size);
+            row_job.emplace(size);
         } catch (std::bad_alloc const&) {
             refuse_bytes(machine_, size.bytes, "the system gives less");
         }
     }
 
-    int at(int node, int place) const {
-        auto const found = std::ranges::find(places_, process_place{node, place});
-        return found == places_.end() ? -1 : static_cast<int>(found - places_.begin());
+    int at(int node, int index) const {
+        auto const match = std::ranges::find(places_, process_place{node, index});
+        return match == places_.end() ? -1 : static_cast<int>(match - places_.begin());
     }
 
     /// The nodes, by the first process on each.
     std::vector<int> nodes() const {
-        std::vector<int> all;
-        for (process_place const& one : places_)
-            if (one.place == 0)
-                all.push_back(one.node);
-        return all;
+        std::vector<int> values;
+        for (process_place const& process_place : places_)
+            if (process_place.position == 0)
+                values.push_back(process_place.node);
+        return values;
     }
 
-    void measure_copy(measured_network& all) {
+    void measure_copy(measured_network& network) {
         auto const seconds = [&](job_size const& size, bool are_all) {
             std::optional<row_job> copied;
             agree_on(world_, [&] {
@@ -256,7 +257,7 @@ private:
             });
             return time_of(copied, size.bytes);
         };
-        network::speed& copy = all.found.copy;
+        network::speed& copy = network.found.copy;
         copy.latency_seconds = seconds({4}, false);
         double const alone = seconds({bytes_}, false);
         copy.rank_bytes_per_second = rate(1, alone, copy.latency_seconds);
@@ -264,58 +265,61 @@ private:
             run_seconds(1, alone, [&](job_size const& size) { return seconds(size, false); });
         copy.node_bytes_per_second = rate(per_node_, seconds({bytes_}, true), copy.latency_seconds);
         keep_order(copy);
-        all.ways.push_back("copy");
+        network.ways.push_back("copy");
     }
 
-    void measure_memory(measured_network& all) {
+    void measure_memory(measured_network& network) {
         if (per_node_ < 2) {
-            all.notes.push_back("one rank a node: what passes between ranks of a node was not "
-                                "measured, and is as by default; start as many ranks on a node "
-                                "as the job will have");
+            network.notes.push_back("one rank a node: what passes between ranks of a node was not "
+                                    "measured, and is as by default; start as many ranks on a node "
+                                    "as the job will have");
             return;
         }
         rank_pairs together;
         for (int const node : nodes())
-            for (int place = 1; place < per_node_ && at(node, place) >= 0; place += 2)
-                together.emplace_back(at(node, place - 1), at(node, place));
-        int const fullest = std::ranges::find(places_, per_node_ - 1, &process_place::place)->node;
-        network::speed& memory = all.found.memory;
-        rank_pairs const one{{at(fullest, 0), at(fullest, 1)}};
-        memory.latency_seconds = time_of(one, {4});
+            for (int index = 1; index < per_node_ && at(node, index) >= 0; index += 2)
+                together.emplace_back(at(node, index - 1), at(node, index));
+        int const fullest =
+            std::ranges::find(places_, per_node_ - 1, &process_place::position)->node;
+        network::speed& memory = network.found.memory;
+        rank_pairs const pairs{{at(fullest, 0), at(fullest, 1)}};
+        memory.latency_seconds = time_of(pairs, {4});
         // Each of the two gives and gets.
-        double const alone = time_of(one, {bytes_});
+        double const alone = time_of(pairs, {bytes_});
         memory.rank_bytes_per_second = rate(2, alone, memory.latency_seconds);
         memory.run_seconds =
-            run_seconds(2, alone, [&](job_size const& size) { return time_of(one, size); });
+            run_seconds(2, alone, [&](job_size const& size) { return time_of(pairs, size); });
         memory.node_bytes_per_second =
             rate(per_node_ / 2 * 2, time_of(together, {bytes_}), memory.latency_seconds);
         keep_order(memory);
-        all.ways.push_back("memory");
+        network.ways.push_back("memory");
     }
 
-    void measure_link(measured_network& all) {
-        auto const known = nodes();
-        if (known.size() < 2) {
-            all.notes.push_back("one node: links between nodes were not measured, and are as by "
-                                "default");
+    void measure_link(measured_network& network) {
+        auto const match = nodes();
+        if (match.size() < 2) {
+            network.notes.push_back(
+                "one node: links between nodes were not measured, and are as by "
+                "default");
             return;
         }
         rank_pairs together;
-        for (int place = 0; at(known[0], place) >= 0 && at(known[1], place) >= 0; ++place)
-            together.emplace_back(at(known[0], place), at(known[1], place));
-        network::speed& link = all.found.link;
-        rank_pairs const one{together.front()};
+        for (int index = 0; at(match[0], index) >= 0 && at(match[1], index) >= 0; ++index)
+            together.emplace_back(at(match[0], index), at(match[1], index));
+        network::speed& link = network.found.link;
+        rank_pairs const pairs{together.front()};
         auto const width = static_cast<int>(together.size());
-        link.latency_seconds = time_of(one, {4});
-        link.rank_bytes_per_second = rate(1, time_of(one, {bytes_}), link.latency_seconds);
+        link.latency_seconds = time_of(pairs, {4});
+        link.rank_bytes_per_second = rate(1, time_of(pairs, {bytes_}), link.latency_seconds);
         link.node_bytes_per_second = rate(width, time_of(together, {bytes_}), link.latency_seconds);
         keep_order(link);
-        all.ways.push_back("link");
+        network.ways.push_back("link");
     }
 
     /// What a rank can do alone, a node can.
-    static void keep_order(network::speed& one) {
-        one.node_bytes_per_second = std::max(one.node_bytes_per_second, one.rank_bytes_per_second);
+    static void keep_order(network::speed& speed) {
+        speed.node_bytes_per_second =
+            std::max(speed.node_bytes_per_second, speed.rank_bytes_per_second);
     }
 
     /// Of few bytes, or where others use the machine, latency may be all that is seen: half of the
@@ -338,16 +342,16 @@ private:
     /// What pairs of ranks take to swap so much, all pairs at once; the other ranks rest.
     ///
     /// \pre there are several processes
-    double time_of(rank_pairs const& all, job_size const& size) {
-        auto const mine = std::ranges::find_if(all, [&](auto const& one) {
-            return one.first == world_.rank() || one.second == world_.rank();
+    double time_of(rank_pairs const& pairs, job_size const& size) {
+        auto const match = std::ranges::find_if(pairs, [&](auto const& element) {
+            return element.first == world_.rank() || element.second == world_.rank();
         });
         // Those that rest are a communicator, too.
         boost::mpi::communicator const ranks =
-            world_.mpi()->base().split(static_cast<int>(mine - all.begin()));
+            world_.mpi()->base().split(static_cast<int>(match - pairs.begin()));
         std::optional<row_job> swapped;
         agree_on(world_, [&] { // before anybody waits for the other rank of a pair
-            if (mine != all.end())
+            if (match != pairs.end())
                 make_job(swapped, size);
         });
         agree_on(world_, [&] {
@@ -395,50 +399,51 @@ std::string speed_text(double bytes_per_second) {
                                  : byte_text(static_cast<index_t>(bytes_per_second)) + "/s";
 }
 
-std::string text_of(measured_network const& all) {
+std::string text_of(measured_network const& network) {
     std::vector<std::vector<std::string>> rows{{"way", "a rank", "a node", "a run", "latency"}};
-    for (auto const& [field, name, one] :
-         {std::tuple("copy", "within a rank", &all.found.copy),
-          std::tuple("memory", "between ranks of a node", &all.found.memory),
-          std::tuple("link", "between nodes", &all.found.link)})
-        if (std::ranges::count(all.ways, field) > 0)
-            rows.push_back({name, speed_text(one->rank_bytes_per_second),
-                            speed_text(one->node_bytes_per_second),
-                            one == &all.found.link ? "-" : duration_text(one->run_seconds),
-                            duration_text(one->latency_seconds)});
-    return counted(all.found.ranks_per_node, "rank") + " a node\n" + table(rows);
+    for (auto const& [field, name, element] :
+         {std::tuple("copy", "within a rank", &network.found.copy),
+          std::tuple("memory", "between ranks of a node", &network.found.memory),
+          std::tuple("link", "between nodes", &network.found.link)})
+        if (std::ranges::count(network.ways, field) > 0)
+            rows.push_back(
+                {name, speed_text(element->rank_bytes_per_second),
+                 speed_text(element->node_bytes_per_second),
+                 element == &network.found.link ? "-" : duration_text(element->run_seconds),
+                 duration_text(element->latency_seconds)});
+    return counted(network.found.ranks_per_node, "rank") + " a node\n" + table(rows);
 }
 
-boost::json::object json_of(network::speed const& one) {
-    return {{"rank_bytes_per_second", one.rank_bytes_per_second},
-            {"node_bytes_per_second", one.node_bytes_per_second},
-            {"latency_seconds", one.latency_seconds}};
+boost::json::object json_of(network::speed const& speed) {
+    return {{"rank_bytes_per_second", speed.rank_bytes_per_second},
+            {"node_bytes_per_second", speed.node_bytes_per_second},
+            {"latency_seconds", speed.latency_seconds}};
 }
 
-boost::json::object memory_json_of(network::speed const& one) {
-    boost::json::object fields = json_of(one);
-    fields["run_seconds"] = one.run_seconds;
+boost::json::object memory_json_of(network::speed const& speed) {
+    boost::json::object fields = json_of(speed);
+    fields["run_seconds"] = speed.run_seconds;
     return fields;
 }
 
 /// The document that the file is, and what of it was measured.
-boost::json::object json_of(measured_network const& all) {
-    network const& one = all.found;
-    return {{"ranks_per_node", one.ranks_per_node},
-            {"copy", memory_json_of(one.copy)},
-            {"memory", memory_json_of(one.memory)},
-            {"link", json_of(one.link)},
+boost::json::object json_of(measured_network const& measured_network) {
+    network const& network = measured_network.found;
+    return {{"ranks_per_node", network.ranks_per_node},
+            {"copy", memory_json_of(network.copy)},
+            {"memory", memory_json_of(network.memory)},
+            {"link", json_of(network.link)},
             {"rack",
-             {{"nodes", one.rack.nodes},
-              {"bytes_per_second", one.rack.bytes_per_second},
-              {"latency_seconds", one.rack.latency_seconds}}},
-            {"measured", json_texts(all.ways)}};
+             {{"nodes", network.rack.nodes},
+              {"bytes_per_second", network.rack.bytes_per_second},
+              {"latency_seconds", network.rack.latency_seconds}}},
+            {"measured", json_texts(measured_network.ways)}};
 }
 
 std::string complaint_about_measured_bytes(std::string& text) {
-    std::string const given = text, complaint = complaint_about_bytes(text);
+    std::string const stated = text, complaint = complaint_about_bytes(text);
     return complaint.empty() && text == "0"
-               ? "'" + given + "' is nothing that could be measured; give at least 1, as in 64MiB"
+               ? "'" + stated + "' is nothing that could be measured; give at least 1, as in 64MiB"
                : complaint;
 }
 
@@ -447,17 +452,17 @@ outcome measure(processes const& world, measure_command const& options, bool as_
         if (world.rank() == 0)
             detail::check_parent(options.output);
     });
-    measured_network const all = network_probe(world, options.bytes).measure();
+    measured_network const network = network_probe(world, options.bytes).measure();
     agree_on(world, [&] {
         if (world.rank() == 0 && !options.output.empty())
-            detail::write_whole_file(options.output, detail::to_json(all.found));
+            detail::write_whole_file(options.output, detail::to_json(network.found));
     });
     if (world.rank() == 0)
-        for (std::string const& text : all.notes)
+        for (std::string const& text : network.notes)
             note(text);
     if (as_json)
-        return json_outcome(json_of(all));
-    return {text_of(all) + (options.output.empty() ? "" : options.output + ": written\n")};
+        return json_outcome(json_of(network));
+    return {text_of(network) + (options.output.empty() ? "" : options.output + ": written\n")};
 }
 
 } // namespace

@@ -34,13 +34,14 @@ struct merge_command {
 convert_report run_merge(processes const& world, merge_command const& options,
                          checkpoint const& source) {
     progress_bar bar(world.rank() == 0, options.progress);
-    convert_options const how{.writing = {.replace = options.force, .single_file = true},
-                              .progress = std::ref(bar),
-                              .verify = !options.no_verify,
-                              .objects = !options.no_objects,
-                              .cut_fused = options.cut_fused};
-    return world.mpi() ? convert(*world.mpi(), source, options.file, how)
-                       : convert(solo(), source, options.file, how);
+    convert_options const convert_options{
+        .writing = {.replace = options.force, .single_file = true},
+        .progress = std::ref(bar),
+        .verify = !options.no_verify,
+        .objects = !options.no_objects,
+        .cut_fused = options.cut_fused};
+    return world.mpi() ? convert(*world.mpi(), source, options.file, convert_options)
+                       : convert(solo(), source, options.file, convert_options);
 }
 
 /// Refuses the name of a file of another format.
@@ -49,11 +50,11 @@ void check_name(merge_command const& options) {
         return;
     std::string const writes =
         ": merge writes one file of safetensors, whose name ends with .safetensors; ";
-    auto const* const other = detail::format_of_file(options.file);
+    auto const* const format = detail::format_of_file(options.file);
     fail(errc::usage, options.file, writes,
-         other ? "reshard convert " + options.source + " " + options.file + " writes " +
-                     std::string(other->name)
-               : "add that, or write another format with reshard convert");
+         format ? "reshard convert " + options.source + " " + options.file + " writes " +
+                      std::string(format->name)
+                : "add that, or write another format with reshard convert");
 }
 
 /// Notes tensors that may be fused part by part, and are written in the order of the parts.

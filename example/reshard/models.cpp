@@ -37,10 +37,10 @@ constexpr model models[] = {
 constexpr index_t q_rank = 1536, kv_rank = 512, rotary_size = 64, dense_layers = 3,
                   extra_layers = 1;
 
-index_t divided(char const* what, index_t size, index_t scale) {
+index_t divided(char const* noun, index_t size, index_t scale) {
     if (scale < 1 || size % scale != 0)
         fail(errc::usage, "reshard synthesize: --scale " + std::to_string(scale) +
-                              " does not divide the " + what + ", which is " +
+                              " does not divide the " + noun + ", which is " +
                               std::to_string(size));
     return size / scale;
 }
@@ -150,22 +150,22 @@ private:
 
 std::vector<std::string> model_names() {
     std::vector<std::string> names;
-    for (model const& one : models)
-        names.emplace_back(one.name);
+    for (model const& model : models)
+        names.emplace_back(model.name);
     return names;
 }
 
 catalog tensors_of_model(std::string const& name, index_t scale) {
-    auto const found = std::find_if(std::begin(models), std::end(models),
-                                    [&](model const& one) { return name == one.name; });
-    if (found == std::end(models)) {
-        std::string known;
-        for (model const& one : models)
-            known += std::string(known.empty() ? "" : ", ") + one.name;
+    auto const match = std::find_if(std::begin(models), std::end(models),
+                                    [&](model const& model) { return name == model.name; });
+    if (match == std::end(models)) {
+        std::string known_names;
+        for (model const& model : models)
+            known_names += std::string(known_names.empty() ? "" : ", ") + model.name;
         fail(errc::usage,
-             "reshard synthesize: unknown model '" + name + "'; the models are " + known);
+             "reshard synthesize: unknown model '" + name + "'; the models are " + known_names);
     }
-    return writer(scaled(*found, scale)).write();
+    return writer(scaled(*match, scale)).write();
 }
 
 } // namespace tool

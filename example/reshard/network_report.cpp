@@ -21,13 +21,13 @@ namespace json = boost::json;
 namespace {
 
 /// True where a link bounds a plan as the first of them does.
-bool bounds(simulation const& run, simulation::link const& one) {
-    return one.least_seconds >= run.least_seconds() * (1 - 1e-9);
+bool bounds(simulation const& run, simulation::link const& link) {
+    return link.least_seconds >= run.least_seconds() * (1 - 1e-9);
 }
 
-json::array timeline_json(simulation::link const& one) {
+json::array timeline_json(simulation::link const& link) {
     json::array list;
-    for (simulation::interval const& part : one.timeline)
+    for (simulation::interval const& part : link.timeline)
         list.push_back({{"begin", part.begin},
                         {"end", part.end},
                         {"bytes_per_second", part.bytes_per_second}});
@@ -59,23 +59,24 @@ std::vector<std::vector<std::string>> rows_of(std::vector<link_strip> const& lin
     return rows;
 }
 
-std::string bound_text(simulated_plan const& one) {
-    simulation const& run = one.run;
-    std::string const text = "over " + one.file + ", " + counted(one.over.ranks_per_node, "rank") +
+std::string bound_text(simulated_plan const& plan) {
+    simulation const& run = plan.run;
+    std::string const text = "over " + plan.file + ", " +
+                             counted(plan.over.ranks_per_node, "rank") +
                              " a node: " + duration_text(run.seconds) + "\n";
     if (run.links.empty())
         return text;
-    auto const alike = static_cast<std::size_t>(std::ranges::count_if(
+    auto const same_count = static_cast<std::size_t>(std::ranges::count_if(
         run.links, [&](simulation::link const& link) { return bounds(run, link); }));
     return text + "no order takes less than " + duration_text(run.least_seconds()) + ", by " +
            name(run.links[run.bounded_by]) +
-           (alike > 1 ? " (and " + counted(alike - 1, "other link") + ")\n" : "\n");
+           (same_count > 1 ? " (and " + counted(same_count - 1, "other link") + ")\n" : "\n");
 }
 
-std::string text_of(simulated_plan const& one) {
-    simulation const& run = one.run;
+std::string text_of(simulated_plan const& plan) {
+    simulation const& run = plan.run;
     if (run.links.empty())
-        return bound_text(one);
+        return bound_text(plan);
     constexpr std::size_t parts = 24;
     std::vector<link_strip> const links = busiest_links(run);
     auto rows = rows_of(links);
@@ -83,7 +84,7 @@ std::string text_of(simulated_plan const& one) {
     for (std::size_t i = 0; i < links.size(); ++i)
         rows[i + 1].push_back("|" + strip_text(links[i], parts) + "|");
     std::size_t const left_out = run.links.size() - links.size();
-    return bound_text(one) + table(rows) +
+    return bound_text(plan) + table(rows) +
            (left_out == 0 ? ""
                           : "  and " + counted(left_out, "link") +
                                 " with no more to do; --json lists all\n") +
@@ -91,8 +92,8 @@ std::string text_of(simulated_plan const& one) {
            "three quarters or more\n";
 }
 
-json::object json_of(simulated_plan const& one) {
-    simulation const& run = one.run;
+json::object json_of(simulated_plan const& plan) {
+    simulation const& run = plan.run;
     json::array links, timelines;
     for (simulation::link const& link : run.links)
         links.push_back({{"link", name(link)},
@@ -102,7 +103,7 @@ json::object json_of(simulated_plan const& one) {
                          {"least_seconds", link.least_seconds}});
     for (link_strip const& strip : busiest_links(run))
         timelines.push_back({{"link", name(strip.link)}, {"intervals", timeline_json(strip.link)}});
-    json::object document{{"ranks_per_node", one.over.ranks_per_node},
+    json::object document{{"ranks_per_node", plan.over.ranks_per_node},
                           {"seconds", run.seconds},
                           {"least_seconds", run.least_seconds()}};
     document["bounded_by"] =

@@ -32,12 +32,12 @@ std::vector<reshard::link_strip> busiest_links(reshard::simulation const& run);
 std::vector<std::vector<std::string>> rows_of(std::vector<reshard::link_strip> const& links);
 
 /// How long it takes, and what bounds it, in sentences.
-std::string bound_text(simulated_plan const& one);
+std::string bound_text(simulated_plan const& plan);
 
 /// The same, and the busiest links with what they do over the time.
-std::string text_of(simulated_plan const& one);
+std::string text_of(simulated_plan const& plan);
 
-boost::json::object json_of(simulated_plan const& one);
+boost::json::object json_of(simulated_plan const& plan);
 
 } // namespace tool
 

@@ -15,8 +15,8 @@
 #include <reshard/format/layout_file.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/layout/holder.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 #include <reshard/storage/convert.hpp>
-#include <reshard/storage/put_in_place.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -46,8 +46,9 @@ std::pair<std::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& co
     if (ranks.size() <= most)
         return {ranks, 0};
     auto const moved = [&](std::size_t rank) {
-        process_cost const& one = cost.by_process[rank];
-        return static_cast<double>(one.bytes_in) + static_cast<double>(one.bytes_out);
+        process_cost const& process_cost = cost.by_process[rank];
+        return static_cast<double>(process_cost.bytes_in) +
+               static_cast<double>(process_cost.bytes_out);
     };
     std::ranges::stable_sort(ranks, std::greater<>(), moved);
     std::size_t const left_out = ranks.size() - shown;
@@ -60,10 +61,10 @@ std::string rank_table(dry_run const& run) {
     std::vector<std::vector<std::string>> rows{{"rank", "bytes in", "bytes out", "bytes local",
                                                 "messages in", "messages out", "peak memory"}};
     for (std::size_t const rank : ranks) {
-        process_cost const& one = run.cost.by_process[rank];
-        rows.push_back({std::to_string(rank), grouped(one.bytes_in), grouped(one.bytes_out),
-                        grouped(one.bytes_local), std::to_string(one.messages_in),
-                        std::to_string(one.messages_out), grouped(peak_of(run, rank))});
+        process_cost const& cost = run.cost.by_process[rank];
+        rows.push_back({std::to_string(rank), grouped(cost.bytes_in), grouped(cost.bytes_out),
+                        grouped(cost.bytes_local), std::to_string(cost.messages_in),
+                        std::to_string(cost.messages_out), grouped(peak_of(run, rank))});
     }
     return table(rows) + (left_out == 0 ? ""
                                         : "  and " + counted(left_out, "rank") +
@@ -108,7 +109,7 @@ std::string text_of(relabelling const& played) {
     return text + (played.process_of.size() > most ? ", ...; --json lists all\n" : "\n");
 }
 
-/// The busiest beside what no choice of givers could spare them, where none gives what it has got.
+/// The busiest beside what no choice of senders could spare them, where none gives what it has got.
 std::string text_of(plan_balance const& balance, bool relays) {
     auto const line = [&](std::string const& who, plan_extreme const& busiest) {
         return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
@@ -129,8 +130,8 @@ std::string relay_text(dry_run const& run) {
     if (run.cost.relays == 0)
         return "";
     index_t bytes = 0;
-    for (process_cost const& one : run.cost.by_process)
-        bytes += one.bytes_relayed;
+    for (process_cost const& cost : run.cost.by_process)
+        bytes += cost.bytes_relayed;
     return grouped(run.cost.relays) + " of the transfers, " + grouped(bytes) +
            " bytes, are passed on by ranks that want the same\n";
 }
@@ -189,29 +190,29 @@ std::optional<mesh> mesh_of(job_files const& files) {
     return rules ? std::optional(rules->ranks) : std::nullopt;
 }
 
-std::string page_of(plan_command const& options, source_spec const& source, job const& all,
+std::string page_of(plan_command const& options, source_spec const& source, job const& full_job,
                     dry_run const& run) {
     std::vector<std::string> remarks;
-    for (reported const& one : reports_of(all.code(), all.findings(), options.files))
-        remarks.push_back(one.text);
-    if (!all.unwritten.empty())
-        remarks.push_back(all.unwritten);
+    for (reported const& report : reports_of(full_job.code(), full_job.findings(), options.files))
+        remarks.push_back(report.text);
+    if (!full_job.unwritten.empty())
+        remarks.push_back(full_job.unwritten);
     json::object const document = json_of(run, options.key_details);
-    return plan_page({options.files.source, options.files.target, document, source, *all.target,
-                      options.relabels ? std::nullopt : mesh_of(options.files), *run.bins,
-                      run.rounds.rounds, options.budget, run.simulated, remarks});
+    return plan_page({options.files.source, options.files.target, document, source,
+                      *full_job.target, options.relabels ? std::nullopt : mesh_of(options.files),
+                      *run.bins, run.rounds.rounds, options.budget, run.simulated, remarks});
 }
 
 /// Writes what was asked for: all of it, or nothing.
-void write_files(plan_command const& options, source_spec const& source, job const& all,
+void write_files(plan_command const& options, source_spec const& source, job const& full_job,
                  dry_run const& run) {
     std::vector<detail::whole_file> files;
     if (!options.picture.empty())
         files.push_back({options.picture, run.picture});
     if (!options.report.empty())
-        files.push_back({options.report, page_of(options, source, all, run)});
+        files.push_back({options.report, page_of(options, source, full_job, run)});
     if (!options.relabelled.empty())
-        files.push_back({options.relabelled, detail::to_json(detail::table_of(*all.target))});
+        files.push_back({options.relabelled, detail::to_json(detail::table_of(*full_job.target))});
     detail::write_whole_files(files);
 }
 
@@ -234,11 +235,11 @@ std::size_t say_lost(source_spec const& source, plan_command const& options) {
 
 /// Whether two paths mean one file, which need not be there.
 bool is_one_file(std::filesystem::path const& a, std::filesystem::path const& b) {
-    auto const whole = [](std::filesystem::path const& path) {
+    auto const absolute = [](std::filesystem::path const& path) {
         std::error_code ignored;
         return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
     };
-    return whole(a) == whole(b);
+    return absolute(a) == absolute(b);
 }
 
 /// What is written has a place, before anything is planned. The layout takes that of a file, but of
@@ -261,12 +262,13 @@ void check_written(plan_command const& options) {
 }
 
 /// The plan, and the ranks of the target's processes where they are given anew.
-dry_run planned(source_spec const& source, job& all, plan_command const& options) {
+dry_run planned(source_spec const& source, job& full_job, plan_command const& options) {
     elapsed_line const shown("planning", options.progress);
     std::optional<relabelling> played;
     if (options.relabels)
-        played = relabel(source, all, options);
-    dry_run run = with_files(options.files, [&] { return make_dry_run(source, all, options); });
+        played = relabel(source, full_job, options);
+    dry_run run =
+        with_files(options.files, [&] { return make_dry_run(source, full_job, options); });
     run.played = std::move(played);
     return run;
 }
@@ -279,18 +281,20 @@ outcome plan_dry(plan_command const& options, bool as_json) {
     job_files files = options.files;
     if (source.checkpoint && !options.no_objects)
         files.objects = object_keys(*source.checkpoint);
-    job all = make_sound_job(source, files);
+    job full_job = make_sound_job(source, files);
     std::size_t const warnings =
-        count_warnings(all) + (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
+        count_warnings(full_job) +
+        (source.checkpoint ? say_warnings(source.checkpoint->warnings) : 0) +
         say_lost(source, options) +
-        (source.checkpoint ? say_lost_texts(*source.checkpoint, all.map(), options.to, true) : 0) +
+        (source.checkpoint ? say_lost_texts(*source.checkpoint, full_job.map(), options.to, true)
+                           : 0) +
         (source.checkpoint ? say_taken_apart(*source.checkpoint, options.to, true) : 0);
-    say_notes(all, options.files);
-    check_fused_order(all, options.files, options.to);
-    note_fused_lost(all, options.to);
-    note_torch_lacks(all, options.to);
+    say_notes(full_job, options.files);
+    check_fused_order(full_job, options.files, options.to);
+    note_fused_lost(full_job, options.to);
+    note_torch_lacks(full_job, options.to);
     refuse_warnings(warnings, options.files);
-    dry_run run = planned(source, all, options);
+    dry_run run = planned(source, full_job, options);
     if (run.files)
         note_aliases(run.files->aliases);
     if (options.relays && run.cost.relays == 0)
@@ -298,7 +302,7 @@ outcome plan_dry(plan_command const& options, bool as_json) {
              "same, in the type in which it travels");
     run.seconds = watch.seconds();
     run.planning_bytes = memory.most_bytes();
-    write_files(options, source, all, run);
+    write_files(options, source, full_job, run);
     return as_json ? json_outcome(json_of(run, options.key_details))
                    : outcome{text_of(run, options) + planning_text(run)};
 }

@@ -19,9 +19,9 @@ heat_bins bins_of(plan_flows const& flows) {
         std::max<holder_t>(flows.options().relays ? targets : 1, flows.problem().source_holders);
     heat_bins bins(sources, targets);
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
-        flows.for_each(kind, [&](detail::flow one) {
-            one.count = flows.count(kind);
-            bins.add(one);
+        flows.for_each(kind, [&](detail::flow flow) {
+            flow.count = flows.count(kind);
+            bins.add(flow);
         });
     return bins;
 }
@@ -32,8 +32,8 @@ namespace {
 std::string description_of(heat_bins const& bins, std::vector<detail::plan_round> const& rounds,
                            std::optional<index_t> budget) {
     index_t most = 0;
-    for (detail::plan_round const& one : rounds)
-        most = std::max(most, one.peak_bytes);
+    for (detail::plan_round const& plan_round : rounds)
+        most = std::max(most, plan_round.peak_bytes);
     return "Above, a square for each pair of " +
            (bins.width() == 1 ? std::string("ranks")
                               : "bins of " + std::to_string(bins.width()) + " ranks") +
@@ -46,14 +46,14 @@ std::string description_of(heat_bins const& bins, std::vector<detail::plan_round
            ".";
 }
 
-std::string description_of(simulated_plan const& one, std::size_t links) {
+std::string description_of(simulated_plan const& plan, std::size_t links) {
     if (links == 0)
         return " At the bottom, no links, for nothing moves.";
-    return " At the bottom, the busiest links over " + duration_text(one.run.seconds) + ", " +
+    return " At the bottom, the busiest links over " + duration_text(plan.run.seconds) + ", " +
            std::to_string(links) +
            " of them, each as high as what it does of what it can; no order takes less than " +
-           duration_text(one.run.least_seconds()) + ", by " +
-           name(one.run.links[one.run.bounded_by]) + ".";
+           duration_text(plan.run.least_seconds()) + ", by " +
+           name(plan.run.links[plan.run.bounded_by]) + ".";
 }
 
 } // namespace

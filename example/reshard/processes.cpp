@@ -20,8 +20,8 @@ struct processes::started_mpi {
 };
 
 bool is_launched() {
-    constexpr char const* told[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
-    return std::any_of(std::begin(told), std::end(told),
+    constexpr char const* text[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"};
+    return std::any_of(std::begin(text), std::end(text),
                        [](char const* name) { return std::getenv(name) != nullptr; });
 }
 

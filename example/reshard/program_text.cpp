@@ -61,10 +61,10 @@ std::string read_program_file(std::string const& path) {
     std::error_code ignored;
     if (!std::filesystem::is_fifo(path, ignored))
         return detail::read_text_file(path);
-    auto known = pipes.find(path);
-    if (known == pipes.end())
-        known = pipes.emplace(path, read_pipe(path)).first;
-    return known->second;
+    auto match = pipes.find(path);
+    if (match == pipes.end())
+        match = pipes.emplace(path, read_pipe(path)).first;
+    return match->second;
 }
 
 /// The parts of a text between separators.
@@ -81,26 +81,26 @@ std::vector<std::string_view> parts_of(std::string_view text, std::string_view s
 
 /// The whole number at a path of names, as `text_config.hidden_size`.
 std::optional<std::string> number_at(boost::json::value const& config, std::string_view path) {
-    boost::json::object const* const all = config.if_object();
+    boost::json::object const* const object = config.if_object();
     std::size_t const dot = path.find('.');
-    auto const* const found = all ? all->if_contains(path.substr(0, dot)) : nullptr;
-    if (found && dot != path.npos)
-        return number_at(*found, path.substr(dot + 1));
-    return found && found->is_int64() ? std::optional(std::to_string(found->get_int64()))
+    auto const* const match = object ? object->if_contains(path.substr(0, dot)) : nullptr;
+    if (match && dot != path.npos)
+        return number_at(*match, path.substr(dot + 1));
+    return match && match->is_int64() ? std::optional(std::to_string(match->get_int64()))
                                       : std::nullopt;
 }
 
 /// The number that a configuration has under a name, in itself or in that of its text model.
 std::optional<std::string> number_in(boost::json::value const& config, std::string const& name) {
-    auto const found = number_at(config, name);
-    return found ? found : number_at(config, "text_config." + name);
+    auto const match = number_at(config, name);
+    return match ? match : number_at(config, "text_config." + name);
 }
 
 /// All whole numbers of a configuration, by path.
 void add_numbers(boost::json::value const& config, std::string const& prefix,
                  std::map<std::string, std::string>& numbers) {
-    if (auto const* const all = config.if_object())
-        for (auto const& [name, value] : *all) {
+    if (auto const* const if_object = config.if_object())
+        for (auto const& [name, value] : *if_object) {
             std::string const path = prefix + std::string(name.data(), name.size());
             if (value.is_int64())
                 numbers[path] = std::to_string(value.get_int64());
@@ -154,24 +154,24 @@ public:
 
     std::string operator()(std::string const& name) {
         used_.insert(name);
-        if (auto const found = given_.find(name); found != given_.end())
-            return found->second;
-        auto const found = number_in(config_, name);
-        if (!found)
+        if (auto const match = given_.find(name); match != given_.end())
+            return match->second;
+        auto const match = number_in(config_, name);
+        if (!match)
             fail(errc::usage, files_.program, ": the value of {", name,
                  "} is not known: ", path_.string(),
                  has_config_ ? " does not have it" : " is missing or is not JSON",
                  has_config_ ? numbers_like(config_, name) : "", "; give it with --set ", name,
                  "=NUMBER");
-        read_[name] = *found;
-        return *found;
+        read_[name] = *match;
+        return *match;
     }
 
     /// Whether a switch was turned on or off, std::nullopt if neither.
     std::optional<bool> is_on(std::string const& name) {
         used_.insert(name);
-        auto const found = given_.find(name);
-        return found == given_.end() ? std::nullopt : std::optional(found->second != "0");
+        auto const match = given_.find(name);
+        return match == given_.end() ? std::nullopt : std::optional(match->second != "0");
     }
 
     /// Refuses values that were given and that nothing uses.

@@ -20,21 +20,21 @@ namespace {
 using namespace reshard;
 
 /// What one program is.
-boost::json::object json_of(stock_program const& one) {
+boost::json::object json_of(stock_program const& stock_program) {
     boost::json::array switches;
-    for (program_switch const& each : one.switches)
+    for (program_switch const& each : stock_program.switches)
         switches.push_back(
             {{"name", json_text(each.name)}, {"description", json_text(each.description)}});
-    return {{"name", json_text(one.name)},
-            {"description", json_text(one.description)},
-            {"backwards", one.is_backwards},
+    return {{"name", json_text(stock_program.name)},
+            {"description", json_text(stock_program.description)},
+            {"backwards", stock_program.is_backwards},
             {"switches", std::move(switches)}};
 }
 
 /// `  --set NAME=1: description`, a line for each switch.
-std::string switches_text(stock_program const& one) {
+std::string switches_text(stock_program const& stock_program) {
     std::string text;
-    for (program_switch const& each : one.switches)
+    for (program_switch const& each : stock_program.switches)
         text.append("  --set ").append(each.name).append("=1: ").append(each.description) += "\n";
     return text;
 }
@@ -42,25 +42,26 @@ std::string switches_text(stock_program const& one) {
 outcome list_programs(bool as_json) {
     boost::json::array list;
     std::size_t width = 0;
-    for (stock_program const& one : stock_programs()) {
-        width = std::max(width, one.name.size());
-        list.push_back(json_of(one));
+    for (stock_program const& stock_program : stock_programs()) {
+        width = std::max(width, stock_program.name.size());
+        list.push_back(json_of(stock_program));
     }
     if (as_json)
         return json_outcome(list);
     std::string text;
-    for (stock_program const& one : stock_programs()) {
-        text.append(one.name).append(width - one.name.size() + 2, ' ').append(one.description) +=
-            "\n";
-        text += switches_text(one);
+    for (stock_program const& stock_program : stock_programs()) {
+        text.append(stock_program.name)
+            .append(width - stock_program.name.size() + 2, ' ')
+            .append(stock_program.description) += "\n";
+        text += switches_text(stock_program);
     }
     return {text};
 }
 
 /// The text with its gaps, or as it is for a source.
 outcome show_program(job_files const& files, bool as_json) {
-    stock_program const& one = find_stock_program(files.program.substr(1));
-    std::string text(one.text);
+    stock_program const& stock_program = find_stock_program(files.program.substr(1));
+    std::string text(stock_program.text);
     if (!files.source.empty()) {
         program_source const filled =
             read_program_text(files, catalog_of(read_source(files.source, files.reading).held));
@@ -69,12 +70,12 @@ outcome show_program(job_files const& files, bool as_json) {
             note(filled.note);
     }
     if (as_json) {
-        boost::json::object document = json_of(one);
+        boost::json::object document = json_of(stock_program);
         document["text"] = json_text(text);
         return json_outcome(document);
     }
-    if (one.is_backwards)
-        note(std::string(one.name) + " is this program, run backwards (--reverse)");
+    if (stock_program.is_backwards)
+        note(std::string(stock_program.name) + " is this program, run backwards (--reverse)");
     return {.text = text, .is_program = true};
 }
 

@@ -30,8 +30,8 @@ struct name_around {
 };
 
 name_around around_anything(std::string_view name) {
-    std::size_t const place = name.find(anything);
-    return {name.substr(0, place), name.substr(place + anything.size())};
+    std::size_t const index = name.find(anything);
+    return {name.substr(0, index), name.substr(index + anything.size())};
 }
 
 /// The name that a key gets whose text between two others stays, std::nullopt for any other key.
@@ -53,8 +53,8 @@ bool has_placeholder(std::string_view name) {
 }
 
 bool has_anything_once(std::string_view name) {
-    std::size_t const place = name.find(anything);
-    return place != name.npos && name.find('*', place + anything.size()) == name.npos;
+    std::size_t const index = name.find(anything);
+    return index != name.npos && name.find('*', index + anything.size()) == name.npos;
 }
 
 /// The names of the placeholders.
@@ -102,38 +102,39 @@ std::vector<rename_pair> pairs_of_file(std::string const& path) {
     boost::json::object const* const pairs = document.if_object();
     if (failure || !pairs)
         fail(errc::corrupt_file, path, ": is not a JSON object of names by names");
-    std::vector<rename_pair> all;
+    std::vector<rename_pair> rename_pairs;
     for (auto const& [from, to] : *pairs) {
         if (!to.is_string())
             fail(errc::corrupt_file, path, ": '", std::string_view(from.data(), from.size()),
                  "' is not renamed to a text");
-        all.emplace_back(std::string(from.data(), from.size()),
-                         std::string(to.get_string().data(), to.get_string().size()));
-        check_quotable(all.back().first, path);
-        check_quotable(all.back().second, path);
+        rename_pairs.emplace_back(std::string(from.data(), from.size()),
+                                  std::string(to.get_string().data(), to.get_string().size()));
+        check_quotable(rename_pairs.back().first, path);
+        check_quotable(rename_pairs.back().second, path);
     }
-    return all;
+    return rename_pairs;
 }
 
 /// Refuses renames that depend on each other, since they are done in turn, and a rename to
 /// an existing name.
-void check_independent(std::vector<rename_pair> const& all, key_set const& keys,
+void check_independent(std::vector<rename_pair> const& pairs, key_set const& keys,
                        std::string_view whose) {
     std::map<std::string_view, rename_pair const*> by_old, by_new;
-    for (rename_pair const& one : all)
-        by_old.emplace(one.first, &one);
-    auto const check = [](rename_pair const& one, rename_pair const* other, char const* how) {
-        if (other != &one)
-            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second, how,
-                 other->first,
+    for (rename_pair const& pair : pairs)
+        by_old.emplace(pair.first, &pair);
+    auto const check = [](rename_pair const& pair, rename_pair const* other_pair,
+                          char const* manner) {
+        if (other_pair != &pair)
+            fail(errc::usage, "--rename: '", pair.first, "' is to become '", pair.second, manner,
+                 other_pair->first,
                  "'; give renames that do not meet, or a program with names in between");
     };
-    for (rename_pair const& one : all) {
-        check(one, by_new.emplace(one.second, &one).first->second, "', and so is '");
-        if (auto const renamed = by_old.find(one.second); renamed != by_old.end())
-            check(one, renamed->second, "', which is renamed too: '");
-        if (keys.contains(one.second))
-            fail(errc::usage, "--rename: '", one.first, "' is to become '", one.second, "', and ",
+    for (rename_pair const& pair : pairs) {
+        check(pair, by_new.emplace(pair.second, &pair).first->second, "', and so is '");
+        if (auto const renamed = by_old.find(pair.second); renamed != by_old.end())
+            check(pair, renamed->second, "', which is renamed too: '");
+        if (keys.contains(pair.second))
+            fail(errc::usage, "--rename: '", pair.first, "' is to become '", pair.second, "', and ",
                  whose, " has that as well; leave one of them out (--without)");
     }
 }
@@ -286,12 +287,14 @@ void rename_rule::read_numbers() {
 }
 
 void rename_rule::make_patterns() {
-    for (side& one : sides_)
+    for (side& element : sides_)
         for (std::size_t i = 0; i < 2; ++i) {
             std::size_t count = 0;
             try {
-                one.patterns[i] = aoa::detail::make_key_pattern(
-                    one.segments[i], [&](aoa::segment const&) { return std::optional(count++); });
+                element.patterns[i] =
+                    aoa::detail::make_key_pattern(element.segments[i], [&](aoa::segment const&) {
+                        return std::optional(count++);
+                    });
             } catch (aoa::statement_error const& thrown) {
                 problem_ = thrown.message;
                 return;
@@ -391,9 +394,9 @@ std::vector<rename_pair> rename_rules::pairs(key_set const& keys,
 }
 
 rename_rule const* rename_rules::first_match(std::string_view key) const {
-    auto const found = std::ranges::find_if(
+    auto const match = std::ranges::find_if(
         rules_, [&](rename_rule const& rule) { return rule.rename(key).has_value(); });
-    return found == rules_.end() ? nullptr : &*found;
+    return match == rules_.end() ? nullptr : &*match;
 }
 
 std::optional<std::string> rename_rules::rename(std::string_view key) const {

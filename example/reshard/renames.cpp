@@ -149,9 +149,9 @@ program_source program_of_renames(job_files const& files, catalog const& source,
     std::vector<std::string> lacking = wanted;
     for (std::string const& name : files.names) {
         auto const renamed = model::renamed_by(model::find_name_table(name), lacking, source);
-        for (model::renamed_key const& one : renamed) {
-            program.text += literal_statement(one.stored, one.wanted, "--names");
-            std::erase(lacking, one.wanted);
+        for (model::renamed_key const& renamed_key : renamed) {
+            program.text += literal_statement(renamed_key.stored, renamed_key.wanted, "--names");
+            std::erase(lacking, renamed_key.wanted);
         }
         program.note += std::string(program.note.empty() ? "" : "; ") + "by the names of '" + name +
                         "' " + counted(renamed.size(), "key") + " renamed";
@@ -190,11 +190,12 @@ written_casts cast_statements(job_files const& files, catalog const& yielded) {
 }
 
 void add_hints_of_names(std::vector<aoa::finding>& findings, catalog const& source) {
-    for (aoa::finding& one : findings)
-        if (one.level == aoa::severity::error && one.code == name(errc::unknown_key) &&
-            !one.key.empty())
-            if (std::string const hint = detail::hint_of_names({one.key}, source); !hint.empty())
-                one.message += "; " + hint + " (--names)";
+    for (aoa::finding& finding : findings)
+        if (finding.level == aoa::severity::error && finding.code == name(errc::unknown_key) &&
+            !finding.key.empty())
+            if (std::string const hint = detail::hint_of_names({finding.key}, source);
+                !hint.empty())
+                finding.message += "; " + hint + " (--names)";
 }
 
 std::string complaint_about_rename(std::string const& text) {

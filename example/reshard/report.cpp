@@ -120,12 +120,12 @@ kept_lines::kept_lines() : outer_(std::exchange(keeper, this)) {}
 
 kept_lines::~kept_lines() { keeper = outer_; }
 
-void say(std::string const& what, std::string const& text) {
+void say(std::string const& noun, std::string const& text) {
     std::string const shown = reshard::detail::printable(text);
     if (keeper)
-        keeper->lines_.emplace_back(what, shown);
+        keeper->lines_.emplace_back(noun, shown);
     else
-        std::cerr << what + ": " + shown + "\n";
+        std::cerr << noun + ": " + shown + "\n";
 }
 
 std::size_t say_warnings(std::vector<std::string> const& texts) {
@@ -159,17 +159,17 @@ progress_bar::~progress_bar() {
         end_line(is_terminal_);
 }
 
-void progress_bar::operator()(index_t bytes, index_t all) {
+void progress_bar::operator()(index_t bytes, index_t total) {
     constexpr double between = 0.1;
     if (!is_shown_ || is_complete_)
         return;
     double const seconds = watch_.seconds();
-    is_complete_ = bytes >= all;
+    is_complete_ = bytes >= total;
     if (seconds < next_ && !is_complete_)
         return;
     next_ = seconds + between;
     is_drawn_ = true;
-    draw_line(reshard::progress_text(bytes, all, seconds), is_terminal_);
+    draw_line(reshard::progress_text(bytes, total, seconds), is_terminal_);
 }
 
 elapsed_line::elapsed_line(std::string work, progress_when when) {

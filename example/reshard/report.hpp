@@ -42,7 +42,7 @@ std::string joined_lines(std::vector<std::string> const& lines);
 std::string bold(std::string_view text);
 
 /// A line on standard error that begins with what it is, as in `warning: `.
-void say(std::string const& what, std::string const& text);
+void say(std::string const& noun, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
 
 /// Says each text as a warning; how many there are.
@@ -71,7 +71,7 @@ public:
     std::vector<line> const& lines() const { return lines_; }
 
 private:
-    friend void say(std::string const& what, std::string const& text);
+    friend void say(std::string const& noun, std::string const& text);
 
     std::vector<line> lines_;
     kept_lines* outer_;
@@ -103,7 +103,7 @@ public:
     progress_bar& operator=(progress_bar const&) = delete;
     ~progress_bar();
 
-    void operator()(index_t bytes, index_t all);
+    void operator()(index_t bytes, index_t total);
 
 private:
     bool is_terminal_;

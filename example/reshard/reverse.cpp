@@ -24,36 +24,36 @@ using namespace reshard;
 namespace json = boost::json;
 
 /// What there is to say of the program and of its reversal.
-std::vector<reported> reports_of(job const& all, aoa::reversal const& back,
+std::vector<reported> reports_of(job const& full_job, aoa::reversal const& back,
                                  job_files const& files) {
-    std::vector<reported> reports = reports_of(all.code(), all.expanded.findings, files);
-    for (aoa::finding const& one : back.findings)
-        reports.push_back(report_of(back.code, one, files));
+    std::vector<reported> reports = reports_of(full_job.code(), full_job.expanded.findings, files);
+    for (aoa::finding const& finding : back.findings)
+        reports.push_back(report_of(back.code, finding, files));
     return reports;
 }
 
 json::array json_of(std::vector<reported> const& reports) {
     json::array texts;
-    for (reported const& one : reports)
-        texts.push_back(json_text(one.text));
+    for (reported const& report : reports)
+        texts.push_back(json_text(report.text));
     return texts;
 }
 
 outcome reverse(job_files const& files, bool unfolded, bool as_json) {
     source_spec const source = read_source(files.source, files.reading);
     catalog const from = catalog_of(source.held);
-    job const all = make_sound_job(source, files);
-    catalog const* const wanted = all.wanted ? &*all.wanted : nullptr;
-    aoa::reversal const back = reverse_program(all.code(), from, wanted, files);
+    job const full_job = make_sound_job(source, files);
+    catalog const* const wanted = full_job.wanted ? &*full_job.wanted : nullptr;
+    aoa::reversal const back = reverse_program(full_job.code(), from, wanted, files);
     if (back.first_error)
         fail(*back.first_error, errors_text(back, files.source));
-    std::vector<reported> const reports = reports_of(all, back, files);
+    std::vector<reported> const reports = reports_of(full_job, back, files);
     std::vector<std::string> const lines = aoa::print_lines(back.code, [&](std::string_view key) {
         return from.find(key) || (wanted && wanted->find(key));
     });
     std::vector<std::string> const shown =
         unfolded ? lines
-                 : fold(lines, wanted ? *wanted : catalog_of(all.map()), from, files.lowering);
+                 : fold(lines, wanted ? *wanted : catalog_of(full_job.map()), from, files.lowering);
     if (as_json)
         return json_outcome({{"statements", json_statements(back.code, lines)},
                              {"program", json_text(joined_lines(shown))},

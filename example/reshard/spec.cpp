@@ -53,9 +53,9 @@ checkpoint_metadata read_checkpoint(std::filesystem::path const& path,
 
 source_spec read_source(std::string const& path, detail::safetensors_options const& reading) {
     if (!is_layout(path)) {
-        checkpoint_metadata found = read_checkpoint(path, reading);
-        layout held = layout_of(found);
-        return {path, std::move(held), std::move(found), reading};
+        checkpoint_metadata metadata = read_checkpoint(path, reading);
+        layout layout = layout_of(metadata);
+        return {path, std::move(layout), std::move(metadata), reading};
     }
     if (!reading.from.empty() || !reading.only.empty() || !reading.without.empty() ||
         !reading.source_layout.empty())

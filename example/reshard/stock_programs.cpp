@@ -20,46 +20,47 @@ program_switch named_by(std::string_view line, std::string_view begin) {
 }
 
 /// Adds the programs that a text names, with its switches.
-void add_named(std::vector<stock_program>& all, std::string_view text) {
+void add_named(std::vector<stock_program>& programs, std::string_view text) {
     std::vector<program_switch> switches;
-    std::size_t const first = all.size();
+    std::size_t const first = programs.size();
     for (std::size_t at = 0; at < text.size();) {
         std::size_t const end = std::min(text.find('\n', at), text.size());
         std::string_view const line = text.substr(at, end - at);
         for (std::string_view const begin : {program_line, backwards_line})
             if (auto const [name, description] = named_by(line, begin); !name.empty())
-                all.push_back({name, description, text, begin == backwards_line});
-        if (program_switch const one = named_by(line, switch_line); !one.name.empty())
-            switches.push_back(one);
+                programs.push_back({name, description, text, begin == backwards_line});
+        if (program_switch const program_switch = named_by(line, switch_line);
+            !program_switch.name.empty())
+            switches.push_back(program_switch);
         at = end + 1;
     }
-    for (std::size_t i = first; i < all.size(); ++i)
-        all[i].switches = switches;
+    for (std::size_t i = first; i < programs.size(); ++i)
+        programs[i].switches = switches;
 }
 
 std::vector<stock_program> read_names() {
-    std::vector<stock_program> all;
+    std::vector<stock_program> programs;
     for (std::string_view const text : stock_texts)
-        add_named(all, text);
-    std::ranges::sort(all, {}, &stock_program::name);
-    return all;
+        add_named(programs, text);
+    std::ranges::sort(programs, {}, &stock_program::name);
+    return programs;
 }
 
 } // namespace
 
 std::vector<stock_program> const& stock_programs() {
-    static std::vector<stock_program> const all = read_names();
-    return all;
+    static std::vector<stock_program> const programs = read_names();
+    return programs;
 }
 
 stock_program const& find_stock_program(std::string_view name) {
-    auto const& all = stock_programs();
-    auto const found = std::ranges::lower_bound(all, name, {}, &stock_program::name);
-    if (found == all.end() || found->name != name)
+    auto const& elements = stock_programs();
+    auto const match = std::ranges::lower_bound(elements, name, {}, &stock_program::name);
+    if (match == elements.end() || match->name != name)
         reshard::fail(reshard::errc::usage, "reshard: unknown program '@", name, "'",
-                      reshard::detail::did_you_mean(name, all, &stock_program::name),
+                      reshard::detail::did_you_mean(name, elements, &stock_program::name),
                       "; reshard programs lists them");
-    return *found;
+    return *match;
 }
 
 } // namespace tool

@@ -28,38 +28,38 @@ std::string parts_text(index_vector const& parts) {
 }
 
 /// `only [22, 32]` for a tensor of which not all elements are there; nothing for any other.
-std::string rest_text(layout const& held, tensor_layout const& tensor) {
-    detail::tensor_shards const all = held.shards_of(tensor);
-    index_t const wanted = element_count(held.shape_of(tensor));
+std::string rest_text(layout const& layout, tensor_layout const& tensor) {
+    detail::tensor_shards const shards = layout.shards_of(tensor);
+    index_t const wanted = element_count(layout.shape_of(tensor));
     index_t there = 0;
-    for (std::size_t i = 0; i < all.size() && there < wanted; ++i)
-        there += all.elements(i);
+    for (std::size_t i = 0; i < shards.size() && there < wanted; ++i)
+        there += shards.elements(i);
     if (there >= wanted)
         return {};
-    return "only " + (all.size() == 1 && !all.flat(0)
-                          ? to_string(all.region(0).shape)
+    return "only " + (shards.size() == 1 && !shards.flat(0)
+                          ? to_string(shards.region(0).shape)
                           : grouped(there) + " of " + grouped(wanted) + " elements");
 }
 
 /// \param rests what to say of tensors in place of their parts, by key
-std::string tensor_table(catalog const& entries, bool all,
+std::string tensor_table(catalog const& entries, bool show_all,
                          std::map<std::string, std::string> const& rests) {
     using kind = std::tuple<std::string, std::string, std::string, std::string>;
     std::vector<std::pair<kind, std::size_t>> kinds;
     std::map<kind, std::size_t> places;
     for (catalog_entry const& tensor : entries) {
-        auto const rest = rests.find(tensor.key);
-        kind const one{all ? tensor.key : without_numbers(tensor.key), code(tensor.dtype),
-                       to_string(tensor.shape),
-                       rest == rests.end() ? parts_text(tensor.parts) : rest->second};
-        auto const [place, is_new] = places.emplace(one, kinds.size());
+        auto const match = rests.find(tensor.key);
+        kind const current_kind{show_all ? tensor.key : without_numbers(tensor.key),
+                                code(tensor.dtype), to_string(tensor.shape),
+                                match == rests.end() ? parts_text(tensor.parts) : match->second};
+        auto const [position, is_new] = places.emplace(current_kind, kinds.size());
         if (is_new)
-            kinds.emplace_back(one, 0);
-        ++kinds[place->second].second;
+            kinds.emplace_back(current_kind, 0);
+        ++kinds[position->second].second;
     }
     std::vector<std::vector<std::string>> rows{{"tensor", "count", "type", "shape", "parts"}};
-    for (auto const& [one, count] : kinds) {
-        auto const& [key, dtype, shape, parts] = one;
+    for (auto const& [element, count] : kinds) {
+        auto const& [key, dtype, shape, parts] = element;
         rows.push_back({key, std::to_string(count), dtype, shape, parts});
     }
     return table(rows);
@@ -111,32 +111,32 @@ std::vector<std::string> file_names(checkpoint_metadata const& checkpoint) {
     return names;
 }
 
-std::string holder_table(layout const& held, std::vector<std::string> const& names) {
-    std::vector<std::size_t> shards(held.holders, 0);
-    std::vector<index_t> bytes(held.holders, 0);
-    for (tensor_layout const& tensor : held.tensors) {
-        detail::tensor_shards const all = held.shards_of(tensor);
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            ++shards[all.holder(i)];
-            bytes[all.holder(i)] += byte_count(all.elements(i), tensor.dtype);
+std::string holder_table(layout const& layout, std::vector<std::string> const& names) {
+    std::vector<std::size_t> shards(layout.holders, 0);
+    std::vector<index_t> bytes(layout.holders, 0);
+    for (tensor_layout const& tensor : layout.tensors) {
+        detail::tensor_shards const tensor_shards = layout.shards_of(tensor);
+        for (std::size_t i = 0; i < tensor_shards.size(); ++i) {
+            ++shards[tensor_shards.holder(i)];
+            bytes[tensor_shards.holder(i)] += byte_count(tensor_shards.elements(i), tensor.dtype);
         }
     }
     std::vector<std::vector<std::string>> rows{{"holder", "shards", "bytes"}};
-    for (holder_t holder = 0; holder < held.holders; ++holder)
+    for (holder_t holder = 0; holder < layout.holders; ++holder)
         rows.push_back({names[holder], std::to_string(shards[holder]), grouped(bytes[holder])});
     return table(rows);
 }
 
-std::string tensor_table(layout const& held, bool all) {
+std::string tensor_table(layout const& layout, bool show_all) {
     std::map<std::string, std::string> rests;
-    for (tensor_layout const& tensor : held.tensors)
-        if (std::string text = rest_text(held, tensor); !text.empty())
+    for (tensor_layout const& tensor : layout.tensors)
+        if (std::string text = rest_text(layout, tensor); !text.empty())
             rests.emplace(tensor.key, std::move(text));
-    return tensor_table(catalog_of(held), all, rests);
+    return tensor_table(catalog_of(layout), show_all, rests);
 }
 
-std::string tensor_table(catalog const& entries, bool all) {
-    return tensor_table(entries, all, {});
+std::string tensor_table(catalog const& entries, bool show_all) {
+    return tensor_table(entries, show_all, {});
 }
 
 } // namespace tool

@@ -20,12 +20,12 @@ namespace tool {
 std::string table(std::vector<std::vector<std::string>> const& rows);
 
 /// Who holds how much: a line a holder, with its share of the elements.
-std::string holder_table(reshard::layout const& held, std::vector<std::string> const& names);
+std::string holder_table(reshard::layout const& layout, std::vector<std::string> const& names);
 
 /// What there is: a line for all tensors that differ only in the numbers in their keys, or a line
 /// each. Of a layout it also says which tensors are not whole.
-std::string tensor_table(reshard::layout const& held, bool all);
-std::string tensor_table(reshard::catalog const& entries, bool all);
+std::string tensor_table(reshard::layout const& layout, bool show_all);
+std::string tensor_table(reshard::catalog const& entries, bool show_all);
 
 /// `model.layers.12.mlp` as `model.layers.*.mlp`.
 std::string without_numbers(std::string_view key);

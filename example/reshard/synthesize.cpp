@@ -38,14 +38,14 @@ index_t bytes_of(detail::checkpoint_tensor const& tensor) {
 
 /// Writes a run of a tensor's bytes.
 void put(detail::written_files& files, detail::file_piece const& piece, std::uint64_t seed,
-         std::vector<std::byte>& buffer, progress_bar& bar, index_t& done, index_t all) {
-    detail::checkpoint_tensor const& tensor = files.plan().metadata.tensors[piece.place.tensor];
+         std::vector<std::byte>& buffer, progress_bar& bar, index_t& done, index_t total) {
+    detail::checkpoint_tensor const& tensor = files.plan().metadata.tensors[piece.position.tensor];
     std::uint64_t const base = synthetic_base(tensor.key, seed);
     for (std::uint64_t at = piece.bytes.begin; at < piece.bytes.end; at += buffer.size()) {
         std::size_t const count = std::min<std::uint64_t>(buffer.size(), piece.bytes.end - at);
         fill_synthetic(buffer.data(), count, tensor.dtype, base, at / 8);
-        files.put(piece.place, at, std::span(buffer).first(count));
-        bar(done += static_cast<index_t>(count), all);
+        files.put(piece.position, at, std::span(buffer).first(count));
+        bar(done += static_cast<index_t>(count), total);
     }
 }
 
@@ -58,13 +58,13 @@ void write(processes const& world, synthesize_options const& options,
         std::erase_if(pieces, [&](detail::file_piece const& piece) {
             return piece.process != static_cast<holder_t>(world.rank());
         });
-        index_t all = 0, done = 0;
+        index_t total = 0, done = 0;
         for (detail::file_piece const& piece : pieces)
-            all += static_cast<index_t>(piece.bytes.size());
+            total += static_cast<index_t>(piece.bytes.size());
         progress_bar bar(world.rank() == 0, options.progress);
         std::vector<std::byte> buffer(std::size_t{1} << 20);
         for (detail::file_piece const& piece : pieces)
-            put(files.files(), piece, options.seed, buffer, bar, done, all);
+            put(files.files(), piece, options.seed, buffer, bar, done, total);
     });
     files.commit(world);
 }

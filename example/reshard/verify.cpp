@@ -54,12 +54,12 @@ struct verify_result {
 };
 
 json::array json_of_bad(verify_result const& result) {
-    json::array all;
+    json::array array;
     for (detail::bad_chunk const& chunk : result.found.bad)
-        all.push_back(json_of(chunk));
+        array.push_back(json_of(chunk));
     for (changed_file const& file : result.changed)
-        all.push_back(json_of(file));
-    return all;
+        array.push_back(json_of(file));
+    return array;
 }
 
 std::string text_of(verify_result const& result) {
@@ -74,13 +74,13 @@ std::string text_of(verify_result const& result) {
 }
 
 std::string verdict_on(verify_result const& result, std::size_t files) {
-    verification const& found = result.found;
+    verification const& verification = result.found;
     if (!result.ok())
         return bold("changed");
-    if (found.unverified.empty())
+    if (verification.unverified.empty())
         return "as it was saved";
-    return found.unverified.size() == files ? "no digests to compare with"
-                                            : "as it was saved where there are digests";
+    return verification.unverified.size() == files ? "no digests to compare with"
+                                                   : "as it was saved where there are digests";
 }
 
 struct verify_command {
@@ -116,19 +116,19 @@ outcome verify_checkpoint(processes const& world, verify_command const& options,
     stopwatch const watch;
     checkpoint const source = open_checkpoint(world, options.path, {.format = options.reading});
     verify_result const result = verified(world, source, options.progress);
-    verification const& found = result.found;
+    verification const& verification = result.found;
     int const status = result.ok() ? done : no;
     std::size_t const files = source.metadata().files.size();
     if (as_json)
         return json_outcome({{"ok", result.ok()},
                              {"files", files},
-                             {"bytes", found.bytes},
+                             {"bytes", verification.bytes},
                              {"bad", json_of_bad(result)},
-                             {"unverified", json_texts(found.unverified)}},
+                             {"unverified", json_texts(verification.unverified)}},
                             status);
     return {text_of(result) + options.path + ": " + counted(files, "file") + ", " +
-                verdict_on(result, files) + "\n" + closing_line(found.bytes, watch.seconds()) +
-                "\n",
+                verdict_on(result, files) + "\n" +
+                closing_line(verification.bytes, watch.seconds()) + "\n",
             status};
 }
 

@@ -6,7 +6,7 @@
 #include <reshard/mpi/joined_programs.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
-#include <reshard/os/fresh_memory.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 
 /// \file
 /// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`; memory that

@@ -4,9 +4,9 @@
 #define RESHARD_STORAGE_HPP
 
 #include <reshard/storage/checkpoint.hpp>
+#include <reshard/storage/checkpoint_listing.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
-#include <reshard/storage/found_saves.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/plan_file.hpp>

@@ -67,9 +67,9 @@ struct case_side {
     /// Whether every element of a source is a number that its data type has.
     bool is_exact() const {
         for (auto const& rank : ranks)
-            for (shard_descriptor const& one : rank) {
-                std::string const dtype(reshard::name(one.dtype));
-                index_t const count = bases.at(one.key) + element_count(one.global_shape);
+            for (shard_descriptor const& shard : rank) {
+                std::string const dtype(reshard::name(shard.dtype));
+                index_t const count = bases.at(shard.key) + element_count(shard.global_shape);
                 int const digits = dtype == "uint8" ? 8 : oracle::digits_of(dtype);
                 if (digits != 0 && count > index_t{1} << digits)
                     return false;
@@ -99,25 +99,25 @@ case_side side_of(json::value const& tensors, bool is_source, std::optional<data
     return result;
 }
 
-std::string text_of(json::value const& one) {
+std::string text_of(json::value const& value) {
     std::string text;
-    for (json::value const& statement : one.at("statements").as_array())
+    for (json::value const& statement : value.at("statements").as_array())
         text += json_string(statement) + '\n';
     return text;
 }
 
-bool is_reverse(json::value const& one) { return one.as_object().contains("reverse"); }
+bool is_reverse(json::value const& value) { return value.as_object().contains("reverse"); }
 
 /// What the program of a case says of its two sides; one that runs backwards reads what it makes.
-mapping mapping_of(json::value const& one, case_side const& source, case_side const& target) {
+mapping mapping_of(json::value const& value, case_side const& source, case_side const& target) {
     catalog const have = source.tensors(), want = target.tensors();
-    if (is_reverse(one)) {
-        program const code = expand(test::parsed(text_of(one)), want, &have).code;
+    if (is_reverse(value)) {
+        program const code = expand(test::parsed(text_of(value)), want, &have).code;
         reverse_options options;
         options.allow_rounding = options.allow_removed = true;
         return lower(reverse(code, want, &have, options), have, &want);
     }
-    return lower(expand(test::parsed(text_of(one)), have, &want).code, have, &want);
+    return lower(expand(test::parsed(text_of(value)), have, &want).code, have, &want);
 }
 
 /// The first digits of the hash of a shard's values, or nothing where it has its old content.
@@ -132,8 +132,8 @@ std::optional<std::string> hash_of(numbered_shards const& rank, std::size_t shar
 }
 
 /// What the case expects of a shard.
-std::optional<std::string> expected_hash(json::value const& one, shard_descriptor const& shard) {
-    for (json::value const& row : one.at("expect").at(shard.key).as_array())
+std::optional<std::string> expected_hash(json::value const& value, shard_descriptor const& shard) {
+    for (json::value const& row : value.at("expect").at(shard.key).as_array())
         if (json_numbers(row.as_array()[0]) == shard.region.offset &&
             json_numbers(row.as_array()[1]) == shard.region.shape)
             return row.as_array()[2].is_null() ? std::nullopt
@@ -142,7 +142,7 @@ std::optional<std::string> expected_hash(json::value const& one, shard_descripto
 }
 
 /// Runs a case; the result is what differs, or nothing.
-std::optional<std::string> difference(json::value const& one, case_side const& source,
+std::optional<std::string> difference(json::value const& value, case_side const& source,
                                       case_side const& target) {
     std::vector<numbered_shards> sources, targets;
     std::vector<const_state_dict> from;
@@ -155,20 +155,20 @@ std::optional<std::string> difference(json::value const& one, case_side const& s
         from.emplace_back(rank.views());
     for (numbered_shards& rank : targets)
         to.push_back(rank.views());
-    reshard::test::redistribute_ranks(from, to, mapping_of(one, source, target));
+    reshard::test::redistribute_ranks(from, to, mapping_of(value, source, target));
     for (numbered_shards const& rank : targets)
         for (std::size_t i = 0; i < rank.shards().size(); ++i)
-            if (hash_of(rank, i) != expected_hash(one, rank.shards()[i]))
+            if (hash_of(rank, i) != expected_hash(value, rank.shards()[i]))
                 return to_string(rank.shards()[i]);
     return std::nullopt;
 }
 
-bool is_refused(json::value const& one) { return one.as_object().contains("error"); }
+bool is_refused(json::value const& value) { return value.as_object().contains("error"); }
 
 std::vector<json::value> cases() {
-    std::vector<json::value> all = test::json_lines("aoa-cases.jsonl");
-    all.erase(all.begin()); // what the fields are
-    return all;
+    std::vector<json::value> values = test::json_lines("aoa-cases.jsonl");
+    values.erase(values.begin()); // what the fields are
+    return values;
 }
 
 } // namespace
@@ -184,21 +184,22 @@ BOOST_AUTO_TEST_CASE(the_hash_is_the_one_of_the_standard) {
 
 BOOST_AUTO_TEST_CASE(programs_give_the_values_of_the_original) {
     std::size_t run = 0, with_own_types = 0;
-    for (json::value const& one : cases()) {
-        if (is_refused(one))
+    for (json::value const& value : cases()) {
+        if (is_refused(value))
             continue;
-        std::string const id = json_string(one.at("id"));
+        std::string const id = json_string(value.at("id"));
         try {
-            case_side const source = side_of(one.at("src"), true, {});
-            case_side const target = side_of(one.at("dst"), false, {});
+            case_side const source = side_of(value.at("src"), true, {});
+            case_side const target = side_of(value.at("dst"), false, {});
             // Values that the types cannot hold stand for those of a wider type.
             bool const exact = source.is_exact();
             auto const wide = std::optional(data_type::i64);
-            auto const found = exact ? difference(one, source, target)
-                                     : difference(one, side_of(one.at("src"), true, wide),
-                                                  side_of(one.at("dst"), false, wide));
-            mapping_of(one, source, target);
-            BOOST_TEST(!found.has_value(), id << " differs in " << *found << ":\n" << text_of(one));
+            auto const match = exact ? difference(value, source, target)
+                                     : difference(value, side_of(value.at("src"), true, wide),
+                                                  side_of(value.at("dst"), false, wide));
+            mapping_of(value, source, target);
+            BOOST_TEST(!match.has_value(), id << " differs in " << *match << ":\n"
+                                              << text_of(value));
             with_own_types += exact;
         } catch (error const& problem) {
             BOOST_ERROR(id << " is refused: " << problem.what());
@@ -212,13 +213,14 @@ BOOST_AUTO_TEST_CASE(programs_give_the_values_of_the_original) {
 BOOST_AUTO_TEST_CASE(programs_that_the_original_refuses_are_refused_or_extensions) {
     std::size_t refused = 0;
     std::set<std::string> accepted;
-    for (json::value const& one : cases()) {
-        if (!is_refused(one))
+    for (json::value const& value : cases()) {
+        if (!is_refused(value))
             continue;
-        std::string const id = json_string(one.at("id"));
+        std::string const id = json_string(value.at("id"));
         try {
-            mapping_of(one, side_of(one.at("src"), true, {}), side_of(one.at("dst"), false, {}));
-            BOOST_TEST(extensions.contains(id), id << " is accepted:\n" << text_of(one));
+            mapping_of(value, side_of(value.at("src"), true, {}),
+                       side_of(value.at("dst"), false, {}));
+            BOOST_TEST(extensions.contains(id), id << " is accepted:\n" << text_of(value));
             accepted.insert(id);
         } catch (error const& problem) {
             BOOST_TEST(!extensions.contains(id), id << " is refused: " << problem.what());

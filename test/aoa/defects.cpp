@@ -50,8 +50,8 @@ class trial {
 public:
     trial(std::vector<numbered_tensor> const& sources, std::vector<numbered_tensor> const& targets)
         : sources_(ranks_of(sources)), targets_(ranks_of(targets)) {
-        for (numbered_tensor const& one : sources)
-            bases_[one.key] = one.base;
+        for (numbered_tensor const& tensor : sources)
+            bases_[tensor.key] = tensor.base;
     }
 
     mapping program(std::string const& text) const { return lowered(text).map; }
@@ -59,10 +59,10 @@ public:
     /// The warnings of a program: what each is called.
     std::vector<std::string> warnings(std::string const& text) const {
         std::vector<std::string> codes;
-        for (finding const& one : expanded(text).findings)
-            codes.push_back(one.code);
-        for (finding const& one : lowered(text).findings)
-            codes.push_back(one.code);
+        for (finding const& finding : expanded(text).findings)
+            codes.push_back(finding.code);
+        for (finding const& finding : lowered(text).findings)
+            codes.push_back(finding.code);
         return codes;
     }
 
@@ -110,19 +110,20 @@ private:
         for (numbered_shards const& rank : to)
             for (std::size_t i = 0; i < rank.shards().size(); ++i) {
                 values const part = rank.is_untouched(i) ? values{} : rank.values(i);
-                values& all = result[rank.shards()[i].key];
-                all.insert(all.end(), part.begin(), part.end());
+                values& all_values = result[rank.shards()[i].key];
+                all_values.insert(all_values.end(), part.begin(), part.end());
             }
         return result;
     }
 
     static ranks ranks_of(std::vector<numbered_tensor> const& tensors) {
         ranks result(1);
-        for (numbered_tensor const& one : tensors) {
-            auto const shards = one.shards.empty() ? std::vector{whole(one.shape)} : one.shards;
+        for (numbered_tensor const& tensor : tensors) {
+            auto const shards =
+                tensor.shards.empty() ? std::vector{whole(tensor.shape)} : tensor.shards;
             result.resize(std::max(result.size(), shards.size()));
             for (std::size_t rank = 0; rank < shards.size(); ++rank)
-                result[rank].push_back({one.key, one.dtype, one.shape, shards[rank], {}});
+                result[rank].push_back({tensor.key, tensor.dtype, tensor.shape, shards[rank], {}});
         }
         return result;
     }
@@ -168,19 +169,19 @@ BOOST_AUTO_TEST_CASE(
     defect_1_slices_with_the_same_start_and_other_lengths_do_not_disturb_each_other) {
     trial const cut({{"w", {4}}}, {{"a", {4}, f32, 0, {{{0}, {1}}, {{1}, {3}}}},
                                    {"b", {4}, f32, 0, {{{0}, {3}}, {{3}, {1}}}}});
-    auto const found = cut.run("w -> a\nw -> b");
-    BOOST_TEST(found.at("a") == (values{0, 1, 2, 3}));
-    BOOST_TEST(found.at("b") == (values{0, 1, 2, 3}));
+    auto const match = cut.run("w -> a\nw -> b");
+    BOOST_TEST(match.at("a") == (values{0, 1, 2, 3}));
+    BOOST_TEST(match.at("b") == (values{0, 1, 2, 3}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_1_each_part_of_a_parameter_has_its_scalar_state) {
     trial const states(
         {{"s", {4}}, {"s.beta1_pow_acc_0", {1}, f32, 77}},
         {{"a", {2}}, {"a.beta1_pow_acc_0", {1}}, {"b", {2}}, {"b.beta1_pow_acc_0", {1}}});
-    auto const found = states.run("s -> a, b, axis=0");
-    BOOST_TEST(found.at("a.beta1_pow_acc_0") == (values{77}));
-    BOOST_TEST(found.at("b.beta1_pow_acc_0") == (values{77}));
-    BOOST_TEST(found.at("b") == (values{2, 3}));
+    auto const match = states.run("s -> a, b, axis=0");
+    BOOST_TEST(match.at("a.beta1_pow_acc_0") == (values{77}));
+    BOOST_TEST(match.at("b.beta1_pow_acc_0") == (values{77}));
+    BOOST_TEST(match.at("b") == (values{2, 3}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_2_a_type_is_not_taken_for_another_whose_name_has_its_name_in_it) {
@@ -193,17 +194,17 @@ BOOST_AUTO_TEST_CASE(defect_2_a_type_is_not_taken_for_another_whose_name_has_its
 BOOST_AUTO_TEST_CASE(defect_2_a_cast_of_a_parameter_is_none_of_its_master_weights) {
     trial const master({{"s", {3}}, {"s.w_0", {3}, f32, 301}},
                        {{"d", {3}, bf16}, {"d.w_0", {3}, f32}});
-    auto const found = master.run("s -> d, dtype='bfloat16'");
-    BOOST_TEST(found.at("d") == (values{0, 1, 2}));
-    BOOST_TEST(found.at("d.w_0") == (values{301, 302, 303})); // bfloat16 has 302 of these alone
+    auto const match = master.run("s -> d, dtype='bfloat16'");
+    BOOST_TEST(match.at("d") == (values{0, 1, 2}));
+    BOOST_TEST(match.at("d.w_0") == (values{301, 302, 303})); // bfloat16 has 302 of these alone
 }
 
 BOOST_AUTO_TEST_CASE(defect_3_a_tensor_that_is_used_cannot_be_removed) {
-    trial const one({{"a", {2}}}, {{"b", {2}}});
-    BOOST_TEST(one.refuses("a -> b\na -> _", errc::unknown_key,
-                           "'a' is used here, but the statement at m.aoa:2:1 removes it"));
-    BOOST_TEST(one.refuses("a -> _\na -> b", errc::unknown_key,
-                           "'a' is used here, but the statement at m.aoa:1:1 removes it"));
+    trial const trial({{"a", {2}}}, {{"b", {2}}});
+    BOOST_TEST(trial.refuses("a -> b\na -> _", errc::unknown_key,
+                             "'a' is used here, but the statement at m.aoa:2:1 removes it"));
+    BOOST_TEST(trial.refuses("a -> _\na -> b", errc::unknown_key,
+                             "'a' is used here, but the statement at m.aoa:1:1 removes it"));
 }
 
 BOOST_AUTO_TEST_CASE(defect_4_a_concat_compares_axes_and_extents) {
@@ -223,24 +224,24 @@ BOOST_AUTO_TEST_CASE(defect_4_a_target_has_the_shape_that_the_program_makes) {
 }
 
 BOOST_AUTO_TEST_CASE(defect_5_the_text_of_a_permutation_is_a_list_that_names_each_axis_once) {
-    trial const one({{"a", {2, 3}}}, {{"d", {3, 2}}});
-    BOOST_TEST(one.run("a -> d, permute=' [1, 0]'").at("d") == (values{0, 3, 1, 4, 2, 5}));
+    trial const trial({{"a", {2, 3}}}, {{"d", {3, 2}}});
+    BOOST_TEST(trial.run("a -> d, permute=' [1, 0]'").at("d") == (values{0, 3, 1, 4, 2, 5}));
     for (char const* text : {"1, 0", "(1, 0)"})
-        BOOST_TEST(one.refuses("a -> d, permute='" + std::string(text) + "'", errc::syntax,
-                               "is not a list of integers in brackets"));
+        BOOST_TEST(trial.refuses("a -> d, permute='" + std::string(text) + "'", errc::syntax,
+                                 "is not a list of integers in brackets"));
     for (char const* text : {"[1, -2]", "[0, 0]", "[0]", "[ 0, 1, 2 ]"})
-        BOOST_TEST(one.refuses("a -> d, permute='" + std::string(text) + "'", errc::shape_mismatch,
-                               "does not name each of the 2 axes once"));
+        BOOST_TEST(trial.refuses("a -> d, permute='" + std::string(text) + "'",
+                                 errc::shape_mismatch, "does not name each of the 2 axes once"));
 }
 
 BOOST_AUTO_TEST_CASE(defect_6_parameters_of_another_type_than_their_state_can_be_split) {
     trial const mixed({{"s", {4}, bf16}, {"s.w_0", {4}, f32, 300}},
                       {{"a", {2}, bf16}, {"a.w_0", {2}}, {"b", {2}, bf16}, {"b.w_0", {2}}});
-    auto const found = mixed.run("s -> a, b, axis=0");
-    BOOST_TEST(found.at("a") == (values{0, 1}));
-    BOOST_TEST(found.at("a.w_0") == (values{300, 301}));
-    BOOST_TEST(found.at("b") == (values{2, 3}));
-    BOOST_TEST(found.at("b.w_0") == (values{302, 303}));
+    auto const match = mixed.run("s -> a, b, axis=0");
+    BOOST_TEST(match.at("a") == (values{0, 1}));
+    BOOST_TEST(match.at("a.w_0") == (values{300, 301}));
+    BOOST_TEST(match.at("b") == (values{2, 3}));
+    BOOST_TEST(match.at("b.w_0") == (values{302, 303}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_7_parameters_that_are_known_by_their_state_alone_have_its_type) {
@@ -251,9 +252,9 @@ BOOST_AUTO_TEST_CASE(defect_7_parameters_that_are_known_by_their_state_alone_hav
 
 BOOST_AUTO_TEST_CASE(defect_8_the_state_of_an_added_tensor_is_added) {
     trial const added({}, {{"d", {2}}, {"d.beta1_pow_acc_0", {1}}});
-    auto const found = added.run("_ -> d");
-    BOOST_TEST(found.at("d").empty());
-    BOOST_TEST(found.at("d.beta1_pow_acc_0").empty());
+    auto const match = added.run("_ -> d");
+    BOOST_TEST(match.at("d").empty());
+    BOOST_TEST(match.at("d.beta1_pow_acc_0").empty());
 }
 
 BOOST_AUTO_TEST_CASE(defect_9_a_tensor_may_be_called_like_a_state_that_it_is_not) {
@@ -263,9 +264,9 @@ BOOST_AUTO_TEST_CASE(defect_9_a_tensor_may_be_called_like_a_state_that_it_is_not
 
 BOOST_AUTO_TEST_CASE(defect_10_two_renames_are_no_exchange_and_that_is_said) {
     trial const two({{"a", {2}}, {"b", {2}, f32, 7}}, {{"a", {2}}, {"b", {2}}});
-    auto const found = two.run("a -> b\nb -> a");
-    BOOST_TEST(found.at("a") == (values{0, 1}));
-    BOOST_TEST(found.at("b") == (values{0, 1}));
+    auto const match = two.run("a -> b\nb -> a");
+    BOOST_TEST(match.at("a") == (values{0, 1}));
+    BOOST_TEST(match.at("b") == (values{0, 1}));
     BOOST_TEST(two.warnings("a -> b\nb -> a") == (std::vector<std::string>{"shadowed"}));
     auto const exchanged = two.run("a -> t\nb -> a\nt -> b");
     BOOST_TEST(exchanged.at("a") == (values{7, 8}));
@@ -276,9 +277,9 @@ BOOST_AUTO_TEST_CASE(defect_11_the_parts_of_a_transposed_source_are_those_of_the
     // Rank 0 has gate 0 1 and up 2 3, rank 1 has gate 4 5 and up 6 7.
     numbered_tensor const s{"s", {8, 1}, f32, 0, {{{0, 0}, {4, 1}}, {{4, 0}, {4, 1}}}};
     trial const apart({s}, {{"g", {1, 4}}, {"u", {1, 4}}});
-    auto const found = apart.run("s^T -> g, u, fused_ffn");
-    BOOST_TEST(found.at("g") == (values{0, 1, 4, 5}));
-    BOOST_TEST(found.at("u") == (values{2, 3, 6, 7}));
+    auto const match = apart.run("s^T -> g, u, fused_ffn");
+    BOOST_TEST(match.at("g") == (values{0, 1, 4, 5}));
+    BOOST_TEST(match.at("u") == (values{2, 3, 6, 7}));
     trial const whole_target({s}, {{"d", {1, 8}}});
     BOOST_TEST(whole_target.run("s^T -> d, fused_ffn").at("d") == (values{0, 1, 4, 5, 2, 3, 6, 7}));
 }
@@ -307,9 +308,9 @@ BOOST_AUTO_TEST_CASE(defect_13_a_temporary_that_is_made_twice_is_two_tensors) {
     std::vector<box> const halves{{{0, 0}, {1, 4}}, {{0, 4}, {1, 4}}};
     trial const twice({{"g", {1, 4}}, {"u", {1, 4}, f32, 10}, {"x", {1, 8}, f32, 20}},
                       {{"d", {1, 8}, f32, 0, halves}, {"e", {1, 8}}});
-    auto const found = twice.run("g, u -> t, fused_ffn\nt -> d\nx -> t\nt -> e");
-    BOOST_TEST(found.at("d") == (values{0, 1, 10, 11, 2, 3, 12, 13}));
-    BOOST_TEST(found.at("e") == (values{20, 21, 22, 23, 24, 25, 26, 27}));
+    auto const match = twice.run("g, u -> t, fused_ffn\nt -> d\nx -> t\nt -> e");
+    BOOST_TEST(match.at("d") == (values{0, 1, 10, 11, 2, 3, 12, 13}));
+    BOOST_TEST(match.at("e") == (values{20, 21, 22, 23, 24, 25, 26, 27}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_14_parts_that_do_not_divide_the_heads_are_refused) {
@@ -330,11 +331,11 @@ BOOST_AUTO_TEST_CASE(defect_15_temporaries_of_macros_are_no_tensors_of_the_progr
     trial const fused(
         {{"k", {1, 1}, f32, 10}, {"q", {1, 1}}, {"q0", {1, 1}, f32, 99}, {"v", {1, 1}, f32, 20}},
         {{"d", {1, 3}}, {"q0", {1, 1}}, {"z", {1, 1}}});
-    auto const found =
+    auto const match =
         fused.run("q, k, v -> d, fused_qkv, num_heads=1, num_key_value_groups=1\nq0 -> z");
-    BOOST_TEST(found.at("d") == (values{0, 10, 20}));
-    BOOST_TEST(found.at("q0") == (values{99}));
-    BOOST_TEST(found.at("z") == (values{99}));
+    BOOST_TEST(match.at("d") == (values{0, 10, 20}));
+    BOOST_TEST(match.at("q0") == (values{99}));
+    BOOST_TEST(match.at("z") == (values{99}));
     trial const turned({{"a", {1, 2}}, {"a_transpose_tmp", {1}, f32, 50}},
                        {{"b", {2, 1}}, {"c", {1}}});
     auto const both = turned.run("a^T -> b\na_transpose_tmp -> c");
@@ -343,10 +344,10 @@ BOOST_AUTO_TEST_CASE(defect_15_temporaries_of_macros_are_no_tensors_of_the_progr
 }
 
 BOOST_AUTO_TEST_CASE(defect_16_an_attribute_that_there_is_not_is_named) {
-    trial const one({{"a", {2, 2}}, {"b", {2, 2}}}, {{"d", {4, 2}}});
-    BOOST_TEST(one.refuses("a, b -> d, fused_ffn, heads=2", errc::bad_macro,
-                           "fused_ffn has no attribute 'heads'"));
-    BOOST_TEST(one.refuses("a, b -> d, axes=0", errc::syntax, "unknown attribute 'axes'"));
+    trial const trial({{"a", {2, 2}}, {"b", {2, 2}}}, {{"d", {4, 2}}});
+    BOOST_TEST(trial.refuses("a, b -> d, fused_ffn, heads=2", errc::bad_macro,
+                             "fused_ffn has no attribute 'heads'"));
+    BOOST_TEST(trial.refuses("a, b -> d, axes=0", errc::syntax, "unknown attribute 'axes'"));
 }
 
 BOOST_AUTO_TEST_CASE(
@@ -363,9 +364,9 @@ BOOST_AUTO_TEST_CASE(
 BOOST_AUTO_TEST_CASE(defect_17_ids_that_do_not_occur_together_make_no_statement) {
     trial const sparse({{"l.0.w", {1}}, {"l.1.e.0.w", {1}, f32, 10}, {"l.2.e.3.w", {1}, f32, 20}},
                        {{"m.1.e.0.w", {1}}, {"m.2.e.3.w", {1}}});
-    auto const found = sparse.run("l.$LAYER_ID.e.$EXPERT_ID.w -> m.$LAYER_ID.e.$EXPERT_ID.w");
-    BOOST_TEST(found.at("m.1.e.0.w") == (values{10}));
-    BOOST_TEST(found.at("m.2.e.3.w") == (values{20}));
+    auto const match = sparse.run("l.$LAYER_ID.e.$EXPERT_ID.w -> m.$LAYER_ID.e.$EXPERT_ID.w");
+    BOOST_TEST(match.at("m.1.e.0.w") == (values{10}));
+    BOOST_TEST(match.at("m.2.e.3.w") == (values{20}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_18_a_fused_tensor_comes_apart_by_its_own_parts) {
@@ -389,16 +390,16 @@ BOOST_AUTO_TEST_CASE(defect_19_a_fused_tensor_is_put_together_by_its_own_parts) 
     BOOST_TEST(gated.run_backwards("s -> g, u, fused_ffn").at("s") == (values{0, 10, 1, 11}));
     trial const heads({{"q", {1, 2}}, {"k", {1, 2}, f32, 10}, {"v", {1, 2}, f32, 20}},
                       {{"s", {1, 6}, f32, 0, {{{0, 0}, {1, 3}}, {{0, 3}, {1, 3}}}}});
-    auto const found =
+    auto const match =
         heads.run_backwards("s -> q, k, v, fused_qkv_old, num_heads=2, num_key_value_groups=2");
-    BOOST_TEST(found.at("s") == (values{0, 10, 20, 1, 11, 21}));
+    BOOST_TEST(match.at("s") == (values{0, 10, 20, 1, 11, 21}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_20_uneven_operands_have_their_sizes_and_the_first_copy_is_kept) {
     trial const uneven({{"c", {3}}}, {{"a", {1}}, {"b", {2}}});
-    auto const found = uneven.run_backwards("a, b -> c, axis=0");
-    BOOST_TEST(found.at("a") == (values{0}));
-    BOOST_TEST(found.at("b") == (values{1, 2}));
+    auto const match = uneven.run_backwards("a, b -> c, axis=0");
+    BOOST_TEST(match.at("a") == (values{0}));
+    BOOST_TEST(match.at("b") == (values{1, 2}));
     trial const copies({{"a", {2}}, {"b", {2}, f32, 10}}, {{"w", {2}}});
     BOOST_TEST(copies.run_backwards("w -> a\nw -> b").at("w") == (values{0, 1}));
 }
@@ -406,32 +407,32 @@ BOOST_AUTO_TEST_CASE(defect_20_uneven_operands_have_their_sizes_and_the_first_co
 BOOST_AUTO_TEST_CASE(defect_21_stars_and_offsets_run_backwards) {
     trial const packed({{"p", {3}}, {"m.0.w", {1}, f32, 10}, {"m.1.w", {1}, f32, 20}},
                        {{"e.0.w", {1}}, {"e.1.w", {2}}, {"l.1.w", {1}}, {"l.2.w", {1}}});
-    auto const found =
+    auto const match =
         packed.run_backwards("e.*.w -> p, axis=0\nl.$LAYER_ID_OFFSET.w -> m.$LAYER_ID_OFFSET.w");
-    BOOST_TEST(found.at("e.0.w") == (values{0}));
-    BOOST_TEST(found.at("e.1.w") == (values{1, 2}));
-    BOOST_TEST(found.at("l.1.w") == (values{10}));
-    BOOST_TEST(found.at("l.2.w") == (values{20}));
+    BOOST_TEST(match.at("e.0.w") == (values{0}));
+    BOOST_TEST(match.at("e.1.w") == (values{1, 2}));
+    BOOST_TEST(match.at("l.1.w") == (values{10}));
+    BOOST_TEST(match.at("l.2.w") == (values{20}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_22_a_flat_range_of_three_axes_is_all_of_its_elements) {
     // Elements 3 to 9 of 2 x 2 x 4: the last one of the first row, the second row, and two more.
-    values found;
+    values found_values;
     for (box const& part : boxes_of(flat_range{3, 10}, {2, 2, 4}))
         for (index_t n = 0; n < element_count(part); ++n) {
-            index_vector place = unravel_index(n, part.shape);
-            for (std::size_t axis = 0; axis < place.size(); ++axis)
-                place[axis] += part.offset[axis];
-            found.push_back(ravel_index(place, {2, 2, 4}));
+            index_vector position = unravel_index(n, part.shape);
+            for (std::size_t axis = 0; axis < position.size(); ++axis)
+                position[axis] += part.offset[axis];
+            found_values.push_back(ravel_index(position, {2, 2, 4}));
         }
-    BOOST_TEST(found == (values{3, 4, 5, 6, 7, 8, 9}));
+    BOOST_TEST(found_values == (values{3, 4, 5, 6, 7, 8, 9}));
 }
 
 BOOST_AUTO_TEST_CASE(defect_22_the_last_share_of_a_few_elements_is_empty_and_not_negative) {
-    distribution const how({{"tp", 4}}, {shard{0}}, {5});
+    distribution const distribution({{"tp", 4}}, {shard{0}}, {5});
     values sizes;
     for (holder_t rank = 0; rank < 4; ++rank)
-        sizes.push_back(how.region(rank)->shape[0]);
+        sizes.push_back(distribution.region(rank)->shape[0]);
     BOOST_TEST(sizes == (values{2, 2, 1, 0}));
 }
 

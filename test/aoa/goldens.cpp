@@ -77,31 +77,31 @@ catalog_entry entry_of(std::istringstream& words, std::string const& key) {
     words >> dtype >> shape >> parts;
     catalog_entry entry = test::tensor(key, shape == "-" ? index_vector{} : numbers(shape),
                                        data_type_from_name(dtype).value(), numbers(parts));
-    for (std::size_t place = 0, axis = 0; place < parts.size(); axis += parts[place++] == ',')
-        if (parts[place] == 'u')
+    for (std::size_t index = 0, axis = 0; index < parts.size(); axis += parts[index++] == ',')
+        if (parts[index] == 'u')
             entry.uneven |= static_cast<std::uint8_t>(1u << axis);
     return entry;
 }
 
 /// A line about the stages: which option, and what it is set to.
-void set_option(tensors& given, std::string const& option, std::string const& value) {
-    given.options.reverse = given.options.reverse || option == "reverse";
-    given.has_report = given.has_report || option == "report";
+void set_option(tensors& tensors, std::string const& option, std::string const& value) {
+    tensors.options.reverse = tensors.options.reverse || option == "reverse";
+    tensors.has_report = tensors.has_report || option == "report";
     if (option == "no_match")
-        given.options.no_match = value == "error" ? on_no_match::error : on_no_match::ignore;
+        tensors.options.no_match = value == "error" ? on_no_match::error : on_no_match::ignore;
     std::map<std::string, std::size_t*> const limits{
-        {"max_names", &given.options.max_names},
-        {"max_characters", &given.options.max_characters},
-        {"max_steps", &given.options.max_steps},
-        {"max_pieces", &given.lowering.max_pieces}};
+        {"max_names", &tensors.options.max_names},
+        {"max_characters", &tensors.options.max_characters},
+        {"max_steps", &tensors.options.max_steps},
+        {"max_pieces", &tensors.lowering.max_pieces}};
     if (limits.contains(option))
         *limits.at(option) = std::stoul(value);
     if (option == "dtype_policy")
-        given.lowering.policy = dtype_policy::widen;
+        tensors.lowering.policy = dtype_policy::widen;
     if (option == "allow")
-        (value == "rounding" ? given.reversing.allow_rounding : given.reversing.allow_removed) =
+        (value == "rounding" ? tensors.reversing.allow_rounding : tensors.reversing.allow_removed) =
             true;
-    given.reversing.allow_copies = given.reversing.allow_copies && option != "refuse";
+    tensors.reversing.allow_copies = tensors.reversing.allow_copies && option != "refuse";
 }
 
 tensors tensors_of(std::string const& text) {
@@ -127,8 +127,8 @@ tensors tensors_of(std::string const& text) {
 
 std::string said(program const& code, std::vector<finding> const& findings) {
     std::string text;
-    for (finding const& one : findings)
-        text += describe(code, one) + '\n';
+    for (finding const& finding : findings)
+        text += describe(code, finding) + '\n';
     return text;
 }
 
@@ -159,35 +159,37 @@ std::string mapping_text(mapping const& map) {
     return text;
 }
 
-std::string class_text(char const* what, std::vector<std::string> const& keys) {
+std::string class_text(char const* noun, std::vector<std::string> const& keys) {
     std::string text;
     for (std::string const& key : keys)
         text += (text.empty() ? "" : ", ") + key;
-    return keys.empty() ? "" : std::string(what) + ": " + text + '\n';
+    return keys.empty() ? "" : std::string(noun) + ": " + text + '\n';
 }
 
-std::string report_text(program_report const& found) {
-    std::string const reason = why_not_invertible(found);
-    return class_text("identity", found.keys.identity) + class_text("renamed", found.keys.renamed) +
-           class_text("transformed", found.keys.transformed) +
-           class_text("added", found.keys.added) + class_text("removed", found.keys.removed) +
+std::string report_text(program_report const& report) {
+    std::string const reason = why_not_invertible(report);
+    return class_text("identity", report.keys.identity) +
+           class_text("renamed", report.keys.renamed) +
+           class_text("transformed", report.keys.transformed) +
+           class_text("added", report.keys.added) + class_text("removed", report.keys.removed) +
            (reason.empty() ? "invertible\n" : "not invertible: " + reason + '\n');
 }
 
 /// What can be told of the tensors that a program reads.
-std::string inferred(program const& written, tensors given) {
-    given.options.reverse = true;
-    std::vector<known_tensor> known;
-    for (catalog_entry const& entry : given.source)
-        known.push_back({entry});
-    expansion const expanded = expand(written, given.target.value(),
-                                      known.empty() ? nullptr : &given.source, given.options);
-    inference const found = infer_source(expanded.code, known, *given.target);
+std::string inferred(program const& written, tensors tensors) {
+    tensors.options.reverse = true;
+    std::vector<known_tensor> known_tensors;
+    for (catalog_entry const& entry : tensors.source)
+        known_tensors.push_back({entry});
+    expansion const expanded =
+        expand(written, tensors.target.value(), known_tensors.empty() ? nullptr : &tensors.source,
+               tensors.options);
+    inference const inference = infer_source(expanded.code, known_tensors, *tensors.target);
     std::string text;
-    for (catalog_entry const& entry : found.tensors)
+    for (catalog_entry const& entry : inference.tensors)
         text += entry.key + ' ' + std::string(reshard::name(entry.dtype)) + ' ' +
                 to_string(entry.shape) + '\n';
-    return text + said(expanded.code, found.findings);
+    return text + said(expanded.code, inference.findings);
 }
 
 std::string run(std::string const& stage, std::string const& text, std::string const& file) {
@@ -195,24 +197,26 @@ std::string run(std::string const& stage, std::string const& text, std::string c
         program const written = test::parsed(text, file);
         if (stage == "parse")
             return print(written);
-        tensors const given = tensors_of(text);
-        catalog const* const target = given.target ? &*given.target : nullptr;
+        tensors const tensors = tensors_of(text);
+        catalog const* const target = tensors.target ? &*tensors.target : nullptr;
         if (stage == "infer")
-            return inferred(written, given);
+            return inferred(written, tensors);
         if (stage == "check") {
-            program_report const found =
-                check(written, given.source, target, {given.options, given.lowering});
-            return said(found.code, found.findings) + (given.has_report ? report_text(found) : "");
+            program_report const report =
+                check(written, tensors.source, target, {tensors.options, tensors.lowering});
+            return said(report.code, report.findings) +
+                   (tensors.has_report ? report_text(report) : "");
         }
-        expansion const expanded = expand(written, given.source, target, given.options);
+        expansion const expanded = expand(written, tensors.source, target, tensors.options);
         if (stage == "reverse") {
-            reversal const back = reverse_all(expanded.code, given.source, target, given.reversing);
+            reversal const back =
+                reverse_all(expanded.code, tensors.source, target, tensors.reversing);
             return (back.first_error ? "" : print(back.code)) +
                    said(expanded.code, expanded.findings) + said(back.code, back.findings);
         }
         if (stage == "expand")
             return print(expanded.code) + said(expanded.code, expanded.findings);
-        lowering const lowered = lower_all(expanded.code, given.source, target, given.lowering);
+        lowering const lowered = lower_all(expanded.code, tensors.source, target, tensors.lowering);
         return (lowered.first_error ? "" : mapping_text(lowered.map)) +
                said(expanded.code, lowered.findings);
     } catch (error const& problem) {
@@ -221,12 +225,12 @@ std::string run(std::string const& stage, std::string const& text, std::string c
 }
 
 std::vector<fs::path> goldens(std::string const& stage) {
-    std::vector<fs::path> found;
+    std::vector<fs::path> paths;
     for (fs::directory_entry const& each_file : fs::directory_iterator(here / stage))
         if (each_file.path().extension() == ".aoa")
-            found.push_back(each_file.path());
-    std::ranges::sort(found);
-    return found;
+            paths.push_back(each_file.path());
+    std::ranges::sort(paths);
+    return paths;
 }
 
 bool is_error(std::string const& expected) {
@@ -243,20 +247,21 @@ bool is_error(std::string const& expected) {
 
 void check_goldens(std::string const& stage) {
     std::size_t errors = 0;
-    auto const all = goldens(stage);
-    for (fs::path const& program_file : all) {
+    auto const elements = goldens(stage);
+    for (fs::path const& program_file : elements) {
         fs::path expect = program_file;
         expect.replace_extension(".expect");
         std::string const expected = content(expect);
-        std::string const found =
+        std::string const match =
             run(stage, content(program_file), program_file.filename().string());
-        BOOST_TEST(found == expected, stage << '/' << program_file.filename() << ": expected\n"
+        BOOST_TEST(match == expected, stage << '/' << program_file.filename() << ": expected\n"
                                             << expected << "found\n"
-                                            << found);
+                                            << match);
         errors += is_error(expected);
     }
-    BOOST_TEST(all.size() > 0u);
-    BOOST_TEST(2 * errors >= all.size(), stage << ": " << errors << " errors in " << all.size());
+    BOOST_TEST(elements.size() > 0u);
+    BOOST_TEST(2 * errors >= elements.size(),
+               stage << ": " << errors << " errors in " << elements.size());
 }
 
 } // namespace
@@ -285,12 +290,12 @@ BOOST_AUTO_TEST_CASE(a_printed_program_parses_to_itself) {
                 std::string const text = content(program_file);
                 program const written = test::parsed(text);
                 BOOST_TEST((test::parsed(print(written)) == written), program_file);
-                tensors const given = tensors_of(text);
-                catalog const* const target = given.target ? &*given.target : nullptr;
-                program const code = expand(written, given.source, target, given.options).code;
+                tensors const tensors = tensors_of(text);
+                catalog const* const target = tensors.target ? &*tensors.target : nullptr;
+                program const code = expand(written, tensors.source, target, tensors.options).code;
                 BOOST_TEST(test::same_up_to_temporaries(code, test::parsed(print(code))),
                            program_file);
-                program const back = reverse(code, given.source, target, given.reversing);
+                program const back = reverse(code, tensors.source, target, tensors.reversing);
                 BOOST_TEST(test::same_up_to_temporaries(back, test::parsed(print(back))),
                            program_file);
             } catch (error const&) {

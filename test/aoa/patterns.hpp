@@ -24,8 +24,8 @@ inline aoa::detail::key_pattern pattern(std::string const& text) {
     std::size_t next = 0;
     return aoa::detail::make_key_pattern(
         code.pattern(code.left(code.statements()[0])[0]),
-        [&](aoa::segment const& one) -> std::optional<std::size_t> {
-            if (one.kind != aoa::segment::kind_type::placeholder)
+        [&](aoa::segment const& segment) -> std::optional<std::size_t> {
+            if (segment.kind != aoa::segment::kind_type::placeholder)
                 return std::nullopt;
             return next++;
         });

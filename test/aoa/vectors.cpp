@@ -156,39 +156,39 @@ bool check_parse(json::value const& vector) {
     program const code = test::parsed(string(at(vector, "in")));
     if (!has(vector, "ast"))
         return !has(vector, "error");
-    json::array found;
+    json::array array;
     auto const texts = [&](auto const& names) {
         json::array list;
-        for (aoa::name const& one : names)
-            list.push_back(json::string(code.text(one)));
+        for (aoa::name const& name : names)
+            list.push_back(json::string(code.text(name)));
         return list;
     };
-    for (statement const& one : code.statements()) {
+    for (statement const& statement : code.statements()) {
         json::array attributes;
-        for (attribute const& each : code.attributes(one))
+        for (attribute const& each : code.attributes(statement))
             attributes.push_back(
                 {json::string(each.word), each.value.index() == 1
                                               ? json::value(std::get<index_t>(each.value))
                                               : json::value(std::get<std::string>(each.value))});
-        found.push_back({texts(code.left(one)), texts(code.right(one)), attributes});
+        array.push_back({texts(code.left(statement)), texts(code.right(statement)), attributes});
     }
-    return json::value(found) == at(vector, "ast");
+    return json::value(array) == at(vector, "ast");
 }
 
 bool check_expand(json::value const& vector) {
-    std::vector<std::string> found = print_lines(experiment(vector).expanded()), expected;
+    std::vector<std::string> matches = print_lines(experiment(vector).expanded()), expected;
     if (!has(vector, "out"))
         return false;
     for (json::value const& line : at(vector, "out").as_array())
         expected.push_back(squeezed(string(line)));
-    for (std::string& line : found)
+    for (std::string& line : matches)
         line = squeezed(line);
-    if (found.size() == expected.size() && has(vector, "unordered_prefix")) {
+    if (matches.size() == expected.size() && has(vector, "unordered_prefix")) {
         auto const count = at(vector, "unordered_prefix").to_number<std::ptrdiff_t>();
-        std::sort(found.begin(), found.begin() + count);
+        std::sort(matches.begin(), matches.begin() + count);
         std::sort(expected.begin(), expected.begin() + count);
     }
-    return found == expected;
+    return matches == expected;
 }
 
 /// The order of axes after one more permutation: its axis `j` is axis `step[j]` of what was.
@@ -203,18 +203,18 @@ index_vector permuted(index_vector const& order, index_vector const& step) {
 /// each written out here. No vector has a cast that loses nothing on the way, so each is a step.
 piece piece_of(mapping const& map, json::value const& entry) {
     auto const& list = entry.as_array();
-    piece made;
-    made.target_offset = numbers(list[0]);
-    made.extent = numbers(list[1]);
+    piece piece;
+    piece.target_offset = numbers(list[0]);
+    piece.extent = numbers(list[1]);
     std::string const key = string(list[2]);
     for (key_id id = 0; id < map.sources().size(); ++id)
         if (map.sources()[id].key == key) {
-            made.source = id;
-            made.stored = map.sources()[id].dtype;
+            piece.source = id;
+            piece.stored = map.sources()[id].dtype;
         }
-    made.source_offset = numbers(list[3]);
+    piece.source_offset = numbers(list[3]);
     index_vector order;
-    for (std::size_t axis = 0; axis < made.extent.size(); ++axis)
+    for (std::size_t axis = 0; axis < piece.extent.size(); ++axis)
         order.push_back(static_cast<index_t>(axis));
     if (list[5].is_array())
         for (json::value const& step : list[5].as_array()) {
@@ -222,13 +222,13 @@ piece piece_of(mapping const& map, json::value const& entry) {
             if (text.starts_with('['))
                 order = permuted(order, numbers(json::parse(text)));
             else
-                made.casts.values[made.casts.count++] = data_type_from_name(text).value();
+                piece.casts.values[piece.casts.count++] = data_type_from_name(text).value();
         }
-    made.order = permutation::of(order, order.size());
+    piece.order = permutation::of(order, order.size());
     index_vector const source_shape = numbers(list[4]);
     for (std::size_t axis = 0; axis < order.size(); ++axis)
-        BOOST_TEST(made.extent[axis] == source_shape[static_cast<std::size_t>(order[axis])]);
-    return made;
+        BOOST_TEST(piece.extent[axis] == source_shape[static_cast<std::size_t>(order[axis])]);
+    return piece;
 }
 
 bool is_reshaped(json::value const& entry) {
@@ -254,14 +254,14 @@ bool check_found(mapping const& map, json::value const& query) {
     std::string const key = string(at(query, "key"));
     if (map.find(key) && map.find(key)->added)
         return has(query, "map") && at(query, "map").as_array().empty();
-    std::vector<piece> const found = explain(map, key, region);
+    std::vector<piece> const pieces = explain(map, key, region);
     if (!has(query, "map"))
         return false;
     for (json::value const& entry : at(query, "map").as_array())
         if (std::ranges::count_if(
-                found, [&](piece const& part) { return is_entry(map, entry, part); }) != 1)
+                pieces, [&](piece const& part) { return is_entry(map, entry, part); }) != 1)
             return false;
-    return found.size() == at(query, "map").as_array().size();
+    return pieces.size() == at(query, "map").as_array().size();
 }
 
 /// A query. What fails there when it is asked for is refused here before that, so none throws.
@@ -340,23 +340,24 @@ std::vector<json::value> vectors() {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(each_vector_passes_or_differs_on_purpose) {
-    std::size_t seen = 0, refused = 0;
+    std::size_t visited = 0, refused = 0;
     for (json::value const& vector : vectors()) {
         std::string const id = string(at(vector, "id"));
         bool const expected = !differences.contains(id);
         auto const refusal = refusals.find(id);
         std::optional<errc> const wanted =
             refusal == refusals.end() ? std::nullopt : std::optional(refusal->second);
-        verdict const found = run(vector);
-        BOOST_TEST(found.passes == expected,
+        verdict const verdict = run(vector);
+        BOOST_TEST(verdict.passes == expected,
                    id << (expected ? " fails: " : " passes and is listed as a difference: ")
                       << vector);
-        BOOST_TEST((found.refused == wanted), id << " should end with " << name_of(wanted)
-                                                 << " and ends with " << name_of(found.refused));
-        refused += found.refused.has_value();
-        ++seen;
+        BOOST_TEST((verdict.refused == wanted), id << " should end with " << name_of(wanted)
+                                                   << " and ends with "
+                                                   << name_of(verdict.refused));
+        refused += verdict.refused.has_value();
+        ++visited;
     }
-    BOOST_TEST(seen > 90u);
+    BOOST_TEST(visited > 90u);
     BOOST_TEST(refused == refusals.size());
 }
 

@@ -25,20 +25,21 @@ namespace {
 
 int failures = 0;
 
-void expect_equal(std::string const& found, std::string const& expected,
-                  char const* what) {
-    if (found == expected)
+void expect_equal(std::string const& match, std::string const& expected,
+                  char const* noun) {
+    if (match == expected)
         return;
-    std::cout << what << ": found    " << found << "\n    expected " << expected
+    std::cout << noun << ": found    " << match << "\n    expected " << expected
               << '\n';
     ++failures;
 }
 
 /// What each rank holds of a tensor, as `0[0:2, 0:4] 1[2:4, 0:4]`; `/a:b` behind it is a flat range.
-std::string text_of(layout const& all, std::string const& key, holder_t ranks) {
+std::string text_of(layout const& layout, std::string const& key,
+                    holder_t ranks) {
     std::string text;
     for (holder_t rank = 0; rank < ranks; ++rank)
-        for (shard_descriptor const& shard : shards_of(all, rank)) {
+        for (shard_descriptor const& shard : shards_of(layout, rank)) {
             if (shard.key != key)
                 continue;
             text += (text.empty() ? "" : " ") + std::to_string(rank) +
@@ -101,24 +102,24 @@ void pytorch() {
          {reshard::replicate{}, reshard::replicate{}},
          {4, 2}},
         "dp_shard");
-    reshard::layout const all =
+    reshard::layout const layout =
         reshard::layout_of({sharding_of("a", reshard::data_type::bf16, fsdp),
                             sharding_of("b", reshard::data_type::bf16, both),
                             sharding_of("c", reshard::data_type::bf16, hybrid)});
     // [/fsdp2]
-    expect_equal(text_of(all, "a", 4),
+    expect_equal(text_of(layout, "a", 4),
                  "0[0:3, 0:2] 1[3:6, 0:2] 2[6:9, 0:2] 3[9:10, 0:2]", "fsdp2");
-    expect_equal(text_of(all, "b", 4),
+    expect_equal(text_of(layout, "b", 4),
                  "0[0:2, 0:2] 1[4:6, 0:2] 2[2:4, 0:2] 3[6:8, 0:2]",
                  "fsdp2 over tensor parallelism");
-    expect_equal(text_of(all, "c", 4),
+    expect_equal(text_of(layout, "c", 4),
                  "0[0:2, 0:2] 1[2:4, 0:2] 2[0:2, 0:2] 3[2:4, 0:2]", "hsdp");
     expect_equal(to_string(*dtensor.region(2)), "[6:7, 0:2]", "dtensor");
     // The files give the same.
-    expect_equal(text_of("fsdp2.json", entry("a", {10, 2})), text_of(all, "a", 4),
-                 "fsdp2.json");
-    expect_equal(text_of("hsdp.json", entry("c", {4, 2})), text_of(all, "c", 4),
-                 "hsdp.json");
+    expect_equal(text_of("fsdp2.json", entry("a", {10, 2})),
+                 text_of(layout, "a", 4), "fsdp2.json");
+    expect_equal(text_of("hsdp.json", entry("c", {4, 2})),
+                 text_of(layout, "c", 4), "hsdp.json");
     expect_equal(text_of("fsdp2_rowwise.json", entry("m.o_proj.weight", {5, 6})),
                  "0[0:3, 0:3] 1[0:3, 3:6] 2[3:5, 0:3] 3[3:5, 3:6]",
                  "fsdp2_rowwise.json");
@@ -130,7 +131,7 @@ void megatron() {
     // 4 query heads and 2 key heads of size 2, hidden size 4, 6 rows of gate and of up; 2 layers.
     model::parallel_job const job({.tp = 2, .dp = 2, .pp = 2},
                                   model::even_pipeline(2, 2));
-    auto const all = std::vector{
+    auto const shardings = std::vector{
         sharding_of({.key = "decoder.layers.1.self_attention.linear_qkv.weight",
                      .shape = {16, 4},
                      .cut = model::fused_qkv_cut(4, 2),
@@ -154,7 +155,7 @@ void megatron() {
                     job)};
     // The distributed optimizer: a master weight and two moments, in slices of buckets.
     auto const state =
-        model::states_of(model::shard_buffers(all, model::megatron_buckets),
+        model::states_of(model::shard_buffers(shardings, model::megatron_buckets),
                          model::megatron_states());
     // [/megatron]
     // [one_bucket]
@@ -163,21 +164,21 @@ void megatron() {
         rules.target = 0;
         return rules;
     };
-    auto const in_one_bucket = model::shard_buffers(all, one_bucket);
+    auto const in_one_bucket = model::shard_buffers(shardings, one_bucket);
     // [/one_bucket]
     expect_equal(std::to_string(in_one_bucket.size()), "4", "one bucket");
-    layout const held = layout_of(all);
+    layout const layout = layout_of(shardings);
     // Ranks 4 to 7 are the second stage; tensor-parallel ranks are neighbours.
     expect_equal(
-        text_of(held, "decoder.layers.1.self_attention.linear_qkv.weight", 8),
+        text_of(layout, "decoder.layers.1.self_attention.linear_qkv.weight", 8),
         "4[0:8, 0:4] 5[8:16, 0:4] 6[0:8, 0:4] 7[8:16, 0:4]", "linear_qkv");
     expect_equal(
-        text_of(held, "decoder.layers.1.self_attention.linear_proj.weight", 8),
+        text_of(layout, "decoder.layers.1.self_attention.linear_proj.weight", 8),
         "4[0:4, 0:4] 5[0:4, 4:8] 6[0:4, 0:4] 7[0:4, 4:8]", "linear_proj");
-    expect_equal(text_of(held, "decoder.layers.1.mlp.linear_fc1.weight", 5),
+    expect_equal(text_of(layout, "decoder.layers.1.mlp.linear_fc1.weight", 5),
                  "4[0:3, 0:4] 4[6:9, 0:4]", "linear_fc1: gate, then up");
     // 10 words are padded to 16, of which a rank has 8; the padding is nobody's.
-    expect_equal(text_of(held, "embedding.word_embeddings.weight", 8),
+    expect_equal(text_of(layout, "embedding.word_embeddings.weight", 8),
                  "0[0:8, 0:4] 1[8:10, 0:4] 2[0:8, 0:4] 3[8:10, 0:4]",
                  "word_embeddings");
     expect_equal(std::to_string(state.size()), "12", "state");
@@ -185,7 +186,7 @@ void megatron() {
         text_of(
             "megatron.json",
             entry("decoder.layers.1.self_attention.linear_qkv.weight", {16, 4})),
-        text_of(held, "decoder.layers.1.self_attention.linear_qkv.weight", 8),
+        text_of(layout, "decoder.layers.1.self_attention.linear_qkv.weight", 8),
         "megatron.json: linear_qkv");
 }
 
@@ -212,9 +213,9 @@ void megatron_program() {
         entry("model.norm.weight", {4}), entry("lm_head.weight", {10, 4})});
     std::vector<tensor_sharding> wanted;
     auto const want = [&](std::string const& key, index_vector const& shape,
-                          placement how) {
-        wanted.push_back(
-            sharding_of(key, data_type::f32, {mesh{{"tp", 2}}, {how}, shape}));
+                          placement placement) {
+        wanted.push_back(sharding_of(key, data_type::f32,
+                                     {mesh{{"tp", 2}}, {placement}, shape}));
     };
     want("embedding.word_embeddings.weight", {10, 4}, shard{0});
     want(to + "self_attention.linear_qkv.layer_norm_weight", {4}, replicate{});
@@ -308,13 +309,13 @@ void paddle() {
     auto const stage_3 = model::shard_slices(parameters);
     auto const state = model::states_of(sharding_v2, model::paddle_states());
     // [/paddle]
-    layout const held = layout_of(parameters);
-    expect_equal(text_of(held, "layers.0.up_gate_proj.weight", 4),
+    layout const layout = layout_of(parameters);
+    expect_equal(text_of(layout, "layers.0.up_gate_proj.weight", 4),
                  "0[0:4, 0:6] 1[0:4, 6:12] 2[0:4, 0:6] 3[0:4, 6:12]",
                  "column parallel");
     expect_equal(
         text_of("paddle.json", entry("layers.0.up_gate_proj.weight", {4, 12})),
-        text_of(held, "layers.0.up_gate_proj.weight", 4), "paddle.json");
+        text_of(layout, "layers.0.up_gate_proj.weight", 4), "paddle.json");
     expect_equal(text_of(layout_of(sharding_v1), "layers.0.down_proj.weight", 4),
                  "2[0:3, 0:4] 3[3:6, 0:4]",
                  "sharding V1: the smaller one goes to the second");
@@ -346,7 +347,7 @@ void model_layouts() {
     auto const of_row_0 = holders_of(q, row_0);
     auto const main_of_row_0 = holders_of(q, row_0, reshard::copies::main);
     // What planning asks for.
-    auto const all = reshard::layout_of({q});
+    auto const shardings = reshard::layout_of({q});
     // [/model_layouts]
     expect_equal(to_string(on_rank_3.at(0).region), "[6144:8192, 0:16384]",
                  "rank 3");
@@ -358,7 +359,8 @@ void model_layouts() {
     };
     expect_equal(listed(of_row_0), "0 8 16 24 ", "who holds row 0");
     expect_equal(listed(main_of_row_0), "0 ", "the main one");
-    expect_equal(text_of(all, q.key, 1), "0[0:2048, 0:16384]", "as a layout");
+    expect_equal(text_of(shardings, q.key, 1), "0[0:2048, 0:16384]",
+                 "as a layout");
     auto const parameters = std::vector{q};
     // [model_states]
     auto const state = model::states_of(
@@ -411,25 +413,25 @@ void scalapack() {
         reshard::mesh{{"p", 2}, {"q", 2}},
         {reshard::block_cyclic{0, 4}, reshard::block_cyclic{1, 4}}, {10, 6});
     // [/scalapack]
-    layout const all = layout_of({sharding_of("A", data_type::f64, matrix)});
+    layout const layout = layout_of({sharding_of("A", data_type::f64, matrix)});
     for (holder_t rank = 0; rank < 4; ++rank)
-        expect_equal(to_string(local_shape(shards_of(all, rank).front())),
+        expect_equal(to_string(local_shape(shards_of(layout, rank).front())),
                      to_string(index_vector{numroc(10, 4, rank / 2, 2),
                                             numroc(6, 4, rank % 2, 2)}),
                      "numroc");
     expect_equal(text_of("scalapack.json", entry("A", {10, 6})),
-                 text_of(all, "A", 4), "scalapack.json");
+                 text_of(layout, "A", 4), "scalapack.json");
     for (index_t n : {0, 1, 7, 8, 9, 23})
         for (index_t block : {1, 3, 8})
             for (index_t processes : {1, 2, 5})
                 for (index_t rank = 0; rank < processes; ++rank) {
                     distribution const line(mesh{{"p", processes}},
                                             {block_cyclic{0, block}}, {n});
-                    auto const held = shards_of(
+                    auto const shards = shards_of(
                         layout_of({sharding_of("A", data_type::f64, line)}),
                         static_cast<holder_t>(rank));
                     index_t const rows =
-                        held.empty() ? 0 : local_shape(held.front())[0];
+                        shards.empty() ? 0 : local_shape(shards.front())[0];
                     expect_equal(
                         std::to_string(rows),
                         std::to_string(numroc(n, block, rank, processes)),

@@ -43,10 +43,10 @@ namespace {
 
 int failures = 0;
 
-void expect(bool is_right, char const* what) {
+void expect(bool is_right, char const* noun) {
     if (is_right)
         return;
-    std::cout << "wrong: " << what << '\n';
+    std::cout << "wrong: " << noun << '\n';
     ++failures;
 }
 
@@ -65,15 +65,16 @@ void rows_to_columns(boost::mpi::communicator const& world) {
     index_t const n = 8;
     auto const [first, rows] = share_of(n, world.rank(), world.size());
     auto const [left, columns] = share_of(n, world.rank(), world.size());
-    std::vector<float> mine(static_cast<std::size_t>(rows * n));
+    std::vector<float> own_values(static_cast<std::size_t>(rows * n));
     std::vector<float> result(static_cast<std::size_t>(n * columns));
-    std::iota(mine.begin(), mine.end(), static_cast<float>(first * n));
+    std::iota(own_values.begin(), own_values.end(),
+              static_cast<float>(first * n));
     // [rows_to_columns]
     // This rank has the rows from `first` on of an n x n matrix.
     reshard::const_state_dict have;
     have.add({"w", reshard::data_type::f32, {n, n}, {{first, 0}, {rows, n}}, {}},
              reshard::const_tensor_view{
-                 mine.data(), reshard::data_type::f32, {rows, n}, {n, 1}});
+                 own_values.data(), reshard::data_type::f32, {rows, n}, {n, 1}});
     // It wants the columns from `left` on.
     reshard::state_dict want;
     want.add(
@@ -170,9 +171,9 @@ void describe(holder_t rank) {
     reshard::mesh const ranks{{"dp", 3}, {"tp", 2}};
     auto const w =
         reshard::equal_shares("w", reshard::data_type::bf16, {n, columns},
-                              {share_on(ranks, rank, "tp", 1)});
+                              {axis_share(ranks, rank, "tp", 1)});
     auto const norm = reshard::replicated("norm", reshard::data_type::bf16, {n});
-    auto const data = share_on(ranks, rank, "dp", 0);
+    auto const data = axis_share(ranks, rank, "dp", 0);
     // A third of this rank's columns, in a row.
     auto const moment = reshard::flat_share(w, data.index, data.count);
     // [/shares]
@@ -193,22 +194,22 @@ void rules(mpi_group const& group) {
     reshard::shard_rules const layer{"layers.3.",
                                      {{reshard::key_pattern("qkv.*"), 0},
                                       {reshard::key_pattern("out.weight"), 1}}};
-    auto const shards = apply(layer, tensors, share_on(ranks, rank, "tp", 0));
+    auto const shards = apply(layer, tensors, axis_share(ranks, rank, "tp", 0));
     check_rules(group, layer, tensors, shards);
     // [/rules]
     expect(shards.shards[0].global_shape == index_vector{3 * n * group.size(), n},
            "rules");
-    expect(shards.unruled == std::vector<std::string>{"layers.3.norm.weight"},
+    expect(shards.unmatched == std::vector<std::string>{"layers.3.norm.weight"},
            "rules: the norm");
 }
 
 void arenas(boost::mpi::communicator const& world) {
     index_t const n = 4;
-    std::vector<float> mine{0, 1, 2, 3};
+    std::vector<float> own_values{0, 1, 2, 3};
     state_dict have;
     auto const rank = static_cast<index_t>(world.rank());
     have.add(equal_shares("w", data_type::f32, {n}, {{0, rank, world.size()}}),
-             mine);
+             own_values);
     auto const elements = static_cast<std::size_t>(n * world.size());
     index_t const bytes = n * world.size() * index_t{sizeof(float)};
     // [arena]
@@ -227,7 +228,8 @@ void arenas(boost::mpi::communicator const& world) {
     for (std::size_t i = 0; i < elements; ++i)
         expect(result[i] == static_cast<float>(i % 4), "arena");
     // [fresh]
-    reshard::fresh_memory memory(bytes + 128); // 128 bytes a tensor, as above
+    reshard::prefaulted_memory memory(bytes +
+                                      128); // 128 bytes a tensor, as above
     // Not through a pmr::vector, whose zeros would be written at once.
     auto* const fresh = static_cast<float*>(
         memory.resource()->allocate(static_cast<std::size_t>(bytes), 64));
@@ -395,15 +397,15 @@ void many_ranks() {
     auto const problem = reshard::problem_of(program, wide, narrow);
     reshard::holder_t const rank = 3;
     // What rank 3 sends and receives.
-    auto const mine = reshard::make_plan(
+    auto const plan = reshard::make_plan(
         problem, {reshard::holder_set({rank}), reshard::holder_set({rank})});
     // For all ranks; equal tensors share one pattern.
-    auto const all = reshard::make_patterns(problem);
+    auto const shardings = reshard::make_patterns(problem);
     // [/wide]
-    expect(!mine.transfers.empty() &&
+    expect(!plan.transfers.empty() &&
                shards_of(wide, 3).front().region.offset[0] == 6144,
            "wide");
-    (void)all;
+    (void)shardings;
 }
 
 void known_layouts(mpi_group const& world) {
@@ -416,13 +418,14 @@ void known_layouts(mpi_group const& world) {
     };
     layout const before = layout_along(0);
     layout const after = layout_along(1);
-    std::vector<float> mine(static_cast<std::size_t>(4 * size));
-    std::iota(mine.begin(), mine.end(), static_cast<float>(4 * size * rank));
-    std::vector<float> result(mine.size());
+    std::vector<float> own_values(static_cast<std::size_t>(4 * size));
+    std::iota(own_values.begin(), own_values.end(),
+              static_cast<float>(4 * size * rank));
+    std::vector<float> result(own_values.size());
     // [known]
     reshard::const_state_dict have;
     have.add("w", before, rank,
-             reshard::adapt::raw_tensor(mine.data(), {2, 2 * size}));
+             reshard::adapt::raw_tensor(own_values.data(), {2, 2 * size}));
     reshard::state_dict want;
     want.add("w", after, rank,
              reshard::adapt::raw_tensor(result.data(), {2 * size, 2}));
@@ -487,12 +490,13 @@ struct tensors_of_a_job {
 
     template <class StateDict>
     StateDict shards() {
-        StateDict all;
-        all.add(equal_shares("w", data_type::f32, {4}, {{0, rank, size}}),
-                weight);
-        all.add(equal_shares("w.exp_avg", data_type::f32, {4}, {{0, rank, size}}),
-                moment);
-        return all;
+        StateDict value;
+        value.add(equal_shares("w", data_type::f32, {4}, {{0, rank, size}}),
+                  weight);
+        value.add(
+            equal_shares("w.exp_avg", data_type::f32, {4}, {{0, rank, size}}),
+            moment);
+        return value;
     }
 };
 
@@ -578,8 +582,8 @@ struct progress {
     reshard::model_state state() {
         return {{"step", reshard::stored_value{std::to_string(step)}}};
     }
-    void loaded(reshard::model_state const& all) {
-        step = std::stoi(std::get<reshard::stored_value>(all.at("step")).bytes);
+    void loaded(reshard::model_state const& state) {
+        step = std::stoi(std::get<reshard::stored_value>(state.at("step")).bytes);
     }
 };
 // [/progress]
@@ -648,12 +652,12 @@ void state_dicts(mpi_group const& ranks, std::filesystem::path const& directory)
     have.add(replicated("bias", data_type::f32, {2}), bias);
     // [whole_on_first]
     // All tensors of the job, whole, on the first rank alone.
-    reshard::catalog const all =
+    reshard::catalog const catalog =
         catalog_of(gather_layout(ranks, have.descriptors()));
     std::map<std::string, std::vector<std::byte>> memory;
     reshard::state_dict full;
     if (ranks.rank() == 0)
-        for (reshard::catalog_entry const& tensor : all) {
+        for (reshard::catalog_entry const& tensor : catalog) {
             auto const shard =
                 reshard::replicated(tensor.key, tensor.dtype, tensor.shape);
             auto& bytes = memory[tensor.key];

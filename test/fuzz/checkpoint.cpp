@@ -180,22 +180,22 @@ void check_pieced(file_store const& below, save_record const& record, std::size_
     require(file.facts().bytes == bytes);
     if (bytes > most_read_bytes)
         return;
-    std::string const all = bytes_of(file, 0, bytes);
-    require(all == bytes_by_runs(below, *record.delta, record.delta->runs[number]));
+    std::string const text = bytes_of(file, 0, bytes);
+    require(text == bytes_by_runs(below, *record.delta, record.delta->runs[number]));
     std::uint64_t const step = 7 + bytes / 16;
     for (std::uint64_t begin = 0; begin < bytes; begin += step) {
         std::uint64_t const count = std::min(step, bytes - begin);
-        require(bytes_of(file, begin, count) == all.substr(begin, count));
+        require(bytes_of(file, begin, count) == text.substr(begin, count));
     }
 }
 
-void check_delta(file_store const& below, file_store const& seen, save_record const& record) {
+void check_delta(file_store const& below, file_store const& store, save_record const& record) {
     for (std::size_t i = 0; i < record.files.size(); ++i) {
         std::filesystem::path const path =
             std::filesystem::path("run/delta") / record.files[i].name;
-        require(seen.find(path) == file_store::kind::file);
+        require(store.find(path) == file_store::kind::file);
         try {
-            check_pieced(below, record, i, *seen.open(path));
+            check_pieced(below, record, i, *store.open(path));
         } catch (error const& problem) {
             require(*problem.what() != '\0');
         }
@@ -209,11 +209,11 @@ void read_delta(std::string_view text) {
     auto const files = std::make_shared<memory_files>();
     files->files = beside;
     files->files["run/delta/reshard.json"] = digested(text);
-    auto const seen = store_of_checkpoint(files, "run/delta");
-    if (seen != files)
-        check_delta(*files, *seen,
+    auto const store = store_of_checkpoint(files, "run/delta");
+    if (store != files)
+        check_delta(*files, *store,
                     parse_save_record(files->files["run/delta/reshard.json"], "file"));
-    checkpoint_metadata const opened = open_in(*seen, "run/delta", {});
+    checkpoint_metadata const opened = open_in(*store, "run/delta", {});
     require(!opened.save.empty());
 }
 

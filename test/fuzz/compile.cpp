@@ -45,38 +45,39 @@ void check_mapping(mapping const& map, catalog const* target) {
         check_output(map, index, output);
     if (target)
         for (catalog_entry const& wanted : *target) {
-            mapping_output const* const made = map.find(wanted.key);
-            require(made && made->value.shape == wanted.shape && made->value.dtype == wanted.dtype);
+            mapping_output const* const output = map.find(wanted.key);
+            require(output && output->value.shape == wanted.shape &&
+                    output->value.dtype == wanted.dtype);
         }
 }
 
 void check_report(aoa::program_report const& report) {
     require(report.invertible() == why_not_invertible(report).empty());
-    for (aoa::finding const& one : report.findings)
-        describe(report.code, one);
+    for (aoa::finding const& finding : report.findings)
+        describe(report.code, finding);
 }
 
 /// Every stage in turn; every sentence that there is to say is made.
-void compile(test::fuzz_input const& given) {
-    aoa::program const written = aoa::parse(given.text());
-    if (given.is_reverse() && !given.target())
+void compile(test::fuzz_input const& input) {
+    aoa::program const written = aoa::parse(input.text());
+    if (input.is_reverse() && !input.target())
         return;
     auto const expanded =
-        expand_all(written, given.source(), given.target(), test::options_of(given));
-    for (aoa::finding const& one : expanded.findings)
-        describe(expanded.code, one);
+        expand_all(written, input.source(), input.target(), test::options_of(input));
+    for (aoa::finding const& finding : expanded.findings)
+        describe(expanded.code, finding);
     if (!expanded.is_complete)
         return;
     aoa::parse(print(expanded.code));
-    if (given.is_reverse())
+    if (input.is_reverse())
         return;
     auto const lowered =
-        lower_all(expanded.code, given.source(), given.target(), test::lowering_options());
-    for (aoa::finding const& one : lowered.findings)
-        describe(expanded.code, one);
+        lower_all(expanded.code, input.source(), input.target(), test::lowering_options());
+    for (aoa::finding const& finding : lowered.findings)
+        describe(expanded.code, finding);
     if (!lowered.first_error && !first_error_of(expanded.findings))
-        check_mapping(lowered.map, given.target());
-    check_report(check(expanded, lowered, given.source(), given.target()));
+        check_mapping(lowered.map, input.target());
+    check_report(check(expanded, lowered, input.source(), input.target()));
 }
 
 } // namespace

@@ -27,9 +27,9 @@ class fuzz_input {
 public:
     explicit fuzz_input(std::string_view text) : text_(text) {
         std::vector<catalog_entry> source, target;
-        for (std::string_view rest = text; rest.starts_with("#!");) {
-            std::string_view const line = rest.substr(2, rest.find('\n') - 2);
-            rest.remove_prefix(std::min(rest.size(), line.size() + 3));
+        for (std::string_view remainder = text; remainder.starts_with("#!");) {
+            std::string_view const line = remainder.substr(2, remainder.find('\n') - 2);
+            remainder.remove_prefix(std::min(remainder.size(), line.size() + 3));
             read_line(line, source, target);
         }
         source_ = distinct(std::move(source));
@@ -75,11 +75,11 @@ private:
     void read_line(std::string_view line, std::vector<catalog_entry>& source,
                    std::vector<catalog_entry>& target) {
         auto const words = split(line, ' ');
-        std::string_view const what = words.empty() ? std::string_view() : words[0];
-        is_reverse_ = is_reverse_ || what == "reverse";
-        has_target_ = has_target_ || what == "target";
-        auto& side = what == "target" ? target : source;
-        if ((what == "source" || what == "target") && words.size() >= 4 &&
+        std::string_view const noun = words.empty() ? std::string_view() : words[0];
+        is_reverse_ = is_reverse_ || noun == "reverse";
+        has_target_ = has_target_ || noun == "target";
+        auto& side = noun == "target" ? target : source;
+        if ((noun == "source" || noun == "target") && words.size() >= 4 &&
             side.size() < most_tensors)
             if (auto entry = tensor(words))
                 side.push_back(std::move(*entry));

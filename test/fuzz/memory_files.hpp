@@ -27,8 +27,8 @@ public:
     kind find(std::filesystem::path const& path) const override {
         if (files.contains(path))
             return kind::file;
-        return std::ranges::any_of(files,
-                                   [&](auto const& one) { return one.first.parent_path() == path; })
+        return std::ranges::any_of(
+                   files, [&](auto const& element) { return element.first.parent_path() == path; })
                    ? kind::directory
                    : kind::nothing;
     }
@@ -42,10 +42,10 @@ public:
     }
 
     std::unique_ptr<file> open(std::filesystem::path const& path) const override {
-        auto const known = files.find(path);
-        if (known == files.end())
+        auto const match = files.find(path);
+        if (match == files.end())
             reshard::fail(reshard::errc::missing_file, path.string(), " is missing");
-        return std::make_unique<memory_file>(known->second);
+        return std::make_unique<memory_file>(match->second);
     }
 
 private:

@@ -32,19 +32,19 @@ void check_reversed(aoa::program const& back, catalog const& source, catalog con
     lower(aoa::expand(again, source, &target, expanding).code, source, &target, options);
 }
 
-void reverse_it(test::fuzz_input const& given) {
-    if (given.is_reverse() && !given.target())
+void reverse_it(test::fuzz_input const& input) {
+    if (input.is_reverse() && !input.target())
         return;
-    auto const expanded = aoa::expand(aoa::parse(given.text()), given.source(), given.target(),
-                                      test::options_of(given));
+    auto const expanded = aoa::expand(aoa::parse(input.text()), input.source(), input.target(),
+                                      test::options_of(input));
     aoa::reverse_options reversing;
     reversing.lowering = test::lowering_options();
-    reversing.allow_rounding = reversing.allow_removed = given.text().size() % 2 == 0;
-    auto const back = reverse_all(expanded.code, given.source(), given.target(), reversing);
-    for (aoa::finding const& one : back.findings)
-        describe(back.code, one);
-    if (!back.first_error && given.target())
-        check_reversed(back.code, *given.target(), given.source(), test::options_of(given),
+    reversing.allow_rounding = reversing.allow_removed = input.text().size() % 2 == 0;
+    auto const back = reverse_all(expanded.code, input.source(), input.target(), reversing);
+    for (aoa::finding const& finding : back.findings)
+        describe(back.code, finding);
+    if (!back.first_error && input.target())
+        check_reversed(back.code, *input.target(), input.source(), test::options_of(input),
                        reversing.lowering);
 }
 

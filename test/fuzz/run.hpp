@@ -23,9 +23,9 @@ inline void require(bool holds) {
 }
 
 /// Options of an expansion, with limits that a fuzzer reaches.
-inline aoa::expand_options options_of(fuzz_input const& given) {
+inline aoa::expand_options options_of(fuzz_input const& input) {
     aoa::expand_options options;
-    options.reverse = given.is_reverse();
+    options.reverse = input.is_reverse();
     options.max_names = 4096;
     options.max_characters = 1 << 20;
     return options;

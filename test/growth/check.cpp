@@ -22,10 +22,10 @@ namespace {
 using text_of_number = std::function<std::string(std::string const&)>;
 
 std::string repeated(text_of_number const& text, std::size_t size) {
-    std::string all;
+    std::string lines;
     for (std::size_t i = 0; i < size; ++i)
-        all += text(std::to_string(i));
-    return all;
+        lines += text(std::to_string(i));
+    return lines;
 }
 
 catalog many(text_of_number const& key, std::size_t size) {
@@ -37,22 +37,22 @@ catalog many(text_of_number const& key, std::size_t size) {
 
 /// Makes a text of each size over many tensors `s0`, `s1`, ... and for others; formats and checks it,
 /// reverses it where that can be, and makes every sentence that there is to say.
-void check_program(char const* what, std::function<std::string(std::size_t)> const& text,
+void check_program(char const* noun, std::function<std::string(std::size_t)> const& text,
                    text_of_number const& wanted) {
-    test::check_linear(what, [=](std::size_t size) {
+    test::check_linear(noun, [=](std::size_t size) {
         catalog const source = many([](auto const& i) { return "s" + i; }, size);
         catalog const target = many(wanted, size);
         return [=, program_text = text(size)] {
             aoa::program const code = test::parsed(program_text);
             aoa::format(code);
-            auto const found = aoa::check(code, source, &target);
-            for (aoa::finding const& one : found.findings)
-                describe(found.code, one);
-            if (!found.ok())
+            auto const check = aoa::check(code, source, &target);
+            for (aoa::finding const& finding : check.findings)
+                describe(check.code, finding);
+            if (!check.ok())
                 return;
-            auto const back = aoa::reverse_all(found.code, source, &target);
-            for (aoa::finding const& one : back.findings)
-                describe(back.code, one);
+            auto const back = aoa::reverse_all(check.code, source, &target);
+            for (aoa::finding const& finding : back.findings)
+                describe(back.code, finding);
         };
     });
 }

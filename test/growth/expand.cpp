@@ -37,8 +37,8 @@ catalog grown_catalog(numbered const& key, std::size_t size) {
 }
 
 /// Expands the program, describes what there is to say of it, and prints it.
-void check_expand(char const* what, growing const& input) {
-    test::check_linear(what, [&](std::size_t size) {
+void check_expand(char const* noun, growing const& input) {
+    test::check_linear(noun, [&](std::size_t size) {
         std::string text = input.before;
         for (std::size_t i = 0; input.line && i < size; ++i)
             text += input.line(std::to_string(i));
@@ -47,8 +47,8 @@ void check_expand(char const* what, growing const& input) {
         catalog const target = grown_catalog(input.target, size);
         return [=] {
             auto const expanded = aoa::expand(code, source, &target);
-            for (aoa::finding const& one : expanded.findings)
-                describe(expanded.code, one);
+            for (aoa::finding const& finding : expanded.findings)
+                describe(expanded.code, finding);
             print(expanded.code);
         };
     });

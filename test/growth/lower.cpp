@@ -29,8 +29,8 @@ std::vector<catalog_entry> small_tensors(std::string const& prefix, std::size_t 
 
 /// Lowers the program with many small tensors and one large one, for a target or without, asks for
 /// each tensor of the result, and describes what there is to say.
-void check_lower(char const* what, program_text const& text, bool is_export = true) {
-    test::check_linear(what, [=](std::size_t size) {
+void check_lower(char const* noun, program_text const& text, bool is_export = true) {
+    test::check_linear(noun, [=](std::size_t size) {
         aoa::program const code = test::parsed(text(size));
         auto const rows = static_cast<index_t>(size);
         std::vector<catalog_entry> entries = small_tensors("s", size);
@@ -41,8 +41,8 @@ void check_lower(char const* what, program_text const& text, bool is_export = tr
             mapping_index const index(lowered.map);
             for (mapping_output const& output : lowered.map.outputs())
                 index.for_each_piece(output, whole(output.value.shape), [](piece const&) {});
-            for (aoa::finding const& one : lowered.findings)
-                describe(code, one);
+            for (aoa::finding const& finding : lowered.findings)
+                describe(code, finding);
         };
     });
 }

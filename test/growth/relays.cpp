@@ -35,28 +35,28 @@ struct gathering {
 
 /// Four tensors of different shapes over so many ranks.
 layout tensors(mesh const& ranks, std::vector<placement> const& placements, index_t rows) {
-    std::vector<tensor_sharding> all;
+    std::vector<tensor_sharding> shardings;
     for (index_t i = 0; i < 4; ++i)
-        all.push_back(sharding_of("w" + std::to_string(i), data_type::f32,
-                                  distribution(ranks, placements, {rows, 8 + i})));
-    return layout_of(std::move(all));
+        shardings.push_back(sharding_of("w" + std::to_string(i), data_type::f32,
+                                        distribution(ranks, placements, {rows, 8 + i})));
+    return layout_of(std::move(shardings));
 }
 
 /// Makes the plan of one rank where all want what `replicas` ranks have of each shard, and checks
 /// it.
-void check_gathering(char const* what, index_t replicas, holder_t processes_per_node) {
-    test::check_linear(what, [=](std::size_t size) {
+void check_gathering(char const* noun, index_t replicas, holder_t processes_per_node) {
+    test::check_linear(noun, [=](std::size_t size) {
         auto const count = static_cast<index_t>(size);
         mesh const ranks({{"dp", replicas}, {"tp", count / replicas}});
-        auto const all =
+        auto const shared =
             std::make_shared<gathering>(tensors(ranks, {replicate{}, shard{0}}, count),
                                         tensors(ranks, {replicate{}, replicate{}}, count));
         return [=] {
             holder_set const me({static_cast<holder_t>(size / 2)});
-            plan const mine = make_plan(all->problem, {me, me},
+            plan const plan = make_plan(shared->problem, {me, me},
                                         {.processes_per_node = processes_per_node, .relays = true});
-            BOOST_TEST(mine.trees.size() > size / 16);
-            validate(mine);
+            BOOST_TEST(plan.trees.size() > size / 16);
+            validate(plan);
         };
     });
 }

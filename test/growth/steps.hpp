@@ -35,13 +35,13 @@ std::uint64_t steps_of(Work const& work, std::size_t size) {
 /// Doubled twice, linear work grows by twice as much the second time, `n log n` by a little more,
 /// quadratic work by four times as much.
 template <class Work>
-void check_linear(char const* what, Work const& work, std::size_t size = 500) {
+void check_linear(char const* noun, Work const& work, std::size_t size = 500) {
     auto const once = static_cast<double>(steps_of(work, size));
     auto const twice = static_cast<double>(steps_of(work, 2 * size));
     auto const four_times = static_cast<double>(steps_of(work, 4 * size));
-    BOOST_TEST(twice > once, what);
+    BOOST_TEST(twice > once, noun);
     BOOST_TEST(four_times - twice < 2.6 * (twice - once),
-               what << ": " << once << ", " << twice << ", " << four_times << " steps");
+               noun << ": " << once << ", " << twice << ", " << four_times << " steps");
 }
 
 } // namespace reshard::test

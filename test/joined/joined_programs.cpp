@@ -24,8 +24,8 @@ namespace {
 using namespace reshard;
 
 bool hand_over(mpi_group const& side, std::string const& file, bool is_first, double seconds) {
-    mpi_group const all = joined_programs(side, file, is_first, seconds);
-    index_t const sources = is_first ? side.size() : all.size() - side.size();
+    mpi_group const group = joined_programs(side, file, is_first, seconds);
+    index_t const sources = is_first ? side.size() : group.size() - side.size();
     std::vector<float> part(2), whole_vector(static_cast<std::size_t>(2 * sources));
     const_state_dict have;
     state_dict want;
@@ -35,7 +35,7 @@ bool hand_over(mpi_group const& side, std::string const& file, bool is_first, do
     } else {
         want.add(replicated("v", data_type::f32, {2 * sources}), whole_vector);
     }
-    redistribute(all, have, want);
+    redistribute(group, have, want);
     for (std::size_t i = 0; !is_first && i < whole_vector.size(); ++i)
         if (whole_vector[i] != static_cast<float>(i))
             return false;

@@ -37,20 +37,20 @@ void say(std::string_view line) { static_cast<void>(!::write(fifo, line.data(), 
 
 /// What is asked of a run of this program.
 struct request {
-    std::string_view tier, place, segments;
+    std::string_view tier, position, segments;
 };
 
 void redistribute_for_ever(mpi_group const& world, request const& wanted) {
-    test::rows_to_columns const all(world, wanted.tier);
-    job moving = all.prepare(world);
+    test::rows_to_columns const rows_to_columns(world, wanted.tier);
+    job moving = rows_to_columns.prepare(world);
     run(moving);
-    say(std::to_string(::getpid()) + " " + std::string(all.tier_of(moving)) + "\n");
+    say(std::to_string(::getpid()) + " " + std::string(rows_to_columns.tier_of(moving)) + "\n");
     world.base().barrier();
     for (int i = 0;; ++i) {
-        if (i == 3 && wanted.place == "between" && world.rank() == 0)
+        if (i == 3 && wanted.position == "between" && world.rank() == 0)
             die();
-        if (i == 3 && wanted.place == "within" && world.rank() == world.size() - 1)
-            all.rows.interrupt_with([](int) { die(); });
+        if (i == 3 && wanted.position == "within" && world.rank() == world.size() - 1)
+            rows_to_columns.rows.interrupt_with([](int) { die(); });
         run(moving);
     }
 }

@@ -58,8 +58,8 @@ private:
 class rows_to_columns {
 public:
     /// \param tier messages, relays, rings or arena
-    rows_to_columns(mpi_group const& world, std::string_view tier, options how = {})
-        : how_(std::move(how)) {
+    rows_to_columns(mpi_group const& world, std::string_view tier, options options = {})
+        : how_(std::move(options)) {
         index_t const size = world.size(), rank = world.rank(), width = page_rows::columns / size;
         index_vector const global{size * page_rows::count, page_rows::columns};
         if (tier == "arena")

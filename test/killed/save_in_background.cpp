@@ -74,13 +74,13 @@ public:
     }
 
     state_dict tensors() {
-        state_dict all;
+        state_dict state;
         for (std::size_t i = 0; i < shards_.size(); ++i) {
             index_vector const shape = shards_[i].region.shape;
-            all.add(shards_[i], tensor_view{memory_[i].data(), shards_[i].dtype, shape,
-                                            row_major_strides(shape)});
+            state.add(shards_[i], tensor_view{memory_[i].data(), shards_[i].dtype, shape,
+                                              row_major_strides(shape)});
         }
-        return all;
+        return state;
     }
 
     void change() {
@@ -114,8 +114,8 @@ void meet_tracer(request const& wanted, int rank, std::set<std::string> const& b
         detail::file_descriptor::open(wanted.go, O_RDONLY); // before anybody traces that
     auto const ready = detail::file_descriptor::open(wanted.ready, O_WRONLY);
     static_cast<void>(!::write(ready.number(), line.data(), line.size()));
-    char one = 0;
-    static_cast<void>(!::read(go.number(), &one, 1));
+    char character = 0;
+    static_cast<void>(!::read(go.number(), &character, 1));
 }
 
 void load_and_save(group auto const& world, request const& wanted, async_saver& saver) {
@@ -125,10 +125,10 @@ void load_and_save(group auto const& world, request const& wanted, async_saver& 
         else
             return checkpoint(wanted.model);
     }();
-    rows held(saved, world.rank(), world.size());
-    load(world, saved, held.tensors());
-    auto const result = save_async(world, held.tensors(), wanted.target, saver, wanted.how);
-    held.change();
+    rows held_rows(saved, world.rank(), world.size());
+    load(world, saved, held_rows.tensors());
+    auto const result = save_async(world, held_rows.tensors(), wanted.target, saver, wanted.how);
+    held_rows.change();
     result.get();
 }
 
@@ -145,8 +145,8 @@ int run(group auto const& world, request const& wanted) {
         }
         auto const failed = world.all_gather(problem ? "x" : "");
         std::size_t count = 0;
-        for (std::string const& one : failed)
-            count += one.size();
+        for (std::string const& element : failed)
+            count += element.size();
         if (problem)
             std::fprintf(stderr, "%s\n", problem->c_str());
         return count == 0 ? 0 : count == failed.size() ? 4 : 5;

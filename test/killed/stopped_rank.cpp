@@ -77,8 +77,8 @@ public:
         if ((*looks_)[last_] == 0)
             return 0;
         std::uint64_t const now = *std::min_element(looks_->begin(), looks_->begin() + size_);
-        std::atomic<std::uint64_t>& mine = (*looks_)[rank_];
-        mine = std::max(mine.load(), now + 1);
+        std::atomic<std::uint64_t>& atomic = (*looks_)[rank_];
+        atomic = std::max(atomic.load(), now + 1);
         return 0.05 * static_cast<double>(now);
     }
 
@@ -100,22 +100,22 @@ void stop() {
 }
 
 /// What `options::deadline` makes of a job, on one rank.
-std::string outcome(mpi_group const& world, std::string_view tier, std::string_view place) {
+std::string outcome(mpi_group const& world, std::string_view tier, std::string_view location) {
     bool const is_stopped = world.rank() == world.size() - 1;
     // Messages under way still reach the tensors: they stay until exit.
-    auto const& all = *new test::rows_to_columns(world, tier, {.deadline = 0.5});
-    interrupted = &all;
+    auto const& elements = *new test::rows_to_columns(world, tier, {.deadline = 0.5});
+    interrupted = &elements;
     try {
-        if (is_stopped && place == "before")
+        if (is_stopped && location == "before")
             stop();
-        job moving = all.prepare(world);
+        job moving = elements.prepare(world);
         run(moving);
-        if (all.tier_of(moving) != tier)
-            return "the tier is " + std::string(all.tier_of(moving));
-        if (is_stopped && place == "between")
+        if (elements.tier_of(moving) != tier)
+            return "the tier is " + std::string(elements.tier_of(moving));
+        if (is_stopped && location == "between")
             stop();
-        if (is_stopped && place == "within")
-            all.rows.interrupt_with([](int) {
+        if (is_stopped && location == "within")
+            elements.rows.interrupt_with([](int) {
                 interrupted->rows.let_pass();
                 stop();
             });

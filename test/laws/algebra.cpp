@@ -33,10 +33,10 @@ public:
                                         : reshaped(value);
     }
 
-    numbers evaluated(expression const& what) const {
-        numbers all(static_cast<std::size_t>(element_count(source_shape)));
-        std::iota(all.begin(), all.end(), 0);
-        return test::evaluate(what, {source_shape}, {all});
+    numbers evaluated(expression const& expression) const {
+        numbers all_numbers(static_cast<std::size_t>(element_count(source_shape)));
+        std::iota(all_numbers.begin(), all_numbers.end(), 0);
+        return test::evaluate(expression, {source_shape}, {all_numbers});
     }
 
     std::size_t an_axis() {
@@ -98,9 +98,9 @@ public:
 
     expression shuffled_parts() {
         std::size_t const axis = an_axis();
-        std::vector<expression> all = parts(axis);
-        random.shuffle(all);
-        return concat(all, axis);
+        std::vector<expression> expressions = parts(axis);
+        random.shuffle(expressions);
+        return concat(expressions, axis);
     }
 
     oracle::random_numbers random;
@@ -116,35 +116,35 @@ template <class Law>
 void for_each_trial(Law&& law) {
     for (std::uint64_t seed = 0; seed < test::trials(2000); ++seed)
         BOOST_TEST_CONTEXT("seed " << seed) {
-            trial one(seed);
-            law(one);
+            trial trial(seed);
+            law(trial);
         }
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(every_element_has_one_source) {
-    for_each_trial([](trial& one) {
-        numbers found = one.evaluated(one.value);
-        std::sort(found.begin(), found.end());
-        for (std::size_t i = 0; i < found.size(); ++i)
-            BOOST_TEST_REQUIRE(found[i] == static_cast<index_t>(i));
+    for_each_trial([](trial& trial) {
+        numbers found_numbers = trial.evaluated(trial.value);
+        std::sort(found_numbers.begin(), found_numbers.end());
+        for (std::size_t i = 0; i < found_numbers.size(); ++i)
+            BOOST_TEST_REQUIRE(found_numbers[i] == static_cast<index_t>(i));
     });
 }
 
 BOOST_AUTO_TEST_CASE(split_and_concat_is_the_identity) {
-    for_each_trial([](trial& one) {
-        std::size_t const axis = one.an_axis();
-        expression const again = concat(one.parts(axis), axis);
-        BOOST_TEST((again.shape == one.value.shape));
-        BOOST_TEST((one.evaluated(again) == one.evaluated(one.value)));
+    for_each_trial([](trial& trial) {
+        std::size_t const axis = trial.an_axis();
+        expression const again = concat(trial.parts(axis), axis);
+        BOOST_TEST((again.shape == trial.value.shape));
+        BOOST_TEST((trial.evaluated(again) == trial.evaluated(trial.value)));
     });
 }
 
 BOOST_AUTO_TEST_CASE(concat_and_split_is_the_identity) {
-    for_each_trial([](trial& one) {
-        std::size_t const axis = one.an_axis();
-        std::vector<expression> const parts = one.parts(axis);
+    for_each_trial([](trial& trial) {
+        std::size_t const axis = trial.an_axis();
+        std::vector<expression> const parts = trial.parts(axis);
         numbers sizes;
         for (expression const& part : parts)
             sizes.push_back(part.shape[axis]);
@@ -153,60 +153,62 @@ BOOST_AUTO_TEST_CASE(concat_and_split_is_the_identity) {
 }
 
 BOOST_AUTO_TEST_CASE(a_permutation_and_its_inverse_is_the_identity) {
-    for_each_trial([](trial& one) {
-        index_vector const order = one.an_order();
+    for_each_trial([](trial& trial) {
+        index_vector const order = trial.an_order();
         index_vector inverse = order;
         for (std::size_t axis = 0; axis < order.size(); ++axis)
             inverse[static_cast<std::size_t>(order[axis])] = static_cast<index_t>(axis);
-        BOOST_TEST((permute(permute(one.value, order), inverse) == one.value));
-        BOOST_TEST((transpose(transpose(one.value)) == one.value));
+        BOOST_TEST((permute(permute(trial.value, order), inverse) == trial.value));
+        BOOST_TEST((transpose(transpose(trial.value)) == trial.value));
     });
 }
 
 BOOST_AUTO_TEST_CASE(to_permute_and_split_is_to_split_and_permute) {
-    for_each_trial([](trial& one) {
-        index_vector const order = one.an_order();
-        std::size_t const axis = one.an_axis(); // of the result
+    for_each_trial([](trial& trial) {
+        index_vector const order = trial.an_order();
+        std::size_t const axis = trial.an_axis(); // of the result
         auto const before = static_cast<std::size_t>(order[axis]);
-        std::vector<expression> const parts = one.parts(before);
+        std::vector<expression> const parts = trial.parts(before);
         numbers sizes;
         for (expression const& part : parts)
             sizes.push_back(part.shape[before]);
-        std::vector<expression> const turned = split(permute(one.value, order), axis, sizes);
+        std::vector<expression> const turned = split(permute(trial.value, order), axis, sizes);
         for (std::size_t i = 0; i < parts.size(); ++i)
-            BOOST_TEST((one.evaluated(turned[i]) == one.evaluated(permute(parts[i], order))));
+            BOOST_TEST((trial.evaluated(turned[i]) == trial.evaluated(permute(parts[i], order))));
     });
 }
 
 BOOST_AUTO_TEST_CASE(a_reshape_keeps_the_elements_in_row_major_order) {
     std::uint64_t reshapes = 0;
-    for_each_trial([&](trial& one) {
-        expression const value = one.reshaped(one.value);
-        BOOST_TEST((one.evaluated(value) == one.evaluated(one.value)));
-        reshapes += value.shape != one.value.shape;
+    for_each_trial([&](trial& trial) {
+        expression const value = trial.reshaped(trial.value);
+        BOOST_TEST((trial.evaluated(value) == trial.evaluated(trial.value)));
+        reshapes += value.shape != trial.value.shape;
     });
     BOOST_TEST(reshapes > test::trials(1000));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_target_box_takes_from_a_source_box_is_what_both_have) {
-    for_each_trial([](trial& one) {
-        if (element_count(one.source_shape) == 0)
+    for_each_trial([](trial& trial) {
+        if (element_count(trial.source_shape) == 0)
             return;
-        box const wanted = one.a_box(one.value.shape), held = one.a_box(one.source_shape);
-        expression taken{one.value.shape, one.value.dtype, piece_list(one.value.ndim())};
-        for (std::size_t i = 0; i < one.value.pieces.size(); ++i)
-            if (auto const common = intersect(one.value.pieces[i].target_box(), wanted))
-                cut_to_target(one.value.pieces[i], *common, [&](piece const& part) {
-                    if (auto const given = intersect(part.source_box(), held))
-                        cut_to_source(part, *given,
+        box const wanted = trial.a_box(trial.value.shape), box = trial.a_box(trial.source_shape);
+        expression taken{trial.value.shape, trial.value.dtype, piece_list(trial.value.ndim())};
+        for (std::size_t i = 0; i < trial.value.pieces.size(); ++i)
+            if (auto const common = intersect(trial.value.pieces[i].target_box(), wanted))
+                cut_to_target(trial.value.pieces[i], *common, [&](piece const& part) {
+                    if (auto const source = intersect(part.source_box(), box))
+                        cut_to_source(part, *source,
                                       [&](piece const& both) { taken.pieces.push_back(both); });
                 });
-        numbers const all = one.evaluated(one.value), found = one.evaluated(taken);
-        for (index_t i = 0; i < static_cast<index_t>(all.size()); ++i) {
-            auto const place = static_cast<std::size_t>(i);
-            bool const is_taken = lies_in(unravel_index(i, one.value.shape), wanted) &&
-                                  lies_in(unravel_index(all[place], one.source_shape), held);
-            BOOST_TEST_REQUIRE(found[place] == (is_taken ? all[place] : -1));
+        numbers const all_numbers = trial.evaluated(trial.value),
+                      found_numbers = trial.evaluated(taken);
+        for (index_t i = 0; i < static_cast<index_t>(all_numbers.size()); ++i) {
+            auto const index = static_cast<std::size_t>(i);
+            bool const is_taken =
+                lies_in(unravel_index(i, trial.value.shape), wanted) &&
+                lies_in(unravel_index(all_numbers[index], trial.source_shape), box);
+            BOOST_TEST_REQUIRE(found_numbers[index] == (is_taken ? all_numbers[index] : -1));
         }
     });
 }

@@ -30,7 +30,7 @@ namespace {
 struct origin {
     std::string key;
     std::int64_t number = 0;
-    std::vector<std::int64_t> givers;
+    std::vector<std::int64_t> senders;
 };
 
 /// By target holder, key and element.
@@ -38,30 +38,30 @@ using element_name = std::tuple<std::int64_t, std::string, std::int64_t>;
 using origins = std::map<element_name, origin>;
 
 /// The numbers, row by row, of the elements that a shard holds.
-std::vector<std::int64_t> elements_of(oracle::tensor const& all, oracle::shard const& held) {
-    std::vector<std::int64_t> found;
-    std::int64_t const count = oracle::count_of(held.shape);
+std::vector<std::int64_t> elements_of(oracle::tensor const& tensor, oracle::shard const& shard) {
+    std::vector<std::int64_t> matches;
+    std::int64_t const count = oracle::count_of(shard.shape);
     for (std::int64_t i = 0; i < count; ++i) {
-        if (held.flat && (i < held.flat->first || i >= held.flat->second))
+        if (shard.flat && (i < shard.flat->first || i >= shard.flat->second))
             continue;
-        std::int64_t rest = i, number = 0, stride = 1;
-        for (std::size_t axis = held.shape.size(); axis-- > 0;) {
-            number += (held.offset[axis] + rest % held.shape[axis]) * stride;
-            stride *= all.shape[axis];
-            rest /= held.shape[axis];
+        std::int64_t remainder = i, number = 0, stride = 1;
+        for (std::size_t axis = shard.shape.size(); axis-- > 0;) {
+            number += (shard.offset[axis] + remainder % shard.shape[axis]) * stride;
+            stride *= tensor.shape[axis];
+            remainder /= shard.shape[axis];
         }
-        found.push_back(number);
+        matches.push_back(number);
     }
-    return found;
+    return matches;
 }
 
 /// By element of a tensor, the ranks that hold it, ascending.
-std::vector<std::vector<std::int64_t>> holders_of(oracle::tensor const& all) {
+std::vector<std::vector<std::int64_t>> holders_of(oracle::tensor const& tensor) {
     std::vector<std::vector<std::int64_t>> holders(
-        static_cast<std::size_t>(oracle::count_of(all.shape)));
-    for (oracle::shard const& held : all.shards)
-        for (std::int64_t const number : elements_of(all, held))
-            holders[static_cast<std::size_t>(number)].push_back(held.rank);
+        static_cast<std::size_t>(oracle::count_of(tensor.shape)));
+    for (oracle::shard const& shard : tensor.shards)
+        for (std::int64_t const number : elements_of(tensor, shard))
+            holders[static_cast<std::size_t>(number)].push_back(shard.rank);
     for (auto& ranks : holders)
         std::sort(ranks.begin(), ranks.end());
     return holders;
@@ -75,35 +75,35 @@ std::vector<std::int64_t> allowed(std::vector<std::int64_t> const& ranks, std::i
 }
 
 /// Every element of every target shard, looked up among all elements of all source shards.
-origins expected_of(oracle::scenario const& all) {
-    oracle::world const before = oracle::world_of(all);
-    aoa::program const program = aoa::parse(all.text);
+origins expected_of(oracle::scenario const& scenario) {
+    oracle::world const before = oracle::world_of(scenario);
+    aoa::program const program = aoa::parse(scenario.text);
     oracle::trace const traced(program, before);
     std::map<std::string, std::vector<std::vector<std::int64_t>>> holders;
-    for (oracle::tensor const& one : all.sources)
-        holders[one.key] = holders_of(one);
+    for (oracle::tensor const& tensor : scenario.sources)
+        holders[tensor.key] = holders_of(tensor);
     origins expected;
-    for (oracle::tensor const& one : all.targets)
-        for (oracle::shard const& held : one.shards)
-            for (std::int64_t const number : elements_of(one, held)) {
-                if (!traced.is_made(one.key))
+    for (oracle::tensor const& tensor : scenario.targets)
+        for (oracle::shard const& shard : tensor.shards)
+            for (std::int64_t const number : elements_of(tensor, shard)) {
+                if (!traced.is_made(tensor.key))
                     continue;
-                origin& from = expected[{held.rank, one.key, number}];
-                auto const found = traced.origin_of(one.key, static_cast<std::size_t>(number));
+                origin& from = expected[{shard.rank, tensor.key, number}];
+                auto const origin = traced.origin_of(tensor.key, static_cast<std::size_t>(number));
                 from = {};
-                if (found)
-                    from = {found->first, static_cast<std::int64_t>(found->second),
-                            allowed(holders[found->first][found->second], held.rank)};
+                if (origin)
+                    from = {origin->first, static_cast<std::int64_t>(origin->second),
+                            allowed(holders[origin->first][origin->second], shard.rank)};
             }
     return expected;
 }
 
 /// Every element of every transfer, with the one rank that gives it.
-origins planned_of(plan const& whole, plan_problem const& problem,
+origins planned_of(plan const& plan, plan_problem const& problem,
                    std::map<std::string, index_vector> const& shapes) {
-    origins found;
-    for (transfer const& part : whole.transfers) {
-        cut const geometry = cut_of(whole, part);
+    origins found_origins;
+    for (transfer const& part : plan.transfers) {
+        cut const geometry = cut_of(plan, part);
         std::string const target(problem.targets[part.target_key].key);
         bool const is_zero = part.source_key == zero_source;
         std::string const source(is_zero ? "" : problem.sources[part.source_key].key);
@@ -115,34 +115,34 @@ origins planned_of(plan const& whole, plan_problem const& problem,
                 to[axis] += geometry.target_offset[axis];
             origin from;
             if (!is_zero) {
-                index_vector place = detail::joined_offset(geometry.order.undo(at),
-                                                           geometry.order.undo(geometry.extent),
-                                                           geometry.joins.source);
-                for (std::size_t axis = 0; axis < place.size(); ++axis)
-                    place[axis] += geometry.source_offset[axis];
-                from = {source, ravel_index(place, shapes.at(source)), {part.source_holder}};
+                index_vector position = detail::joined_offset(geometry.order.undo(at),
+                                                              geometry.order.undo(geometry.extent),
+                                                              geometry.joins.source);
+                for (std::size_t axis = 0; axis < position.size(); ++axis)
+                    position[axis] += geometry.source_offset[axis];
+                from = {source, ravel_index(position, shapes.at(source)), {part.source_holder}};
             }
             index_t const number = ravel_index(to, shapes.at(target + " of target"));
-            auto const [place, is_new] =
-                found.emplace(element_name{index_t{part.target_holder}, target, number}, from);
+            auto const [position, is_new] = found_origins.emplace(
+                element_name{index_t{part.target_holder}, target, number}, from);
             // A rank may hold two shards with it.
-            BOOST_TEST(
-                (is_new || (place->second.key == from.key && place->second.number == from.number)));
+            BOOST_TEST((is_new || (position->second.key == from.key &&
+                                   position->second.number == from.number)));
         }
     }
-    return found;
+    return found_origins;
 }
 
 bool agree(origins const& planned, origins const& expected) {
     return std::equal(planned.begin(), planned.end(), expected.begin(), expected.end(),
-                      [](auto const& one, auto const& other) {
-                          auto const& [name, from] = one;
-                          std::vector<std::int64_t> const& may = other.second.givers;
+                      [](auto const& element, auto const& other) {
+                          auto const& [name, from] = element;
+                          std::vector<std::int64_t> const& may = other.second.senders;
                           return name == other.first && from.key == other.second.key &&
                                  from.number == other.second.number &&
-                                 (from.givers.empty() ? may.empty()
-                                                      : std::find(may.begin(), may.end(),
-                                                                  from.givers[0]) != may.end());
+                                 (from.senders.empty() ? may.empty()
+                                                       : std::find(may.begin(), may.end(),
+                                                                   from.senders[0]) != may.end());
                       });
 }
 
@@ -150,33 +150,33 @@ bool agree(origins const& planned, origins const& expected) {
 using demands = std::map<std::uint32_t, std::int64_t>;
 
 /// What all transfers between ranks ask of whom, by who holds the elements.
-demands demands_of(plan const& whole, plan_problem const& problem, layout const& source) {
-    demands found;
-    for (transfer const& part : whole.transfers) {
+demands demands_of(plan const& plan, plan_problem const& problem, layout const& source) {
+    demands found_demands;
+    for (transfer const& part : plan.transfers) {
         if (part.source_holder == part.target_holder || part.source_key == zero_source)
             continue;
         tensor_shards const shards = problem.sources[part.source_key].shards;
-        box const wanted = cut_of(whole, part).source_box();
+        box const wanted = cut_of(plan, part).source_box();
         std::uint32_t holders = 0;
         for (std::size_t i = 0; i < shards.size(); ++i)
-            for (box const& held : shards.boxes(i))
-                if (auto const common = intersect(held, wanted); common && *common == wanted)
+            for (box const& box : shards.boxes(i))
+                if (auto const common = intersect(box, wanted); common && *common == wanted)
                     holders |= 1u << shards.holder(i);
-        found[holders] += wire_bytes(whole, part);
+        found_demands[holders] += wire_bytes(plan, part);
     }
     BOOST_TEST_REQUIRE(source.holders <= 16u);
-    return found;
+    return found_demands;
 }
 
 /// The least that the busiest rank can send, where bytes can be divided at will.
 ///
 /// \par Source Hall's condition for fractional matchings: for each set of ranks, what only they can
 ///             send, divided by how many they are
-double least_busiest(demands const& all, holder_t ranks) {
+double least_busiest(demands const& all_demands, holder_t ranks) {
     double most = 0;
     for (std::uint32_t set = 1; set < 1u << ranks; ++set) {
         std::int64_t bytes = 0;
-        for (auto const& [holders, wanted] : all)
+        for (auto const& [holders, wanted] : all_demands)
             if ((holders & ~set) == 0)
                 bytes += wanted;
         most = std::max(most, static_cast<double>(bytes) / std::popcount(set));
@@ -184,11 +184,11 @@ double least_busiest(demands const& all, holder_t ranks) {
     return most;
 }
 
-std::int64_t busiest(plan const& whole) {
+std::int64_t busiest(plan const& plan) {
     std::map<holder_t, std::int64_t> sent;
-    for (transfer const& part : whole.transfers)
+    for (transfer const& part : plan.transfers)
         if (part.source_key != zero_source && part.source_holder != part.target_holder)
-            sent[part.source_holder] += wire_bytes(whole, part);
+            sent[part.source_holder] += wire_bytes(plan, part);
     std::int64_t most = 0;
     for (auto const& [rank, bytes] : sent)
         most = std::max(most, bytes);
@@ -196,12 +196,12 @@ std::int64_t busiest(plan const& whole) {
 }
 
 /// The bytes that one step of dividing moves at least: of what cannot be divided, all.
-std::int64_t coarsest(plan const& whole) {
+std::int64_t coarsest(plan const& plan) {
     std::int64_t most = 0;
-    for (transfer const& part : whole.transfers) {
-        cut const geometry = cut_of(whole, part);
+    for (transfer const& part : plan.transfers) {
+        cut const geometry = cut_of(plan, part);
         std::int64_t const elements = element_count(geometry.extent);
-        std::int64_t const bytes = wire_bytes(whole, part);
+        std::int64_t const bytes = wire_bytes(plan, part);
         bool const can_be_cut = !geometry.joins.any() && elements > 0 && bytes % elements == 0;
         most = std::max(most, can_be_cut ? bytes / elements : bytes);
     }
@@ -213,19 +213,19 @@ std::int64_t coarsest(plan const& whole) {
 BOOST_AUTO_TEST_CASE(plans_say_what_comparing_all_elements_says) {
     std::size_t elements = 0, programs = 0;
     for (std::uint64_t seed = 0; seed < test::trials(5000); ++seed) {
-        oracle::scenario const all = oracle::generator(seed).make();
-        layout const source = test::source_layout(all), target = test::target_layout(all);
-        mapping const program = test::mapping_of(all);
+        oracle::scenario const scenario = oracle::generator(seed).make();
+        layout const source = test::source_layout(scenario), target = test::target_layout(scenario);
+        mapping const program = test::mapping_of(scenario);
         plan_problem const problem = problem_of(program, source, target);
         std::map<std::string, index_vector> shapes;
-        for (tensor_layout const& one : source.tensors)
-            shapes[one.key] = source.shape_of(one);
-        for (tensor_layout const& one : target.tensors)
-            shapes[one.key + " of target"] = target.shape_of(one);
-        origins const expected = expected_of(all);
+        for (tensor_layout const& layout : source.tensors)
+            shapes[layout.key] = source.shape_of(layout);
+        for (tensor_layout const& layout : target.tensors)
+            shapes[layout.key + " of target"] = target.shape_of(layout);
+        origins const expected = expected_of(scenario);
         BOOST_TEST(agree(planned_of(make_plan(problem), problem, shapes), expected),
                    "seed " << seed << ":\n"
-                           << all.text);
+                           << scenario.text);
         elements += expected.size();
         ++programs;
     }
@@ -235,19 +235,20 @@ BOOST_AUTO_TEST_CASE(plans_say_what_comparing_all_elements_says) {
 BOOST_AUTO_TEST_CASE(no_rank_sends_much_more_than_the_busiest_must) {
     std::size_t with_choice = 0;
     for (std::uint64_t seed = 0; seed < test::trials(3000); ++seed) {
-        oracle::scenario const all = oracle::generator(seed).make();
-        layout const source = test::source_layout(all), target = test::target_layout(all);
-        mapping const program = test::mapping_of(all);
+        oracle::scenario const scenario = oracle::generator(seed).make();
+        layout const source = test::source_layout(scenario), target = test::target_layout(scenario);
+        mapping const program = test::mapping_of(scenario);
         plan_problem const problem = problem_of(program, source, target);
-        plan const whole = make_plan(problem);
-        demands const wanted = demands_of(whole, problem, source);
+        plan const plan = make_plan(problem);
+        demands const wanted = demands_of(plan, problem, source);
         double const least = least_busiest(wanted, source.holders);
-        BOOST_TEST(static_cast<double>(busiest(whole)) <=
-                       1.05 * least + static_cast<double>(coarsest(whole)),
-                   "seed " << seed << ": " << busiest(whole) << " bytes of " << least << "\n"
-                           << all.text);
-        with_choice += std::any_of(wanted.begin(), wanted.end(),
-                                   [](auto const& one) { return std::popcount(one.first) > 1; });
+        BOOST_TEST(static_cast<double>(busiest(plan)) <=
+                       1.05 * least + static_cast<double>(coarsest(plan)),
+                   "seed " << seed << ": " << busiest(plan) << " bytes of " << least << "\n"
+                           << scenario.text);
+        with_choice += std::any_of(wanted.begin(), wanted.end(), [](auto const& element) {
+            return std::popcount(element.first) > 1;
+        });
     }
     BOOST_TEST(with_choice > test::trials(3000) / 10);
 }

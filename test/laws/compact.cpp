@@ -59,9 +59,9 @@ public:
         define("c", values[2]);
         define("turned", transpose(values[0]));
         std::size_t part = 0;
-        for (expression const& one :
+        for (expression const& expression :
              split(transpose(values[1]), 0, std::vector<index_t>{1, shape[1] - 1}))
-            define("part." + std::to_string(part++), one);
+            define("part." + std::to_string(part++), expression);
         return {layout_of(std::move(sources)), layout_of(std::move(targets)), std::move(program)};
     }
 
@@ -77,10 +77,11 @@ private:
 
 BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_have_one_plan) {
     for (std::uint64_t seed = 0; seed < test::trials(2000); ++seed) {
-        two_forms const one = drawn(seed).all();
-        plan_problem const computed = problem_of(one.program, one.source, one.target);
-        plan_problem const listed = problem_of(one.program, one.listed_source, one.listed_target);
-        plan_problem const mixed = problem_of(one.program, one.listed_source, one.target);
+        two_forms const forms = drawn(seed).all();
+        plan_problem const computed = problem_of(forms.program, forms.source, forms.target);
+        plan_problem const listed =
+            problem_of(forms.program, forms.listed_source, forms.listed_target);
+        plan_problem const mixed = problem_of(forms.program, forms.listed_source, forms.target);
         plan_options const options{.processes = static_cast<holder_t>(seed % 3),
                                    .shared_sources = seed % 11 == 0,
                                    .processes_per_node = static_cast<holder_t>(seed / 2 % 4)};
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_have_one_plan) {
                    resolved(make_plan(mixed, scope, options)) == expected;
         };
         BOOST_TEST(same({}), "seed " << seed);
-        holder_t const ranks = std::max(one.source.holders, one.target.holders);
+        holder_t const ranks = std::max(forms.source.holders, forms.target.holders);
         for (holder_t rank = 0; rank < ranks; ++rank) {
             holder_set const me({rank});
             BOOST_TEST(same({me, me}), "seed " << seed << ", rank " << rank);
@@ -102,14 +103,15 @@ BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_have_one_plan) {
 
 BOOST_AUTO_TEST_CASE(patterns_cost_what_the_transfers_that_they_stand_for_cost) {
     for (std::uint64_t seed = 0; seed < test::trials(1000); ++seed) {
-        two_forms const one = drawn(seed).all();
+        two_forms const forms = drawn(seed).all();
         plan_options const options{.processes = static_cast<holder_t>(seed % 4),
                                    .shared_sources = seed % 7 == 0,
                                    .processes_per_node = static_cast<holder_t>(seed / 2 % 3)};
-        holder_t const holders = std::max(one.source.holders, one.target.holders);
+        holder_t const holders = std::max(forms.source.holders, forms.target.holders);
         holder_t const processes = options.processes == 0 ? holders : options.processes;
-        plan_problem const computed = problem_of(one.program, one.source, one.target);
-        plan_problem const listed = problem_of(one.program, one.listed_source, one.listed_target);
+        plan_problem const computed = problem_of(forms.program, forms.source, forms.target);
+        plan_problem const listed =
+            problem_of(forms.program, forms.listed_source, forms.listed_target);
         plan_cost const expected = cost_of(make_plan(listed, {}, options), processes, options);
         BOOST_TEST((cost_of(plan_flows(computed, options), processes) == expected),
                    "seed " << seed);

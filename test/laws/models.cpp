@@ -40,74 +40,74 @@ std::vector<std::string> written_out(std::string const& key) {
     std::vector<std::string> all;
     int const last = std::stoi(key.substr(colon + 1));
     for (int i = std::stoi(key.substr(open + 1)); i < last; ++i)
-        for (std::string const& one :
+        for (std::string const& element :
              written_out(key.substr(0, open) + std::to_string(i) + key.substr(close + 1)))
-            all.push_back(one);
+            all.push_back(element);
     return all;
 }
 
 oracle::numbers numbers_of(std::string const& text) {
-    oracle::numbers all;
+    oracle::numbers all_numbers;
     std::istringstream list(text);
     for (std::string number; std::getline(list, number, ',');)
-        all.push_back(std::stoll(number));
-    return all;
+        all_numbers.push_back(std::stoll(number));
+    return all_numbers;
 }
 
 /// Puts each of the equal parts of a tensor on a rank, the first one on rank 0; a tensor in one part
 /// is a replica on all.
-void spread(oracle::tensor& all, oracle::numbers const& parts, std::int64_t ranks) {
+void spread(oracle::tensor& tensor, oracle::numbers const& parts, std::int64_t ranks) {
     std::int64_t rank = 0;
     oracle::for_each_index(parts, [&](oracle::numbers const& cell) {
-        oracle::shard part{rank++, {}, all.shape, {}, 0};
+        oracle::shard part{rank++, {}, tensor.shape, {}, 0};
         for (std::size_t axis = 0; axis < cell.size(); ++axis) {
             part.shape[axis] /= parts[axis];
             part.offset.push_back(part.shape[axis] * cell[axis]);
         }
-        all.shards.push_back(part);
+        tensor.shards.push_back(part);
     });
-    for (oracle::shard copy = all.shards[0]; rank == 1 && copy.rank + 1 < ranks;) {
+    for (oracle::shard copy = tensor.shards[0]; rank == 1 && copy.rank + 1 < ranks;) {
         ++copy.rank;
-        all.shards.push_back(copy);
+        tensor.shards.push_back(copy);
     }
 }
 
 oracle::scenario model_of(fs::path const& file) {
     std::ifstream stream(file, std::ios::binary);
-    oracle::scenario all;
-    all.text = {std::istreambuf_iterator<char>(stream), {}};
-    all.source_ranks = all.target_ranks = 2;
-    std::istringstream lines(all.text);
+    oracle::scenario scenario;
+    scenario.text = {std::istreambuf_iterator<char>(stream), {}};
+    scenario.source_ranks = scenario.target_ranks = 2;
+    std::istringstream lines(scenario.text);
     for (std::string line; std::getline(lines, line) && line.starts_with("#!");) {
         std::istringstream words(line.substr(2));
         std::string side, keys, dtype, shape, parts;
         words >> side >> keys >> dtype >> shape >> parts;
         for (std::string const& key : written_out(keys)) {
-            oracle::tensor one{key, numbers_of(shape), dtype, {}};
-            spread(one, parts.empty() ? oracle::numbers(one.shape.size(), 1) : numbers_of(parts),
-                   2);
-            (side == "source" ? all.sources : all.targets).push_back(one);
+            oracle::tensor tensor{key, numbers_of(shape), dtype, {}};
+            spread(tensor,
+                   parts.empty() ? oracle::numbers(tensor.shape.size(), 1) : numbers_of(parts), 2);
+            (side == "source" ? scenario.sources : scenario.targets).push_back(tensor);
         }
     }
-    return all;
+    return scenario;
 }
 
 std::vector<fs::path> model_files() {
-    std::vector<fs::path> found;
-    for (fs::directory_entry const& one : fs::directory_iterator(model_programs))
-        found.push_back(one.path());
-    std::ranges::sort(found);
-    return found;
+    std::vector<fs::path> paths;
+    for (fs::directory_entry const& entry : fs::directory_iterator(model_programs))
+        paths.push_back(entry.path());
+    std::ranges::sort(paths);
+    return paths;
 }
 
 /// A model's program reversed, written as text and read again.
 struct model_back {
-    explicit model_back(oracle::scenario const& all, aoa::reverse_options const& options = {})
-        : forward(all),
-          source(catalog_of(test::source_layout(all))),
-          target(catalog_of(test::target_layout(all))),
-          back(aoa::reverse_all(aoa::expand(aoa::parse(all.text), source, &target).code, source,
-                                &target, options)) {
+    explicit model_back(oracle::scenario const& scenario, aoa::reverse_options const& options = {})
+        : forward(scenario),
+          source(catalog_of(test::source_layout(scenario))),
+          target(catalog_of(test::target_layout(scenario))),
+          back(aoa::reverse_all(aoa::expand(aoa::parse(scenario.text), source, &target).code,
+                                source, &target, options)) {
         if (!back.first_error)
             again = aoa::parse(aoa::print(back.code));
     }
@@ -115,31 +115,31 @@ struct model_back {
     /// The errors, and the copies of which another one is taken, one line each.
     std::string remarks() const {
         std::string text;
-        for (aoa::finding const& one : back.findings)
-            text += one.code + ": " + one.message + "\n";
+        for (aoa::finding const& finding : back.findings)
+            text += finding.code + ": " + finding.message + "\n";
         return text;
     }
 
     /// What the oracle makes of the source by running the program forward.
     std::map<std::string, oracle::array> there() const {
-        std::map<std::string, oracle::array> all;
-        for (auto const& [key, made] : oracle::answers(forward, oracle::world_of(forward)))
-            all[key] = made.value();
-        return all;
+        std::map<std::string, oracle::array> arrays;
+        for (auto const& [key, result] : oracle::answers(forward, oracle::world_of(forward)))
+            arrays[key] = result.value();
+        return arrays;
     }
 
     /// And then back; what is removed on the way is not there.
     std::map<std::string, oracle::array> there_and_back() const {
         oracle::world after;
         after.sources = there();
-        for (oracle::tensor const& one : forward.sources)
-            after.target_keys.insert(one.key);
+        for (oracle::tensor const& tensor : forward.sources)
+            after.target_keys.insert(tensor.key);
         oracle::evaluation const result(again, after);
-        std::map<std::string, oracle::array> all;
-        for (oracle::tensor const& one : forward.sources)
-            if (auto value = result[one.key])
-                all[one.key] = std::move(*value);
-        return all;
+        std::map<std::string, oracle::array> arrays;
+        for (oracle::tensor const& tensor : forward.sources)
+            if (auto value = result[tensor.key])
+                arrays[tensor.key] = std::move(*value);
+        return arrays;
     }
 
     /// The number of ranks that the library leaves with other bytes than the model had.
@@ -148,9 +148,9 @@ struct model_back {
         std::swap(backwards.sources, backwards.targets);
         backwards.text = aoa::print(again);
         auto const before = oracle::world_of(forward).sources;
-        test::experiment one(backwards, there(), {before.begin(), before.end()});
-        one.run(test::mapping_of(backwards));
-        return one.differences();
+        test::experiment experiment(backwards, there(), {before.begin(), before.end()});
+        experiment.run(test::mapping_of(backwards));
+        return experiment.differences();
     }
 
     oracle::scenario const& forward;
@@ -165,13 +165,13 @@ struct model_back {
 BOOST_AUTO_TEST_CASE(programs_of_models_do_what_the_oracle_does) {
     test::tally sum;
     for (fs::path const& file : model_files()) {
-        oracle::scenario const all = model_of(file);
+        oracle::scenario const scenario = model_of(file);
         BOOST_TEST_CONTEXT(file.filename()) {
-            test::experiment one(all);
-            one.run(test::mapping_of(all));
+            test::experiment experiment(scenario);
+            experiment.run(test::mapping_of(scenario));
             ++sum.programs;
-            sum.elements += one.elements();
-            sum.differences += one.differences();
+            sum.elements += experiment.elements();
+            sum.differences += experiment.differences();
         }
     }
     BOOST_TEST_MESSAGE(sum.text());
@@ -181,15 +181,15 @@ BOOST_AUTO_TEST_CASE(programs_of_models_do_what_the_oracle_does) {
 
 BOOST_AUTO_TEST_CASE(programs_of_models_leave_nothing_to_say) {
     for (fs::path const& file : model_files()) {
-        oracle::scenario const all = model_of(file);
-        catalog const source = catalog_of(test::source_layout(all));
-        catalog const target = catalog_of(test::target_layout(all));
+        oracle::scenario const scenario = model_of(file);
+        catalog const source = catalog_of(test::source_layout(scenario));
+        catalog const target = catalog_of(test::target_layout(scenario));
         auto const expanded =
-            aoa::expand(aoa::parse(all.text, file.filename().string()), source, &target);
+            aoa::expand(aoa::parse(scenario.text, file.filename().string()), source, &target);
         auto const lowered = aoa::lower_all(expanded.code, source, &target);
         for (auto const* findings : {&expanded.findings, &lowered.findings})
-            for (aoa::finding const& one : *findings)
-                BOOST_ERROR(aoa::describe(expanded.code, one));
+            for (aoa::finding const& finding : *findings)
+                BOOST_ERROR(aoa::describe(expanded.code, finding));
         BOOST_TEST(!lowered.first_error.has_value());
     }
 }
@@ -212,15 +212,15 @@ BOOST_AUTO_TEST_CASE(programs_of_models_go_back) {
          "removes it (option allow_removed)\n"}};
     int reversed = 0;
     for (fs::path const& file : model_files()) {
-        oracle::scenario const all = model_of(file);
+        oracle::scenario const scenario = model_of(file);
         BOOST_TEST_CONTEXT(file.filename()) {
-            model_back const way(all);
+            model_back const way(scenario);
             auto const said = remarks.find(file.filename().string());
             BOOST_TEST(way.remarks() == (said == remarks.end() ? "" : said->second));
             if (way.back.first_error)
                 continue;
             ++reversed;
-            BOOST_TEST((way.there_and_back() == oracle::world_of(all).sources));
+            BOOST_TEST((way.there_and_back() == oracle::world_of(scenario).sources));
             BOOST_TEST(way.differences() == 0);
         }
     }
@@ -228,14 +228,14 @@ BOOST_AUTO_TEST_CASE(programs_of_models_go_back) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tied_head_that_is_not_saved_is_named_and_the_rest_comes_back) {
-    oracle::scenario const all = model_of(model_programs / "tied_head_saving.aoa");
-    model_back const refused(all);
+    oracle::scenario const scenario = model_of(model_programs / "tied_head_saving.aoa");
+    model_back const refused(scenario);
     BOOST_TEST_REQUIRE((refused.back.first_error == errc::not_invertible));
     aoa::finding const& lost = *aoa::first_error_of(refused.back.findings);
-    BOOST_TEST(all.text.substr(lost.where.first, lost.where.last - lost.where.first) ==
+    BOOST_TEST(scenario.text.substr(lost.where.first, lost.where.last - lost.where.first) ==
                "lm_head.weight -> _");
-    model_back const way(all, {.allow_removed = true});
-    auto expected = oracle::world_of(all).sources;
+    model_back const way(scenario, {.allow_removed = true});
+    auto expected = oracle::world_of(scenario).sources;
     expected.erase("lm_head.weight"); // zeros: it has no source
     BOOST_TEST((way.there_and_back() == expected));
 }

@@ -22,11 +22,11 @@ namespace {
 /// How many programs use what.
 class usage {
 public:
-    void count(oracle::scenario const& all) {
+    void count(oracle::scenario const& scenario) {
         ++programs_;
-        deep_ += all.is_deep;
-        for (oracle::operation const one : all.used)
-            ++uses_[static_cast<std::size_t>(one)];
+        deep_ += scenario.is_deep;
+        for (oracle::operation const operation : scenario.used)
+            ++uses_[static_cast<std::size_t>(operation)];
     }
 
     double percent(std::size_t operation) const { return share(uses_[operation]); }
@@ -41,10 +41,10 @@ public:
 private:
     double share(int count) const { return 100.0 * count / programs_; }
 
-    static void line(char const* what, double percent) {
+    static void line(char const* noun, double percent) {
         std::array<char, 16> number{};
         std::snprintf(number.data(), number.size(), "%6.1f %%  ", percent);
-        std::cout << number.data() << what << '\n';
+        std::cout << number.data() << noun << '\n';
     }
 
     int programs_ = 0;
@@ -58,15 +58,15 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does) {
     test::tally sum;
     usage used;
     for (std::uint64_t seed = 0; seed < 5 * test::program_count; ++seed) {
-        oracle::scenario const all = oracle::generator(seed).make();
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
-            test::experiment one(all);
-            one.run(test::mapping_of(all));
+        oracle::scenario const scenario = oracle::generator(seed).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+            test::experiment experiment(scenario);
+            experiment.run(test::mapping_of(scenario));
             ++sum.programs;
-            sum.elements += one.elements();
-            sum.differences += one.differences();
+            sum.elements += experiment.elements();
+            sum.differences += experiment.differences();
         }
-        used.count(all);
+        used.count(scenario);
     }
     std::cout << sum.text() << '\n';
     used.print();
@@ -79,13 +79,13 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does) {
 BOOST_AUTO_TEST_CASE(the_algebra_of_cpp_says_what_the_text_says) {
     std::uint64_t programs = 0;
     for (std::uint64_t seed = 0; seed < test::program_count; ++seed) {
-        oracle::scenario const all = oracle::generator(seed).make();
-        if (all.only_text)
+        oracle::scenario const scenario = oracle::generator(seed).make();
+        if (scenario.only_text)
             continue;
         ++programs;
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
-            mapping const by_text = test::mapping_of(all);
-            test::algebra const by_functions(all, catalog_of(test::source_layout(all)));
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+            mapping const by_text = test::mapping_of(scenario);
+            test::algebra const by_functions(scenario, catalog_of(test::source_layout(scenario)));
             BOOST_TEST((by_text.sources() == by_functions.result().sources()));
             BOOST_TEST((by_text.outputs() == by_functions.result().outputs()));
             BOOST_TEST((by_text.removed() == by_functions.result().removed()));
@@ -101,17 +101,17 @@ BOOST_AUTO_TEST_CASE(a_thousand_is_a_float_that_bfloat16_rounds) {
     std::vector<float> source{1000, 1001, 1002, 1003, 1006, -1006, 255, 257};
     std::vector<float> target(source.size());
     std::vector<float> const expected{1000, 1000, 1000, 1004, 1008, -1008, 255, 256};
-    shard_descriptor const all{"w", data_type::f32, {8}, {{0}, {8}}, {}};
+    shard_descriptor const shard{"w", data_type::f32, {8}, {{0}, {8}}, {}};
     const_state_dict from;
     state_dict to;
-    from.add(all, const_tensor_view{source.data(), data_type::f32, {8}, {1}});
-    to.add(all, tensor_view{target.data(), data_type::f32, {8}, {1}});
-    catalog const known({{"w", data_type::f32, {8}, {1}}});
+    from.add(shard, const_tensor_view{source.data(), data_type::f32, {8}, {1}});
+    to.add(shard, tensor_view{target.data(), data_type::f32, {8}, {1}});
+    catalog const catalog({{"w", data_type::f32, {8}, {1}}});
     auto const expanded = aoa::expand(aoa::parse("w -> v, dtype=\"bfloat16\"\n"
                                                  "v -> w, dtype=\"float32\"\n"),
-                                      known, &known);
+                                      catalog, &catalog);
     reshard::test::redistribute_ranks(std::span(&from, 1), std::span(&to, 1),
-                                      aoa::lower(expanded.code, known, &known));
+                                      aoa::lower(expanded.code, catalog, &catalog));
     BOOST_TEST(target == expected, boost::test_tools::per_element());
     for (std::size_t i = 0; i < source.size(); ++i)
         BOOST_TEST(static_cast<float>(oracle::nearest(

@@ -34,69 +34,69 @@ plan_options relayed(holder_t processes_per_node, holder_t processes = 0) {
 struct resolved_relay {
     test::resolved_transfer moved;
     std::optional<relay_tree> tree;
-    std::uint32_t place = 0;
+    std::uint32_t position = 0;
     holder_t sender = 0;
 
     bool operator==(resolved_relay const&) const = default;
 };
 
-std::vector<resolved_relay> resolved_relays(plan const& whole) {
-    std::vector<resolved_relay> all;
-    auto const transfers = test::resolved(whole);
-    for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
-        relay const* const step = find_relay(whole.relays, i);
-        all.push_back({transfers[i], std::nullopt, 0, sender_of(whole, whole.transfers[i], step)});
+std::vector<resolved_relay> resolved_relays(plan const& plan) {
+    std::vector<resolved_relay> relays;
+    auto const transfers = test::resolved(plan);
+    for (std::uint32_t i = 0; i < plan.transfers.size(); ++i) {
+        relay const* const step = find_relay(plan.relays, i);
+        relays.push_back({transfers[i], std::nullopt, 0, sender_of(plan, plan.transfers[i], step)});
         if (step) {
-            all.back().tree = whole.trees[step->tree];
-            all.back().place = step->place;
+            relays.back().tree = plan.trees[step->tree];
+            relays.back().position = step->position;
         }
     }
-    return all;
+    return relays;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(relayed_plans_write_every_element_once_and_pass_on_what_has_arrived) {
     std::size_t relays = 0;
-    for_each_program(test::program_count, [&](planned const& one) {
+    for_each_program(test::program_count, [&](planned const& planned) {
         for (holder_t const per_node : {0u, 2u, 3u}) {
-            plan const whole = make_plan(one.problem, {}, relayed(per_node));
-            BOOST_TEST(!verify(whole, one.problem));
-            relays += whole.relays.size();
-            validate(whole);
+            plan const plan = make_plan(planned.problem, {}, relayed(per_node));
+            BOOST_TEST(!verify(plan, planned.problem));
+            relays += plan.relays.size();
+            validate(plan);
         }
     });
     BOOST_TEST(relays > 0u);
 }
 
 BOOST_AUTO_TEST_CASE(the_relayed_plan_of_one_rank_is_what_it_sends_and_gets) {
-    for_each_program(test::program_count, [](planned const& one) {
-        holder_t const ranks = std::max(one.source.holders, one.target.holders);
-        plan const whole = make_plan(one.problem, {}, relayed(0));
-        auto const all = resolved_relays(whole);
+    for_each_program(test::program_count, [](planned const& planned) {
+        holder_t const ranks = std::max(planned.source.holders, planned.target.holders);
+        plan const whole_plan = make_plan(planned.problem, {}, relayed(0));
+        auto const elements = resolved_relays(whole_plan);
         for (holder_t rank = 0; rank < ranks; ++rank) {
             holder_set const me({rank});
-            plan const mine = make_plan(one.problem, {me, me}, relayed(0));
+            plan const plan = make_plan(planned.problem, {me, me}, relayed(0));
             std::vector<resolved_relay> expected;
-            for (resolved_relay const& t : all)
+            for (resolved_relay const& t : elements)
                 if (t.sender == rank || t.moved.numbers.target_holder == rank)
                     expected.push_back(t);
-            BOOST_TEST((resolved_relays(mine) == expected));
-            BOOST_TEST(!verify(mine, one.problem, me));
+            BOOST_TEST((resolved_relays(plan) == expected));
+            BOOST_TEST(!verify(plan, planned.problem, me));
         }
     });
 }
 
 BOOST_AUTO_TEST_CASE(everybody_gets_as_many_bytes_as_without_relays) {
-    for_each_program(test::trials(500), [](planned const& one) {
+    for_each_program(test::trials(500), [](planned const& planned) {
         for (holder_t const processes : {1u, 3u, 8u}) {
-            plan_options const how = relayed(2, processes);
-            plan const whole = make_plan(one.problem, {}, how);
-            BOOST_TEST(!verify(whole, one.problem));
-            plan_cost const cost = cost_of(whole, processes, how);
-            plan_cost const direct = cost_of(make_plan(one.problem, {}, {processes, false, 2}),
+            plan_options const options = relayed(2, processes);
+            plan const plan = make_plan(planned.problem, {}, options);
+            BOOST_TEST(!verify(plan, planned.problem));
+            plan_cost const cost = cost_of(plan, processes, options);
+            plan_cost const direct = cost_of(make_plan(planned.problem, {}, {processes, false, 2}),
                                              processes, {processes, false, 2});
-            BOOST_TEST((cost_of(plan_flows(one.problem, how), processes) == cost));
+            BOOST_TEST((cost_of(plan_flows(planned.problem, options), processes) == cost));
             BOOST_TEST(cost.bytes == direct.bytes);
             BOOST_TEST(cost.bytes_local == direct.bytes_local);
             index_t out = 0;
@@ -109,17 +109,17 @@ BOOST_AUTO_TEST_CASE(everybody_gets_as_many_bytes_as_without_relays) {
     });
 }
 
-BOOST_AUTO_TEST_CASE(a_box_leaves_its_source_for_one_taker_on_other_nodes) {
-    for_each_program(test::trials(500), [](planned const& one) {
-        plan const whole = make_plan(one.problem, {}, relayed(0));
+BOOST_AUTO_TEST_CASE(a_box_leaves_its_source_for_one_receiver_on_other_nodes) {
+    for_each_program(test::trials(500), [](planned const& planned) {
+        plan const plan = make_plan(planned.problem, {}, relayed(0));
         // Of what has one target type, each source shard's box of a target goes to one holder only.
         std::set<std::tuple<std::uint32_t, std::uint32_t, std::vector<index_t>>> sent;
-        for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
-            transfer const& t = whole.transfers[i];
-            relay const* const step = find_relay(whole.relays, i);
-            if (!step || step->place > 0)
+        for (std::uint32_t i = 0; i < plan.transfers.size(); ++i) {
+            transfer const& t = plan.transfers[i];
+            relay const* const step = find_relay(plan.relays, i);
+            if (!step || step->position > 0)
                 continue;
-            box const region = cut_of(whole, t).target_box();
+            box const region = cut_of(plan, t).target_box();
             std::vector<index_t> numbers(region.offset.begin(), region.offset.end());
             numbers.insert(numbers.end(), region.shape.begin(), region.shape.end());
             BOOST_TEST(sent.insert({t.target_key, t.source_holder, numbers}).second);

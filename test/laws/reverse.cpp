@@ -32,25 +32,25 @@ namespace {
 
 using arrays = std::map<std::string, oracle::array>;
 
-catalog_entry entry_of(oracle::tensor const& one) {
-    oracle::numbers const parts = oracle::parts_of(one);
-    return {one.key,
-            data_type_from_name(one.dtype).value(),
-            {one.shape.begin(), one.shape.end()},
+catalog_entry entry_of(oracle::tensor const& tensor) {
+    oracle::numbers const parts = oracle::parts_of(tensor);
+    return {tensor.key,
+            data_type_from_name(tensor.dtype).value(),
+            {tensor.shape.begin(), tensor.shape.end()},
             {parts.begin(), parts.end()}};
 }
 
 catalog catalog_of_side(std::vector<oracle::tensor> const& tensors) {
     std::vector<catalog_entry> entries;
-    for (oracle::tensor const& one : tensors)
-        entries.push_back(entry_of(one));
+    for (oracle::tensor const& tensor : tensors)
+        entries.push_back(entry_of(tensor));
     return catalog(std::move(entries));
 }
 
 /// What is added.
-oracle::array zeros(catalog_entry const& one) {
-    return oracle::make_array({one.shape.begin(), one.shape.end()},
-                              std::string(reshard::name(one.dtype)),
+oracle::array zeros(catalog_entry const& entry) {
+    return oracle::make_array({entry.shape.begin(), entry.shape.end()},
+                              std::string(reshard::name(entry.dtype)),
                               [](oracle::numbers const&) { return 0; });
 }
 
@@ -72,12 +72,12 @@ struct reverse_case {
     void keep_everything() {
         mapping const map = lower(expand(written, source, &target).code, source);
         std::vector<catalog_entry> entries(target.begin(), target.end());
-        for (mapping_output const& one : map.outputs())
-            if (!target.find(one.key)) {
-                index_vector const parts = index_vector::filled(one.value.ndim(), 1);
-                entries.push_back({one.key, one.value.dtype, one.value.shape, parts});
-                before.target_keys.insert(one.key);
-                before.target_parts[one.key] = {parts.begin(), parts.end()};
+        for (mapping_output const& output : map.outputs())
+            if (!target.find(output.key)) {
+                index_vector const parts = index_vector::filled(output.value.ndim(), 1);
+                entries.push_back({output.key, output.value.dtype, output.value.shape, parts});
+                before.target_keys.insert(output.key);
+                before.target_parts[output.key] = {parts.begin(), parts.end()};
             }
         target = catalog(std::move(entries));
     }
@@ -86,8 +86,8 @@ struct reverse_case {
     arrays made() const {
         oracle::evaluation const after(written, before);
         arrays result;
-        for (catalog_entry const& one : target)
-            result[one.key] = after[one.key].value_or(zeros(one));
+        for (catalog_entry const& entry : target)
+            result[entry.key] = after[entry.key].value_or(zeros(entry));
         return result;
     }
 
@@ -104,13 +104,13 @@ std::map<std::string, std::optional<oracle::array>>
 evaluate(program const& code, arrays const& from, catalog const& to) {
     oracle::world world;
     world.sources = from;
-    for (catalog_entry const& one : to)
-        world.target_keys.insert(one.key);
+    for (catalog_entry const& entry : to)
+        world.target_keys.insert(entry.key);
     program const again = parse(print(code));
     oracle::evaluation const after(again, world);
     std::map<std::string, std::optional<oracle::array>> result;
-    for (catalog_entry const& one : to)
-        result[one.key] = after[one.key];
+    for (catalog_entry const& entry : to)
+        result[entry.key] = after[entry.key];
     return result;
 }
 
@@ -125,32 +125,33 @@ arrays run(program const& code, arrays const& from, catalog const& to) {
 /// A side as somebody else has spread it over ranks.
 std::vector<oracle::tensor> spread_anew(catalog const& side, oracle::random_numbers& random,
                                         std::int64_t ranks) {
-    std::vector<oracle::tensor> all;
+    std::vector<oracle::tensor> tensors;
     oracle::spreader on_ranks(random, ranks);
-    for (catalog_entry const& one : side) {
-        all.push_back({one.key,
-                       {one.shape.begin(), one.shape.end()},
-                       std::string(reshard::name(one.dtype)),
-                       {},
-                       false});
-        on_ranks.spread(all.back(), {});
+    for (catalog_entry const& entry : side) {
+        tensors.push_back({entry.key,
+                           {entry.shape.begin(), entry.shape.end()},
+                           std::string(reshard::name(entry.dtype)),
+                           {},
+                           false});
+        on_ranks.spread(tensors.back(), {});
     }
-    return all;
+    return tensors;
 }
 
 /// Runs a reversed program in memory, from ranks to ranks; the number of those that end with other
 /// bytes than the oracle's.
-std::int64_t differences_in_memory(reverse_case const& one, program const& back, arrays const& made,
-                                   std::uint64_t seed) {
+std::int64_t differences_in_memory(reverse_case const& reverse_case, program const& back,
+                                   arrays const& new_arrays, std::uint64_t seed) {
     oracle::random_numbers random(seed);
-    oracle::scenario all;
-    all.text = print(back);
-    all.source_ranks = random.between(1, 4);
-    all.target_ranks = random.between(1, 4);
-    all.sources = spread_anew(one.target, random, all.source_ranks);
-    all.targets = spread_anew(one.source, random, all.target_ranks);
-    test::experiment backwards(all, made, evaluate(back, made, one.source));
-    backwards.run(test::mapping_of(all));
+    oracle::scenario scenario;
+    scenario.text = print(back);
+    scenario.source_ranks = random.between(1, 4);
+    scenario.target_ranks = random.between(1, 4);
+    scenario.sources = spread_anew(reverse_case.target, random, scenario.source_ranks);
+    scenario.targets = spread_anew(reverse_case.source, random, scenario.target_ranks);
+    test::experiment backwards(scenario, new_arrays,
+                               evaluate(back, new_arrays, reverse_case.source));
+    backwards.run(test::mapping_of(scenario));
     return backwards.differences();
 }
 
@@ -160,11 +161,11 @@ struct verdict {
     bool is_rounded = false; ///< an element of which no target has all digits, and its range
 };
 
-verdict verdict_of(oracle::fate const& one) {
+verdict verdict_of(oracle::fate const& fate) {
     verdict result;
-    for (std::size_t i = 0; i < one.arrived.size(); ++i) {
-        result.is_lost |= !one.arrived[i];
-        result.is_rounded |= one.arrived[i] && !one.kept[i];
+    for (std::size_t i = 0; i < fate.arrived.size(); ++i) {
+        result.is_lost |= !fate.arrived[i];
+        result.is_rounded |= fate.arrived[i] && !fate.kept[i];
     }
     return result;
 }
@@ -172,8 +173,8 @@ verdict verdict_of(oracle::fate const& one) {
 /// Whether some statement casts to a type that has not the range of `dtype`: of that the oracle,
 /// which knows integers only, sees nothing where a wider type follows.
 bool may_leave_range(program const& code, std::string const& dtype) {
-    return std::ranges::any_of(code.statements(), [&](statement const& one) {
-        return std::ranges::any_of(code.attributes(one), [&](attribute const& each) {
+    return std::ranges::any_of(code.statements(), [&](statement const& statement) {
+        return std::ranges::any_of(code.attributes(statement), [&](attribute const& each) {
             auto const* const to = std::get_if<std::string>(&each.value);
             return to && each.word.ends_with("dtype") && !oracle::holds(dtype, *to);
         });
@@ -193,42 +194,42 @@ struct tally {
 };
 
 /// Compares the boxes of a loss with the elements that nothing has, or nobody has unrounded.
-void check_boxes(loss const& one, oracle::fate const& fate, index_vector const& shape) {
-    bool const is_rounding = one.what == loss::kind::rounded;
+void check_boxes(loss const& loss, oracle::fate const& fate, index_vector const& shape) {
+    bool const is_rounding = loss.type == loss::kind::rounded;
     std::vector<bool> const& has = is_rounding ? fate.kept : fate.arrived;
-    std::int64_t found = 0, wrong = 0;
-    for (box const& region : one.boxes)
+    std::int64_t match = 0, wrong = 0;
+    for (box const& region : loss.boxes)
         oracle::for_each_index(
             {region.shape.begin(), region.shape.end()}, [&](oracle::numbers index) {
                 for (std::size_t axis = 0; axis < index.size(); ++axis)
                     index[axis] += region.offset[axis];
                 wrong += has[oracle::place_of(index, {shape.begin(), shape.end()})];
-                ++found;
+                ++match;
             });
-    BOOST_TEST(wrong == 0, one.key);
-    if (!one.has_more)
-        BOOST_TEST(found == std::ranges::count(has, false), one.key);
+    BOOST_TEST(wrong == 0, loss.key);
+    if (!loss.has_more)
+        BOOST_TEST(match == std::ranges::count(has, false), loss.key);
 }
 
 /// What the library says is lost is what the oracle finds, box by box.
-void check_losses(reverse_case const& one, reversal const& back,
+void check_losses(reverse_case const& reverse_case, reversal const& back,
                   std::map<std::string, oracle::fate> const& fates) {
     std::map<std::string, loss const*> losses;
     for (loss const& each : back.losses)
         losses[each.key] = &each;
     for (auto const& [key, fate] : fates) {
-        bool const is_vague = may_leave_range(one.code, fate.dtype);
-        verdict const found = verdict_of(fate);
+        bool const is_vague = may_leave_range(reverse_case.code, fate.dtype);
+        verdict const verdict = verdict_of(fate);
         auto const said = losses.find(key);
         if (said == losses.end())
-            BOOST_TEST((!found.is_lost && !found.is_rounded), key);
-        else if (said->second->what != loss::kind::rounded || !is_vague)
-            check_boxes(*said->second, fate, one.source.find(key)->shape);
+            BOOST_TEST((!verdict.is_lost && !verdict.is_rounded), key);
+        else if (said->second->type != loss::kind::rounded || !is_vague)
+            check_boxes(*said->second, fate, reverse_case.source.find(key)->shape);
     }
 }
 
 /// Every tensor that is refused must be lost: the oracle says how.
-void check_refusal(reverse_case const& one, reversal const& back,
+void check_refusal(reverse_case const& reverse_case, reversal const& back,
                    std::map<std::string, oracle::fate> const& fates, tally& sum) {
     ++sum.refused;
     finding const& first = *first_error_of(back.findings);
@@ -239,11 +240,11 @@ void check_refusal(reverse_case const& one, reversal const& back,
             continue;
         BOOST_TEST(each.code == "not_invertible", describe(back.code, each));
         oracle::fate const& fate = fates.at(each.key);
-        verdict const found = verdict_of(fate);
-        is_lost |= found.is_lost;
-        is_rounded |= !found.is_lost && found.is_rounded;
-        bool const is_whole = !found.is_lost && !found.is_rounded;
-        bool const is_vague = is_whole && may_leave_range(one.code, fate.dtype);
+        verdict const verdict = verdict_of(fate);
+        is_lost |= verdict.is_lost;
+        is_rounded |= !verdict.is_lost && verdict.is_rounded;
+        bool const is_whole = !verdict.is_lost && !verdict.is_rounded;
+        bool const is_vague = is_whole && may_leave_range(reverse_case.code, fate.dtype);
         is_range |= is_vague;
         is_vain |= is_whole && !is_vague;
     }
@@ -253,42 +254,45 @@ void check_refusal(reverse_case const& one, reversal const& back,
     sum.in_vain += is_vain;
 }
 
-void check_twice(reverse_case const& one, program const& back, arrays const& made, tally& sum) {
+void check_twice(reverse_case const& reverse_case, program const& back, arrays const& new_arrays,
+                 tally& sum) {
     reverse_options options;
     options.allow_rounding = options.allow_removed = true;
-    reversal const twice = reverse_all(back, one.target, &one.source, options);
+    reversal const twice = reverse_all(back, reverse_case.target, &reverse_case.source, options);
     if (twice.first_error) { // what a resize had added is cut off, and lost
         BOOST_TEST(print(back).find("slice") != std::string::npos, print(back));
         return;
     }
     program const& again = twice.code;
-    arrays const after = run(again, one.before.sources, one.target);
-    BOOST_TEST((after == made), print(back) << "reversed:\n" << print(again));
+    arrays const after = run(again, reverse_case.before.sources, reverse_case.target);
+    BOOST_TEST((after == new_arrays), print(back) << "reversed:\n" << print(again));
     ++sum.twice;
 }
 
 bool has_copies(reversal const& back) {
     return std::ranges::any_of(back.findings,
-                               [](finding const& one) { return one.code == "copy"; });
+                               [](finding const& finding) { return finding.code == "copy"; });
 }
 
 /// First the program, then its reverse.
-void check_identity(reverse_case const& one, reversal const& back, std::uint64_t seed, tally& sum) {
+void check_identity(reverse_case const& reverse_case, reversal const& back, std::uint64_t seed,
+                    tally& sum) {
     ++sum.reversed;
-    arrays const made = one.made();
-    arrays const after = run(back.code, made, one.source);
-    BOOST_TEST(differences_in_memory(one, back.code, made, seed) == 0, print(back.code));
+    arrays const new_arrays = reverse_case.made();
+    arrays const after = run(back.code, new_arrays, reverse_case.source);
+    BOOST_TEST(differences_in_memory(reverse_case, back.code, new_arrays, seed) == 0,
+               print(back.code));
     if (!back.losses.empty()) {
         // Only a pair of types may round: it says itself what it is reversed to.
         for (loss const& each : back.losses)
-            BOOST_TEST((each.what == loss::kind::rounded), each.key);
-        BOOST_TEST(one.all.text.find("dst_dtype") != std::string::npos);
+            BOOST_TEST((each.type == loss::kind::rounded), each.key);
+        BOOST_TEST(reverse_case.all.text.find("dst_dtype") != std::string::npos);
         ++sum.rounded;
         return;
     }
-    BOOST_TEST((after == one.before.sources), print(back.code));
+    BOOST_TEST((after == reverse_case.before.sources), print(back.code));
     if (!has_copies(back))
-        check_twice(one, back.code, made, sum);
+        check_twice(reverse_case, back.code, new_arrays, sum);
 }
 
 } // namespace
@@ -297,15 +301,16 @@ BOOST_AUTO_TEST_CASE(forward_then_reversed_is_the_identity) {
     constexpr std::uint64_t programs = test::trials(10000);
     tally sum;
     for (std::uint64_t seed = 0; seed < programs; ++seed) {
-        reverse_case const one(seed);
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << one.all.text) {
-            reversal const back = reverse_all(one.code, one.source, &one.target);
-            auto const fates = oracle::trace(one.written, one.before).fates();
-            check_losses(one, back, fates);
+        reverse_case const reverse_case(seed);
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << reverse_case.all.text) {
+            reversal const back =
+                reverse_all(reverse_case.code, reverse_case.source, &reverse_case.target);
+            auto const fates = oracle::trace(reverse_case.written, reverse_case.before).fates();
+            check_losses(reverse_case, back, fates);
             if (back.first_error)
-                check_refusal(one, back, fates, sum);
+                check_refusal(reverse_case, back, fates, sum);
             else
-                check_identity(one, back, seed, sum);
+                check_identity(reverse_case, back, seed, sum);
         }
     }
     std::cout << "reversed " << sum.reversed << ", twice " << sum.twice

@@ -22,33 +22,35 @@ using side = std::vector<oracle::tensor>;
 /// Random tensors that nobody holds yet.
 side some_tensors(oracle::random_numbers& random) {
     static std::vector<std::string> const dtypes{"float32", "bfloat16", "int64", "uint8"};
-    side all;
+    side full_side;
     for (std::int64_t i = random.between(1, 4); i > 0; --i) {
-        oracle::tensor one{"w" + std::to_string(i), {}, random.pick(dtypes), {}, false};
+        oracle::tensor tensor{"w" + std::to_string(i), {}, random.pick(dtypes), {}, false};
         for (std::int64_t ndim = random.between(0, 5); ndim > 0; --ndim)
-            one.shape.push_back(random.chance(3) ? 0 : random.between(1, 5));
-        all.push_back(std::move(one));
+            tensor.shape.push_back(random.chance(3) ? 0 : random.between(1, 5));
+        full_side.push_back(std::move(tensor));
     }
-    return all;
+    return full_side;
 }
 
 /// The same tensors over some ranks.
 struct spread_out {
     spread_out(side tensors, oracle::random_numbers& random)
         : ranks(random.between(1, 8)), all(std::move(tensors)) {
-        for (oracle::tensor& one : all)
-            oracle::spreader(random, ranks).spread(one, {});
+        for (oracle::tensor& tensor : all)
+            oracle::spreader(random, ranks).spread(tensor, {});
         memory = test::memory_of(all, ranks);
     }
 
     void fill() {
         std::map<std::string, oracle::array> arrays;
         std::int64_t base = 0;
-        for (oracle::tensor const& one : all) {
-            std::int64_t place = base += 1000;
-            arrays[one.key] = oracle::make_array(one.shape, one.dtype, [&](oracle::numbers const&) {
-                return oracle::nearest(one.dtype, one.dtype == "uint8" ? place++ % 251 : place++);
-            });
+        for (oracle::tensor const& tensor : all) {
+            std::int64_t index = base += 1000;
+            arrays[tensor.key] =
+                oracle::make_array(tensor.shape, tensor.dtype, [&](oracle::numbers const&) {
+                    return oracle::nearest(tensor.dtype,
+                                           tensor.dtype == "uint8" ? index++ % 251 : index++);
+                });
         }
         for (test::rank_memory& rank : memory)
             rank.fill(arrays);
@@ -68,8 +70,8 @@ struct spread_out {
 
 void move(spread_out& from, spread_out& to) {
     std::vector<const_state_dict> source;
-    for (state_dict const& one : from.shards())
-        source.push_back(one);
+    for (state_dict const& tensors : from.shards())
+        source.push_back(tensors);
     reshard::test::redistribute_ranks(source, to.shards());
 }
 

@@ -27,8 +27,8 @@ namespace {
 /// Walks through rounds with lists of what there is, and counts it anew for every question.
 class walk {
 public:
-    walk(plan_problem const& problem, plan const& whole, holder_t ranks)
-        : problem_(problem), whole_(whole), ranks_(ranks) {
+    walk(plan_problem const& problem, plan const& plan, holder_t ranks)
+        : problem_(problem), whole_(plan), ranks_(ranks) {
         for (key_id id = 0; id < problem.sources.size(); ++id)
             sources_.insert(id);
     }
@@ -47,11 +47,11 @@ public:
 
     /// True where a source is still there, or nothing from `t` on needs it.
     bool has_what_it_needs(std::uint32_t t) const {
-        return std::all_of(whole_.transfers.begin(), whole_.transfers.end(),
-                           [&](transfer const& one) {
-                               return one.target_key != t || one.source_key == zero_source ||
-                                      sources_.contains(one.source_key);
-                           });
+        return std::all_of(
+            whole_.transfers.begin(), whole_.transfers.end(), [&](transfer const& transfer) {
+                return transfer.target_key != t || transfer.source_key == zero_source ||
+                       sources_.contains(transfer.source_key);
+            });
     }
 
     std::size_t sources_left() const { return sources_.size(); }
@@ -81,12 +81,13 @@ private:
 
     index_t staged(holder_t rank, plan_round const& round) const {
         index_t bytes = 0;
-        for (transfer const& one : whole_.transfers) {
-            bool const moves = one.source_holder != no_holder &&
-                               one.source_holder != one.target_holder &&
-                               round.first <= one.target_key && one.target_key < round.last;
-            if (moves && (one.source_holder == rank || one.target_holder == rank))
-                bytes += wire_bytes(whole_, one);
+        for (transfer const& transfer : whole_.transfers) {
+            bool const moves = transfer.source_holder != no_holder &&
+                               transfer.source_holder != transfer.target_holder &&
+                               round.first <= transfer.target_key &&
+                               transfer.target_key < round.last;
+            if (moves && (transfer.source_holder == rank || transfer.target_holder == rank))
+                bytes += wire_bytes(whole_, transfer);
         }
         return bytes;
     }
@@ -98,10 +99,10 @@ private:
     std::set<std::uint32_t> targets_;
 };
 
-void check_rounds(plan_rounds const& all, walk ranks, plan const& whole, index_t budget) {
+void check_rounds(plan_rounds const& rounds, walk ranks, plan const& plan, index_t budget) {
     std::uint32_t next = 0;
     index_t transfers = 0, bytes = 0;
-    for (plan_round const& round : all.rounds) {
+    for (plan_round const& round : rounds.rounds) {
         BOOST_TEST(round.first == next);
         for (next = round.first; next < round.last; ++next)
             BOOST_TEST(ranks.has_what_it_needs(next));
@@ -111,12 +112,12 @@ void check_rounds(plan_rounds const& all, walk ranks, plan const& whole, index_t
         transfers += round.transfers;
         bytes += round.bytes;
     }
-    BOOST_TEST(next == whole.target_dtypes.size());
-    BOOST_TEST((all.rounds.empty() || ranks.sources_left() == 0u));
-    BOOST_TEST(transfers == static_cast<index_t>(whole.transfers.size()));
+    BOOST_TEST(next == plan.target_dtypes.size());
+    BOOST_TEST((rounds.rounds.empty() || ranks.sources_left() == 0u));
+    BOOST_TEST(transfers == static_cast<index_t>(plan.transfers.size()));
     index_t expected = 0;
-    for (transfer const& one : whole.transfers)
-        expected += wire_bytes(whole, one);
+    for (transfer const& transfer : plan.transfers)
+        expected += wire_bytes(plan, transfer);
     BOOST_TEST(bytes == expected);
 }
 
@@ -125,21 +126,22 @@ void check_rounds(plan_rounds const& all, walk ranks, plan const& whole, index_t
 BOOST_AUTO_TEST_CASE(each_round_keeps_within_the_budget_and_each_transfer_is_in_one) {
     for (std::uint64_t seed = 0; seed < test::trials(200); ++seed) {
         BOOST_TEST_CONTEXT("seed " << seed) {
-            oracle::scenario const one = oracle::generator(seed).make();
-            layout const source = test::source_layout(one), target = test::target_layout(one);
-            mapping const program = test::mapping_of(one);
+            oracle::scenario const scenario = oracle::generator(seed).make();
+            layout const source = test::source_layout(scenario),
+                         target = test::target_layout(scenario);
+            mapping const program = test::mapping_of(scenario);
             plan_problem const problem = problem_of(program, source, target);
-            plan const whole = make_plan(problem);
+            plan const plan = make_plan(problem);
             holder_t const ranks = std::max(problem.source_holders, problem.target_holders);
             plan_flows const flows(problem);
             plan_rounds const single = rounds_of(flows, ranks);
-            walk const start(problem, whole, ranks);
-            check_rounds(single, start, whole, any_budget);
+            walk const start(problem, plan, ranks);
+            check_rounds(single, start, plan, any_budget);
             BOOST_TEST(single.rounds.size() <= 1u);
             index_t const most = single.rounds.empty() ? 0 : single.rounds[0].peak_bytes;
             for (index_t const budget :
                  {single.least_budget, (single.least_budget + most) / 2, most})
-                check_rounds(rounds_of(flows, ranks, budget), start, whole, budget);
+                check_rounds(rounds_of(flows, ranks, budget), start, plan, budget);
             if (single.least_budget > 0)
                 BOOST_CHECK_THROW(rounds_of(flows, ranks, single.least_budget - 1), error);
         }

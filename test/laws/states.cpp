@@ -25,14 +25,14 @@ std::string const moment = ".moment1_0";
 std::vector<oracle::tensor> states_of(std::vector<oracle::tensor> const& parameters,
                                       std::optional<oracle::spreader> spread) {
     std::vector<oracle::tensor> states;
-    for (oracle::tensor one : parameters) {
-        one.key += moment;
-        one.dtype = "float64";
+    for (oracle::tensor tensor : parameters) {
+        tensor.key += moment;
+        tensor.dtype = "float64";
         if (spread) {
-            one.shards.clear();
-            spread->spread(one, {});
+            tensor.shards.clear();
+            spread->spread(tensor, {});
         }
-        states.push_back(one);
+        states.push_back(tensor);
     }
     return states;
 }
@@ -57,13 +57,13 @@ public:
         auto targets = test::memory_of(targets_, all_.target_ranks);
         auto expected = targets;
         oracle::world const before = states();
-        auto given = oracle::world_of(all_).sources;
+        auto source = oracle::world_of(all_).sources;
         for (auto const& [key, value] : before.sources)
-            given[key + moment] = value;
-        for (test::rank_memory& one : sources)
-            one.fill(given);
-        for (test::rank_memory& one : expected)
-            one.fill(after(before));
+            source[key + moment] = value;
+        for (test::rank_memory& memory : sources)
+            memory.fill(source);
+        for (test::rank_memory& memory : expected)
+            memory.fill(after(before));
         run(sources, targets);
         std::int64_t count = 0;
         for (std::size_t rank = 0; rank < targets.size(); ++rank)
@@ -74,10 +74,10 @@ public:
     std::string const& text() const { return all_.text; }
 
 private:
-    static std::vector<oracle::tensor> joined(std::vector<oracle::tensor> one,
-                                              std::vector<oracle::tensor> const& other) {
-        one.insert(one.end(), other.begin(), other.end());
-        return one;
+    static std::vector<oracle::tensor> joined(std::vector<oracle::tensor> tensors,
+                                              std::vector<oracle::tensor> const& other_tensors) {
+        tensors.insert(tensors.end(), other_tensors.begin(), other_tensors.end());
+        return tensors;
     }
 
     /// The states as if they were the parameters.
@@ -85,10 +85,10 @@ private:
         oracle::world result = oracle::world_of(all_);
         std::int64_t number = 0;
         for (auto& [key, value] : result.sources) {
-            std::int64_t place = 0;
+            std::int64_t index = 0;
             ++number;
             value = oracle::make_array(value.shape, "float64", [&](oracle::numbers const&) {
-                return oracle::source_value("float64", 100 + number, place++);
+                return oracle::source_value("float64", 100 + number, index++);
             });
         }
         return result;
@@ -97,10 +97,10 @@ private:
     std::map<std::string, std::optional<oracle::array>> after(oracle::world const& before) const {
         static std::regex const casts(R"(, *(src_|dst_)?dtype *= *("[^"]*"|'[^']*'))");
         auto const program = aoa::parse(std::regex_replace(all_.text, casts, ""));
-        oracle::evaluation const made(program, before);
+        oracle::evaluation const evaluation(program, before);
         std::map<std::string, std::optional<oracle::array>> result;
-        for (oracle::tensor const& one : all_.targets)
-            result[one.key + moment] = made[one.key];
+        for (oracle::tensor const& tensor : all_.targets)
+            result[tensor.key + moment] = evaluation[tensor.key];
         return result;
     }
 
@@ -124,9 +124,9 @@ private:
 BOOST_AUTO_TEST_CASE(state_goes_where_its_parameter_goes) {
     std::int64_t differences = 0;
     for (std::uint64_t seed = 0; seed < test::program_count; ++seed) {
-        state_experiment const one(seed);
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << one.text())
-        differences += one.differences();
+        state_experiment const experiment(seed);
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << experiment.text())
+        differences += experiment.differences();
     }
     std::cout << "states: " << test::program_count << " programs, " << differences
               << " differences\n";

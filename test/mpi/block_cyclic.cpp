@@ -50,12 +50,12 @@ index_t global_index(index_t local, index_t block, index_t p, index_t count) {
 /// One rank's local array of a matrix whose elements are their global linear indices.
 class local_matrix {
 public:
-    local_matrix(index_vector const& shape, side how, int rank)
-        : shape_(shape), how_(std::move(how)) {
-        index_t const place = rank - how_.first_rank;
-        if (place < 0 || place >= how_.grid[0] * how_.grid[1])
+    local_matrix(index_vector const& shape, side side, int rank)
+        : shape_(shape), how_(std::move(side)) {
+        index_t const index = rank - how_.first_rank;
+        if (index < 0 || index >= how_.grid[0] * how_.grid[1])
             return;
-        at_ = {place / how_.grid[1], place % how_.grid[1]};
+        at_ = {index / how_.grid[1], index % how_.grid[1]};
         for (std::size_t axis = 0; axis < 2; ++axis)
             extents_[axis] = numroc(shape_[axis], how_.block[axis], at_[axis], how_.grid[axis]);
         elements_.assign(static_cast<std::size_t>(extents_[0] * extents_[1]), -1);
@@ -65,8 +65,8 @@ public:
     reshard::layout layout() const {
         mesh const grid{{"p", how_.grid[0]}, {"q", how_.grid[1]}};
         std::vector<holder_t> ranks;
-        for (holder_t place = 0; place < grid.rank_count(); ++place)
-            ranks.push_back(place + static_cast<holder_t>(how_.first_rank));
+        for (holder_t index = 0; index < grid.rank_count(); ++index)
+            ranks.push_back(index + static_cast<holder_t>(how_.first_rank));
         return layout_of({sharding_of(
             "A", data_type::i64,
             distribution(rank_mesh(grid, ranks),
@@ -88,10 +88,10 @@ public:
     state_dict held(holder_t rank) {
         index_vector const strides =
             how_.column_major ? index_vector{1, extents_[0]} : index_vector{extents_[1], 1};
-        state_dict all;
-        all.add("A", layout(), rank,
-                tensor_view{elements_.data(), data_type::i64, extents_, strides});
-        return all;
+        state_dict tensors;
+        tensors.add("A", layout(), rank,
+                    tensor_view{elements_.data(), data_type::i64, extents_, strides});
+        return tensors;
     }
 
 private:
@@ -121,27 +121,27 @@ struct block_fixture {
     /// Grids of all ranks and of some, in blocks that fit and that do not.
     std::vector<side> sides() const {
         index_t const rows = size % 2 == 0 ? 2 : 1;
-        std::vector<side> all{
+        std::vector<side> sides{
             {{size, 1}, {3, 4}, false, 0},           {{1, size}, {2, 5}, true, 0},
             {{rows, size / rows}, {4, 3}, false, 0}, {{size / rows, rows}, {1, 2}, true, 0},
             {{1, 1}, {3, 3}, true, size - 1},        {{size, 1}, {100, 100}, false, 0}};
         if (size > 2)
-            all.push_back({{2, 1}, {2, 3}, true, 1});
-        return all;
+            sides.push_back({{2, 1}, {2, 3}, true, 1});
+        return sides;
     }
 
     enum class known { both, source, none };
 
     std::size_t wrong_elements(index_vector const& shape, side const& from, side const& to,
-                               known which, options const& how = {}) {
+                               known which, options const& options = {}) {
         local_matrix source(shape, from, rank), target(shape, to, rank);
         source.fill();
         auto const me = static_cast<holder_t>(rank);
-        auto const told = [](bool tells, local_matrix const& one) {
-            return tells ? std::optional(one.layout()) : std::nullopt;
+        auto const told = [](bool tells, local_matrix const& matrix) {
+            return tells ? std::optional(matrix.layout()) : std::nullopt;
         };
         redistribute(world, source_tensors{source.held(me), told(which != known::none, source)},
-                     target_tensors{target.held(me), told(which == known::both, target)}, how);
+                     target_tensors{target.held(me), told(which == known::both, target)}, options);
         return target.wrong_elements();
     }
 };
@@ -166,13 +166,13 @@ BOOST_FIXTURE_TEST_CASE(blocks_are_found_in_a_directory, block_fixture) {
 
 BOOST_FIXTURE_TEST_CASE(another_local_array_than_the_layouts_is_refused_on_every_rank,
                         block_fixture) {
-    side const rows{{size, 1}, {3, 4}, false, 0}, other{{size, 1}, {2, 4}, false, 0};
+    side const rows{{size, 1}, {3, 4}, false, 0}, side{{size, 1}, {2, 4}, false, 0};
     local_matrix source({23, 31}, rows, rank), target({23, 31}, rows, rank);
-    local_matrix const told({23, 31}, other, rank);
+    local_matrix const matrix({23, 31}, side, rank);
     auto const me = static_cast<holder_t>(rank);
     source.fill();
     std::string const text = test::agreed_error(world, [&] {
-        redistribute(world, source_tensors{source.held(me), told.layout()},
+        redistribute(world, source_tensors{source.held(me), matrix.layout()},
                      target_tensors{target.held(me), target.layout()});
     });
     // On one rank both are the whole matrix.

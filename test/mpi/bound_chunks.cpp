@@ -31,8 +31,8 @@ public:
           std::vector<shard_descriptor> const& wanted, std::vector<tensor_view> const& to,
           std::optional<data_type> stored = {}) {
         std::vector<std::vector<shard_descriptor>> targets{{}};
-        for (shard_descriptor const& one : wanted)
-            targets.push_back({one});
+        for (shard_descriptor const& shard : wanted)
+            targets.push_back({shard});
         source_layout_ = layout_of({std::vector{source}});
         target_layout_ = layout_of(targets);
         expression const w = program_.source("w", source.global_shape, source.dtype);
@@ -87,22 +87,22 @@ std::byte const* as_bytes(Byte const* address) {
 
 /// `2:16 1:32`: peer and bytes of each chunk.
 template <class Byte>
-std::string peers(bound_chunks<Byte> const& all) {
+std::string peers(bound_chunks<Byte> const& chunks) {
     std::string text;
-    for (bound_chunk<Byte> const& one : all.chunks)
-        text +=
-            (text.empty() ? "" : " ") + std::to_string(one.peer) + ":" + std::to_string(one.bytes);
+    for (bound_chunk<Byte> const& chunk : chunks.chunks)
+        text += (text.empty() ? "" : " ") + std::to_string(chunk.peer) + ":" +
+                std::to_string(chunk.bytes);
     return text;
 }
 
 /// What the chunk carries, if it is packed.
 template <class T>
-std::vector<T> packed(bound_chunks<std::byte const> const& all,
-                      bound_chunk<std::byte const> const& one, copy_table const& copies) {
-    std::vector<T> wire(static_cast<std::size_t>(one.bytes) / sizeof(T));
-    side_by_side blocks;
-    for (std::size_t i = one.first; i < one.last; ++i) {
-        auto const& part = all.packets[i];
+std::vector<T> packed(bound_chunks<std::byte const> const& chunks,
+                      bound_chunk<std::byte const> const& chunk, copy_table const& copies) {
+    std::vector<T> wire(static_cast<std::size_t>(chunk.bytes) / sizeof(T));
+    row_batch blocks;
+    for (std::size_t i = chunk.first; i < chunk.last; ++i) {
+        auto const& part = chunks.packets[i];
         blocks.add(copies[part.copy], part.memory,
                    reinterpret_cast<std::byte*>(wire.data()) + part.wire, part.joins_next);
     }
@@ -175,29 +175,29 @@ BOOST_AUTO_TEST_CASE(a_chunk_of_several_packets_is_packed_one_behind_the_other) 
     // Two blocks of columns of 2 x 6, in one chunk as though one rank wanted both.
     std::vector<float> from(12), left(4), right(4);
     std::iota(from.begin(), from.end(), 0.0f);
-    bound all(shard("w", data_type::f32, {2, 6}, {{0, 0}, {2, 6}}),
-              {from.data(), data_type::f32, {2, 6}, {6, 1}},
-              {shard("w", data_type::f32, {2, 6}, {{0, 1}, {2, 2}}),
-               shard("w", data_type::f32, {2, 6}, {{0, 4}, {2, 2}})},
-              {{left.data(), data_type::f32, {2, 2}, {2, 1}},
-               {right.data(), data_type::f32, {2, 2}, {2, 1}}});
-    lane both{1, all.to(1).chunks};
-    auto const other = all.to(2).chunks[0];
-    both.chunks[0].packets.push_back(other.packets[0]);
-    both.chunks[0].bytes += other.bytes;
-    auto const sends = all.sends({both});
+    bound bound(shard("w", data_type::f32, {2, 6}, {{0, 0}, {2, 6}}),
+                {from.data(), data_type::f32, {2, 6}, {6, 1}},
+                {shard("w", data_type::f32, {2, 6}, {{0, 1}, {2, 2}}),
+                 shard("w", data_type::f32, {2, 6}, {{0, 4}, {2, 2}})},
+                {{left.data(), data_type::f32, {2, 2}, {2, 1}},
+                 {right.data(), data_type::f32, {2, 2}, {2, 1}}});
+    lane both{1, bound.to(1).chunks};
+    auto const chunk = bound.to(2).chunks[0];
+    both.chunks[0].packets.push_back(chunk.packets[0]);
+    both.chunks[0].bytes += chunk.bytes;
+    auto const sends = bound.sends({both});
     BOOST_TEST(peers(sends) == "1:32");
     BOOST_TEST(sends.chunks[0].direct == nullptr);
     BOOST_TEST(sends.chunks[0].last - sends.chunks[0].first == 2u);
-    BOOST_TEST(packed<float>(sends, sends.chunks[0], all.copies) ==
+    BOOST_TEST(packed<float>(sends, sends.chunks[0], bound.copies) ==
                    (std::vector<float>{1, 2, 7, 8, 4, 5, 10, 11}),
                boost::test_tools::per_element());
     // Two tensors, each of them dense, and neither of them the whole chunk.
-    auto const receives = all.receives({both});
+    auto const receives = bound.receives({both});
     BOOST_TEST(receives.chunks[0].direct == nullptr);
     index_t wires[2] = {-1, -1};
-    for (bound_packet<std::byte> const& one : receives.packets)
-        wires[one.memory == as_bytes(right.data())] = one.wire;
+    for (bound_packet<std::byte> const& packet : receives.packets)
+        wires[packet.memory == as_bytes(right.data())] = packet.wire;
     BOOST_TEST(wires[0] == 0);
     BOOST_TEST(wires[1] == 16);
 }
@@ -205,13 +205,14 @@ BOOST_AUTO_TEST_CASE(a_chunk_of_several_packets_is_packed_one_behind_the_other) 
 BOOST_AUTO_TEST_CASE(the_end_of_the_wider_type_casts) {
     std::vector<float> from{1, 2, 3, 4};
     std::vector<double> to(4);
-    bound all(shard("w", data_type::f32, {4}, {{0}, {4}}), {from.data(), data_type::f32, {4}, {1}},
-              {shard("w", data_type::f64, {4}, {{0}, {4}})},
-              {{to.data(), data_type::f64, {4}, {1}}}, data_type::f64);
-    auto const widened = all.sends({all.to(1)});
+    bound full_bound(shard("w", data_type::f32, {4}, {{0}, {4}}),
+                     {from.data(), data_type::f32, {4}, {1}},
+                     {shard("w", data_type::f64, {4}, {{0}, {4}})},
+                     {{to.data(), data_type::f64, {4}, {1}}}, data_type::f64);
+    auto const widened = full_bound.sends({full_bound.to(1)});
     BOOST_TEST(peers(widened) == "1:16");
     BOOST_TEST(widened.chunks[0].direct == as_bytes(from.data()));
-    BOOST_TEST(all.receives({all.to(1)}).chunks[0].direct == nullptr);
+    BOOST_TEST(full_bound.receives({full_bound.to(1)}).chunks[0].direct == nullptr);
 
     bound back(shard("w", data_type::f64, {4}, {{0}, {4}}), {to.data(), data_type::f64, {4}, {1}},
                {shard("w", data_type::f32, {4}, {{0}, {4}})},
@@ -229,12 +230,12 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_wider_type_casts) {
 BOOST_AUTO_TEST_CASE(elements_of_half_a_byte_are_packed) {
     std::uint8_t const from[] = {0x10, 0x32, 0x54}; // elements 0 to 5
     std::uint8_t to[2] = {};
-    bound all(shard("w", data_type::f4, {6}, {{0}, {6}}), {from, data_type::f4, {6}, {1}},
-              {shard("w", data_type::f4, {6}, {{1}, {3}})}, {{to, data_type::f4, {3}, {1}}});
-    auto const sends = all.sends({all.to(1)});
+    bound bound(shard("w", data_type::f4, {6}, {{0}, {6}}), {from, data_type::f4, {6}, {1}},
+                {shard("w", data_type::f4, {6}, {{1}, {3}})}, {{to, data_type::f4, {3}, {1}}});
+    auto const sends = bound.sends({bound.to(1)});
     BOOST_TEST(peers(sends) == "1:2");
     BOOST_TEST(sends.chunks[0].direct == nullptr);
-    auto const wire = packed<std::uint8_t>(sends, sends.chunks[0], all.copies);
+    auto const wire = packed<std::uint8_t>(sends, sends.chunks[0], bound.copies);
     BOOST_TEST(wire[0] == 0x21);
     BOOST_TEST((wire[1] & 0x0f) == 3);
 }
@@ -260,9 +261,9 @@ BOOST_AUTO_TEST_CASE(no_chunk_is_larger_than_a_mebibyte_and_addresses_have_64_bi
                  {{memory, data_type::u8, {3, row}, {pitch, 1}}});
     auto const receives = sparse.receives({sparse.to(1)});
     index_t bytes = 0;
-    for (bound_chunk<std::byte> const& one : receives.chunks) {
-        BOOST_TEST(one.bytes <= 1 << 20);
-        bytes += one.bytes;
+    for (bound_chunk<std::byte> const& chunk : receives.chunks) {
+        BOOST_TEST(chunk.bytes <= 1 << 20);
+        bytes += chunk.bytes;
     }
     BOOST_TEST(bytes == 3 * row);
     BOOST_TEST(receives.chunks.front().direct == memory);
@@ -273,18 +274,18 @@ BOOST_AUTO_TEST_CASE(local_copies_are_cut_where_the_network_is_looked_at) {
     // 12 MiB within a process; between two pieces of 4 MiB others are served.
     auto* const memory = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 30);
     index_t const bytes = index_t{12} << 20, apart = index_t{1} << 35;
-    bound all(shard("w", data_type::u8, {bytes}, {{0}, {bytes}}),
-              {memory, data_type::u8, {bytes}, {1}},
-              {shard("w", data_type::u8, {bytes}, {{0}, {bytes}})},
-              {{memory + apart, data_type::u8, {bytes}, {1}}});
-    auto const copies = all.local();
+    bound bound(shard("w", data_type::u8, {bytes}, {{0}, {bytes}}),
+                {memory, data_type::u8, {bytes}, {1}},
+                {shard("w", data_type::u8, {bytes}, {{0}, {bytes}})},
+                {{memory + apart, data_type::u8, {bytes}, {1}}});
+    auto const copies = bound.local();
     BOOST_TEST_REQUIRE(copies.size() == 3u);
     for (std::size_t i = 0; i < 3; ++i) {
         BOOST_TEST(copies[i].bytes == 4 << 20);
         BOOST_TEST(copies[i].source == memory + (static_cast<index_t>(i) << 22));
         BOOST_TEST(copies[i].target == memory + apart + (static_cast<index_t>(i) << 22));
     }
-    BOOST_TEST(all.copies.size() == 1u); // one shape, whatever the addresses
+    BOOST_TEST(bound.copies.size() == 1u); // one shape, whatever the addresses
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -54,9 +54,9 @@ struct square_part {
     }
 
     state_dict views() {
-        state_dict all;
-        all.add(shard, adapt::raw_tensor(elements.data(), shard.region.shape));
-        return all;
+        state_dict state;
+        state.add(shard, adapt::raw_tensor(elements.data(), shard.region.shape));
+        return state;
     }
 
     shard_descriptor shard;
@@ -76,13 +76,13 @@ BOOST_AUTO_TEST_CASE(any_layout_is_taken_over_from_any_other) {
         have.fill();
         std::optional<bridge_source> source;
         if (is_source) {
-            auto const known = tells ? std::optional(both.source) : std::nullopt;
-            source.emplace(side, source_tensors{have.views(), known}, port);
+            auto const match = tells ? std::optional(both.source) : std::nullopt;
+            source.emplace(side, source_tensors{have.views(), match}, port);
             source->publish();
         }
         if (is_target) {
-            auto const known = tells ? std::optional(both.target) : std::nullopt;
-            bridge_target target(side, {want.views(), known}, port, {.deadline = ever});
+            auto const match = tells ? std::optional(both.target) : std::nullopt;
+            bridge_target target(side, {want.views(), match}, port, {.deadline = ever});
             BOOST_TEST(target.update(1) == 1u);
             BOOST_TEST(want.wrong_elements() == 0u, "seed " << seed);
             BOOST_TEST(target.update() == 1u);
@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_version_and_all_of_it) {
     };
     auto const take = [&](std::uint64_t least) {
         std::uint64_t const version = target->update(least);
-        for (std::uint64_t const other : gather_values(side, version))
-            BOOST_TEST(other == version);
+        for (std::uint64_t const gather_value : gather_values(side, version))
+            BOOST_TEST(gather_value == version);
         auto const& front = target->front() == 0 ? first : second;
         auto const right = std::ranges::count(front.elements, static_cast<float>(version));
         BOOST_TEST(right == std::ssize(front.elements));
@@ -133,17 +133,17 @@ BOOST_AUTO_TEST_CASE(all_ranks_have_the_same_version_and_all_of_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_directory_that_is_not_there_is_named_on_all_ranks_of_a_program) {
-    square_part mine(side, 0);
+    square_part own_part(side, 0);
     std::string const expected =
         "io: /nowhere/port: /nowhere, its parent directory, does not exist";
     bridge_options const at_once{.deadline = 0.0};
     if (is_source)
         BOOST_TEST(agreed_error(side.base(), [&] {
-                       bridge_source(side, mine.views(), "/nowhere/port", at_once);
+                       bridge_source(side, own_part.views(), "/nowhere/port", at_once);
                    }) == expected);
     if (is_target)
         BOOST_TEST(agreed_error(side.base(), [&] {
-                       bridge_target(side, mine.views(), "/nowhere/port", at_once);
+                       bridge_target(side, own_part.views(), "/nowhere/port", at_once);
                    }) == expected);
 }
 

@@ -30,49 +30,49 @@ struct stages {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_rule_need_only_have_a_tensor_on_some_rank) {
-    stages const all;
-    shard_rules layer{"stage" + std::to_string(all.world.rank()) + ".", {}};
-    for (int rank = 0; rank < all.world.size(); ++rank)
+    stages const stages;
+    shard_rules layer{"stage" + std::to_string(stages.world.rank()) + ".", {}};
+    for (int rank = 0; rank < stages.world.size(); ++rank)
         layer.rules.push_back({key_pattern("w" + std::to_string(rank)), 0});
-    all.check(layer);
+    stages.check(layer);
 }
 
 BOOST_AUTO_TEST_CASE(a_rule_without_a_tensor_is_the_same_error_on_every_rank) {
-    stages const all;
-    BOOST_CHECK_EXCEPTION(all.check({"layers.", {{key_pattern("w*")}, {key_pattern("norm"), 0}}}),
-                          error,
-                          says(errc::unknown_key, "rule 2 of 2, 'norm', applies to no tensor on "
-                                                  "any rank; rank 0 has 1 tensor below 'layers.'"));
+    stages const stages;
+    BOOST_CHECK_EXCEPTION(
+        stages.check({"layers.", {{key_pattern("w*")}, {key_pattern("norm"), 0}}}), error,
+        says(errc::unknown_key, "rule 2 of 2, 'norm', applies to no tensor on "
+                                "any rank; rank 0 has 1 tensor below 'layers.'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_without_a_rule_is_the_error_of_the_lowest_rank_that_has_one) {
-    stages const all;
-    int const last = all.world.size() - 1;
-    shard_rules layer{"", {{key_pattern("**")}}, unruled::refuse};
+    stages const stages;
+    int const last = stages.world.size() - 1;
+    shard_rules layer{"", {{key_pattern("**")}}, unmatched::refuse};
     if (last > 0)
         layer.rules[0].match = key_pattern("w0");
     if (last == 0) {
-        all.check(layer);
+        stages.check(layer);
         return;
     }
-    BOOST_CHECK_EXCEPTION(all.check(layer), error,
+    BOOST_CHECK_EXCEPTION(stages.check(layer), error,
                           says(errc::unknown_key,
                                "'w1' matches no rule; write a rule for each tensor, "
                                "without an axis to replicate it"));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_different_rules_are_told_so) {
-    stages const all;
-    if (all.world.size() == 1)
+    stages const stages;
+    if (stages.world.size() == 1)
         return;
-    bool const is_last = all.world.rank() == all.world.size() - 1;
+    bool const is_last = stages.world.rank() == stages.world.size() - 1;
     shard_rules layer{"", {{key_pattern("w*"), 0}}};
     if (is_last)
         layer.rules[0].axis.reset();
     BOOST_CHECK_EXCEPTION(
-        all.check(layer), error,
+        stages.check(layer), error,
         says(errc::ranks_disagree, "rank 0 runs check_rules and rank " +
-                                       std::to_string(all.world.size() - 1) +
+                                       std::to_string(stages.world.size() - 1) +
                                        " runs it with a different program or different options; "
                                        "every rank must make the same call"));
 }

@@ -27,61 +27,66 @@ struct comparing {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(values_that_are_equal_on_every_rank_pass_in_any_order) {
-    comparing const all;
-    if (all.rank == all.last)
-        check_common(all.world, {{"lr", "0.1"}, {"iteration", "7"}});
+    comparing const comparing;
+    if (comparing.rank == comparing.last)
+        check_common(comparing.world, {{"lr", "0.1"}, {"iteration", "7"}});
     else
-        check_common(all.world, {{"iteration", "7"}, {"lr", "0.1"}});
+        check_common(comparing.world, {{"iteration", "7"}, {"lr", "0.1"}});
 }
 
 BOOST_AUTO_TEST_CASE(a_value_that_differs_on_the_last_rank_is_the_same_error_on_every_rank) {
-    comparing const all;
-    std::string const lr = all.rank == all.last && all.last > 0 ? "0.25" : "0.1";
+    comparing const comparing;
+    std::string const lr = comparing.rank == comparing.last && comparing.last > 0 ? "0.25" : "0.1";
     std::vector<common_value> const values{{"lr", lr}, {"iteration", "7"}};
-    if (all.last == 0)
-        check_common(all.world, values);
+    if (comparing.last == 0)
+        check_common(comparing.world, values);
     else
-        BOOST_CHECK_EXCEPTION(check_common(all.world, values), error,
+        BOOST_CHECK_EXCEPTION(check_common(comparing.world, values), error,
                               says(errc::ranks_disagree,
                                    "the common value 'lr' differs: it has 3 bytes on rank 0 and "
                                    "4 bytes on rank " +
-                                       std::to_string(all.last)));
+                                       std::to_string(comparing.last)));
 }
 
 BOOST_AUTO_TEST_CASE(each_rank_has_a_cell_of_an_array) {
-    comparing const all;
-    check_objects(all.world, {{{"rng", {all.world.size()}, {all.rank}}, "state"}});
+    comparing const comparing;
+    check_objects(comparing.world,
+                  {{{"rng", {comparing.world.size()}, {comparing.rank}}, "state"}});
 }
 
 BOOST_AUTO_TEST_CASE(a_cell_that_no_rank_has_is_the_same_error_on_every_rank) {
-    comparing const all;
-    std::string const size = std::to_string(all.world.size());
+    comparing const comparing;
+    std::string const size = std::to_string(comparing.world.size());
     BOOST_CHECK_EXCEPTION(
-        check_objects(all.world, {{{"rng", {all.world.size() + 1}, {all.rank}}, ""}}), error,
+        check_objects(comparing.world,
+                      {{{"rng", {comparing.world.size() + 1}, {comparing.rank}}, ""}}),
+        error,
         says(errc::not_covered, "'rng': no rank has the object [" + size +
                                     "] of an array of shape [" +
-                                    std::to_string(all.world.size() + 1) + "]"));
+                                    std::to_string(comparing.world.size() + 1) + "]"));
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_cell_of_one_rank_is_its_error_on_every_rank) {
-    comparing const all;
-    index_t const index = all.rank == all.last ? 2 : 0;
+    comparing const comparing;
+    index_t const index = comparing.rank == comparing.last ? 2 : 0;
     BOOST_CHECK_EXCEPTION(
-        check_objects(all.world, {{{"rng", {2}, {index}}, ""}}), error,
+        check_objects(comparing.world, {{{"rng", {2}, {index}}, ""}}), error,
         says(errc::bad_layout, "'rng': axis 0: an array of extent 2 has no index 2"));
 }
 
 BOOST_AUTO_TEST_CASE(a_cell_with_two_contents_names_the_ranks) {
-    comparing const all;
-    std::vector<held_object> const objects{{{"rng", {1}, {0}}, all.rank == all.last ? "ab" : "cd"}};
-    if (all.last == 0)
-        check_objects(all.world, objects);
+    comparing const comparing;
+    std::vector<held_object> const objects{
+        {{"rng", {1}, {0}}, comparing.rank == comparing.last ? "ab" : "cd"}};
+    if (comparing.last == 0)
+        check_objects(comparing.world, objects);
     else
         BOOST_CHECK_EXCEPTION(
-            check_objects(all.world, objects), error,
+            check_objects(comparing.world, objects), error,
             says(errc::overlap, "'rng' [0] of [1] differs: it has 2 bytes on rank " +
-                                    std::to_string(all.last - 1) + " and 2 other bytes on rank " +
-                                    std::to_string(all.last)));
+                                    std::to_string(comparing.last - 1) +
+                                    " and 2 other bytes on rank " +
+                                    std::to_string(comparing.last)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -62,17 +62,17 @@ constexpr state_case state_cases[] = {
 
 /// How ranks come to know who holds what.
 enum class knowledge {
-    gathered,  ///< every rank tells all others
-    known,     ///< each has computed the layouts
-    looked_up, ///< in a directory of which each rank has a part
+    gathered,   ///< every rank tells all others
+    known,      ///< each has computed the layouts
+    from_table, ///< in a directory of which each rank has a part
 };
 
 /// One side of a conversion: who holds what, and the shards of a rank that may be beyond those of the job.
 class side {
 public:
-    side(std::string_view strategy, state_case const& one, sharing what)
-        : model_(test::degrees_of(strategy), one.is_tied),
-          tensors_(test::with_state(model_.parameters(), what, one.kinds())) {}
+    side(std::string_view strategy, state_case const& state_case, sharing sharing)
+        : model_(test::degrees_of(strategy), state_case.is_tied),
+          tensors_(test::with_state(model_.parameters(), sharing, state_case.kinds())) {}
 
     test::guarded_shards shards_on(int rank) const {
         auto const number = static_cast<holder_t>(rank);
@@ -94,17 +94,18 @@ int ranks_of(std::string_view strategy) {
 
 /// Converts one case and returns how many elements this rank has got.
 index_t convert(boost::mpi::communicator const& world, strategy_pair const& pair,
-                state_case const& one, knowledge how) {
-    side const from(pair.source, one, one.source), to(pair.target, one, one.target);
+                state_case const& state_case, knowledge knowledge) {
+    side const from(pair.source, state_case, state_case.source),
+        to(pair.target, state_case, state_case.target);
     auto source = from.shards_on(world.rank());
     auto target = to.shards_on(world.rank());
     target.spoil(); // what nobody writes is wrong in every bit
-    if (how == knowledge::known)
+    if (knowledge == knowledge::known)
         redistribute(world, source_tensors{source.views(), from.layout()},
                      target_tensors{target.views(), to.layout()});
     else
         redistribute(world, source.views(), target.views(),
-                     how == knowledge::gathered ? options{} : options{.gather_up_to = 0});
+                     knowledge == knowledge::gathered ? options{} : options{.gather_up_to = 0});
     BOOST_TEST(source.fault() == "");
     BOOST_TEST(target.fault() == "");
     return target.elements();
@@ -174,14 +175,14 @@ BOOST_AUTO_TEST_CASE(each_element_of_parameters_and_state_is_held_under_every_st
     std::vector<state_kind> const kinds{{.suffix = ".moment"},
                                         {.suffix = ".step", .scalar_shape = index_vector{1}}};
     for (auto const& [strategy, by_rank] : elements_by_hand())
-        for (sharing const what : {sharing::nothing, sharing::zero_1, sharing::zero_3,
-                                   sharing::sharding_v1, sharing::sharding_v2, sharing::fsdp_2})
-            BOOST_TEST_CONTEXT(strategy << ", sharing " << static_cast<int>(what)) {
-                small_moe const model(test::degrees_of(strategy), what == sharing::zero_1);
-                auto const all = test::with_state(model.parameters(), what, kinds);
-                for (std::size_t i = me; i < all.size();
+        for (sharing const sharing : {sharing::nothing, sharing::zero_1, sharing::zero_3,
+                                      sharing::sharding_v1, sharing::sharding_v2, sharing::fsdp_2})
+            BOOST_TEST_CONTEXT(strategy << ", sharing " << static_cast<int>(sharing)) {
+                small_moe const model(test::degrees_of(strategy), sharing == sharing::zero_1);
+                auto const with_state = test::with_state(model.parameters(), sharing, kinds);
+                for (std::size_t i = me; i < with_state.size();
                      i += static_cast<std::size_t>(world.size()))
-                    obeys_the_laws(all[i]);
+                    obeys_the_laws(with_state[i]);
             }
 }
 
@@ -201,9 +202,9 @@ BOOST_AUTO_TEST_CASE(a_small_moe_and_its_state_go_from_each_strategy_to_each) {
                 ++conversions;
             }
     }
-    index_t const all = boost::mpi::all_reduce(world, elements, std::plus<>());
+    index_t const total = boost::mpi::all_reduce(world, elements, std::plus<>());
     if (world.rank() == 0)
-        std::cout << world.size() << " ranks: " << conversions << " conversions, " << all
+        std::cout << world.size() << " ranks: " << conversions << " conversions, " << total
                   << " elements" << std::endl;
     // Five pairs are of two ranks.
     BOOST_TEST(conversions == (world.size() == 1  ? 0U

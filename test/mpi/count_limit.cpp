@@ -69,10 +69,10 @@ public:
     }
 
     template <class Shards>
-    void add_to(Shards& all) {
-        all.add(descriptor_,
-                tensor_view{
-                    elements_.data(), descriptor_.dtype, descriptor_.region.shape, {pitch_, 1}});
+    void add_to(Shards& value) {
+        value.add(descriptor_,
+                  tensor_view{
+                      elements_.data(), descriptor_.dtype, descriptor_.region.shape, {pitch_, 1}});
     }
 
 private:
@@ -105,10 +105,10 @@ struct count_limit_fixture {
 
     /// This rank's part where an axis is dealt out as evenly as it can be.
     static box part_of(index_vector const& shape, std::size_t axis, index_t rank, index_t size) {
-        box one = whole(shape);
-        one.offset[axis] = shape[axis] * rank / size;
-        one.shape[axis] = shape[axis] * (rank + 1) / size - one.offset[axis];
-        return one;
+        box box = whole(shape);
+        box.offset[axis] = shape[axis] * rank / size;
+        box.shape[axis] = shape[axis] * (rank + 1) / size - box.offset[axis];
+        return box;
     }
 
     /// Tensors of one side: cut along an axis, of several types, and one row that is longer than a call.
@@ -117,12 +117,15 @@ struct count_limit_fixture {
         matrix_of<std::complex<float>> pairs;
         matrix_of<float> row;
 
-        side(count_limit_fixture const& all, std::size_t axis,
+        side(count_limit_fixture const& fixture, std::size_t axis,
              std::pmr::memory_resource* where = std::pmr::get_default_resource())
-            : wide(all.name + "1", all.shape, part_of(all.shape, axis, all.rank, all.size), where),
-              pairs(all.name + "2", all.shape, part_of(all.shape, axis, all.rank, all.size), where),
-              row(all.name + "3", {1, 2999},
-                  part_of({1, 2999}, 1, axis == 0 ? all.rank : all.size - 1 - all.rank, all.size),
+            : wide(fixture.name + "1", fixture.shape,
+                   part_of(fixture.shape, axis, fixture.rank, fixture.size), where),
+              pairs(fixture.name + "2", fixture.shape,
+                    part_of(fixture.shape, axis, fixture.rank, fixture.size), where),
+              row(fixture.name + "3", {1, 2999},
+                  part_of({1, 2999}, 1, axis == 0 ? fixture.rank : fixture.size - 1 - fixture.rank,
+                          fixture.size),
                   where) {}
 
         void number() {
@@ -133,29 +136,29 @@ struct count_limit_fixture {
         bool is_right() const { return wide.is_right() && pairs.is_right() && row.is_right(); }
 
         state_dict views() {
-            state_dict all;
-            wide.add_to(all);
-            pairs.add_to(all);
-            row.add_to(all);
-            return all;
+            state_dict state;
+            wide.add_to(state);
+            pairs.add_to(state);
+            row.add_to(state);
+            return state;
         }
     };
 
     /// Every call is within the limit, and these were made, unless this rank is alone.
-    void check(counted_calls const& calls, std::vector<std::string_view> const& made) const {
+    void check(counted_calls const& calls, std::vector<std::string_view> const& results) const {
         BOOST_TEST(calls.above() == "");
-        for (std::string_view const one : made)
-            BOOST_TEST((size == 1 || calls.of(one) > 0), one << " was not called");
+        for (std::string_view const result : results)
+            BOOST_TEST((size == 1 || calls.of(result) > 0), result << " was not called");
     }
 
     /// Moves rows to columns.
-    void move(options const& options, std::vector<std::string_view> const& made) {
+    void move(options const& options, std::vector<std::string_view> const& results) {
         side source(*this, 0), target(*this, 1);
         source.number();
         {
             counted_calls const calls(limit);
             redistribute(ranks, source.views(), target.views(), options);
-            check(calls, made);
+            check(calls, results);
         }
         BOOST_TEST(target.is_right());
     }
@@ -169,8 +172,8 @@ BOOST_AUTO_TEST_CASE(calls_that_count_more_are_seen) {
     side source(*this, 0), target(*this, 1);
     counted_calls const calls(limit);
     redistribute(world, source.views(), target.views(), {.on_node = node_exchange::messages});
-    for (char const* const one : {"MPI_Iallgatherv of ", "MPI_Isend of ", "MPI_Irecv of "})
-        BOOST_TEST((size == 1 || calls.above().find(one) != std::string::npos));
+    for (char const* const element : {"MPI_Iallgatherv of ", "MPI_Isend of ", "MPI_Irecv of "})
+        BOOST_TEST((size == 1 || calls.above().find(element) != std::string::npos));
 }
 
 BOOST_AUTO_TEST_CASE(messages_keep_to_the_limit) {
@@ -228,9 +231,9 @@ BOOST_AUTO_TEST_CASE(layouts_that_one_rank_tells_keep_to_the_limit) {
     source.number();
     {
         counted_calls const calls(limit);
-        auto const known = [&](state_dict const& held) {
-            layout all = gather_layout(ranks, held.descriptors());
-            return rank == size - 1 ? std::optional(std::move(all)) : std::nullopt;
+        auto const known = [&](state_dict const& tensors) {
+            layout layout = gather_layout(ranks, tensors.descriptors());
+            return rank == size - 1 ? std::optional(std::move(layout)) : std::nullopt;
         };
         redistribute(ranks, source_tensors{source.views(), known(source.views())},
                      target_tensors{target.views(), known(target.views())});
@@ -306,7 +309,8 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     run(in_rounds);
     BOOST_TEST(in_rounds.rounds().rounds.size() == targets.size());
     auto const is_filled = [&](auto side::*which) {
-        return std::ranges::count_if(targets, [&](side& one) { return (one.*which).is_right(); });
+        return std::ranges::count_if(
+            targets, [&](side& current_side) { return (current_side.*which).is_right(); });
     };
     index_t const full = is_filled(&side::wide) + is_filled(&side::pairs) + is_filled(&side::row);
     BOOST_TEST(full == 3);
@@ -321,11 +325,11 @@ BOOST_AUTO_TEST_CASE(whole_tensors_keep_to_the_limit) {
     index_t right = 0;
     for_each_whole(
         ranks, source.views(),
-        [&](std::string_view key, const_tensor_view const& all) {
+        [&](std::string_view key, const_tensor_view const& view) {
             if (!key.ends_with('1'))
                 return;
             for (index_t i = 0; i < element_count(shape); ++i)
-                right += static_cast<double const*>(all.data)[i] == double{value_at(i)};
+                right += static_cast<double const*>(view.data)[i] == double{value_at(i)};
         },
         world.size() - 1);
     BOOST_TEST(right == (rank == size - 1 ? element_count(shape) : 0));

@@ -26,25 +26,25 @@ cut cut_with(index_vector const& extent, index_vector const& order) {
 }
 
 boxes pieces(cut const& geometry, index_t limit) {
-    boxes all;
-    detail::cut_transfer(geometry, limit, [&](box const& region) { all.push_back(region); });
-    return all;
+    boxes all_boxes;
+    detail::cut_transfer(geometry, limit, [&](box const& region) { all_boxes.push_back(region); });
+    return all_boxes;
 }
 
 /// How often each element is in a piece; all of them once is right.
 bool are_all_once(boxes const& parts, index_vector const& extent) {
-    std::map<index_t, int> seen;
+    std::map<index_t, int> visited;
     for (box const& part : parts)
         for (index_t i = 0; i < element_count(part.shape); ++i) {
             index_vector at = unravel_index(i, part.shape);
             for (std::size_t axis = 0; axis < at.size(); ++axis)
                 at[axis] += part.offset[axis];
-            ++seen[ravel_index(at, extent)];
+            ++visited[ravel_index(at, extent)];
         }
-    for (auto const& [element, count] : seen)
+    for (auto const& [element, count] : visited)
         if (count != 1)
             return false;
-    return static_cast<index_t>(seen.size()) == element_count(extent);
+    return static_cast<index_t>(visited.size()) == element_count(extent);
 }
 
 } // namespace
@@ -90,10 +90,10 @@ BOOST_AUTO_TEST_CASE(pieces_are_small_enough_and_have_each_element_once) {
             extent.push_back(random.between(1, 9));
         }
         index_t const limit = random.between(1, 40);
-        boxes const all = pieces(cut_with(extent, order), limit);
-        for (box const& part : all)
+        boxes const all_boxes = pieces(cut_with(extent, order), limit);
+        for (box const& part : all_boxes)
             BOOST_TEST(element_count(part.shape) <= limit, "seed " << seed);
-        BOOST_TEST(are_all_once(all, extent), "seed " << seed);
+        BOOST_TEST(are_all_once(all_boxes, extent), "seed " << seed);
     }
 }
 

@@ -28,7 +28,7 @@ struct disagreement {
 
     /// One rank makes `call`, the others redistribute nothing.
     template <class Call>
-    void is_told(std::string const& name, Call const& call) const {
+    void is_stated(std::string const& name, Call const& call) const {
         if (last == 0)
             return;
         auto const run = [&](bool calls) {
@@ -51,24 +51,25 @@ struct disagreement {
 BOOST_FIXTURE_TEST_SUITE(mpi_different_calls, disagreement)
 
 BOOST_AUTO_TEST_CASE(gather_parts_against_another_call_is_told) {
-    is_told("gather_parts", [](mpi_group const& ranks) {
+    is_stated("gather_parts", [](mpi_group const& ranks) {
         gather_parts(ranks, {{"w", data_type::f32, {2, 3}, 0}});
     });
 }
 
 BOOST_AUTO_TEST_CASE(checks_of_objects_values_and_layouts_against_another_call_are_told) {
-    is_told("check_objects", [](mpi_group const& ranks) { check_objects(ranks, {}); });
-    is_told("check_common", [](mpi_group const& ranks) { check_common(ranks, {{"lr", "0.1"}}); });
-    is_told("check_world of a layout", [](mpi_group const& ranks) {
+    is_stated("check_objects", [](mpi_group const& ranks) { check_objects(ranks, {}); });
+    is_stated("check_common", [](mpi_group const& ranks) { check_common(ranks, {{"lr", "0.1"}}); });
+    is_stated("check_world of a layout", [](mpi_group const& ranks) {
         check_world(ranks, layout{static_cast<holder_t>(ranks.size()), {}, {}});
     });
 }
 
 BOOST_AUTO_TEST_CASE(layouts_that_are_gathered_or_told_against_another_call_are_told) {
-    is_told("gather_layout",
-            [](mpi_group const& ranks) { gather_layout(ranks, std::vector<shard_descriptor>()); });
-    is_told("replicate_layout of the source",
-            [](mpi_group const& ranks) { replicate_layout(ranks, std::nullopt, "source"); });
+    is_stated("gather_layout", [](mpi_group const& ranks) {
+        gather_layout(ranks, std::vector<shard_descriptor>());
+    });
+    is_stated("replicate_layout of the source",
+              [](mpi_group const& ranks) { replicate_layout(ranks, std::nullopt, "source"); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

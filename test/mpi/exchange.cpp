@@ -36,38 +36,40 @@ shard_descriptor columns(std::string const& key, index_vector const& global, ind
 /// The matrices of one rank, with `gap` elements behind each row.
 class matrices {
 public:
-    matrices(std::vector<shard_descriptor> const& all, index_t gap) : memory_(all.size()) {
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            index_vector const& shape = all[i].region.shape;
+    matrices(std::vector<shard_descriptor> const& descriptors, index_t gap)
+        : memory_(descriptors.size()) {
+        for (std::size_t i = 0; i < descriptors.size(); ++i) {
+            index_vector const& shape = descriptors[i].region.shape;
             index_t const pitch = shape[1] + gap;
             memory_[i].assign(static_cast<std::size_t>(shape[0] * pitch), -1);
-            shards.add(all[i], tensor_view{memory_[i].data(), data_type::i32, shape, {pitch, 1}});
+            shards.add(descriptors[i],
+                       tensor_view{memory_[i].data(), data_type::i32, shape, {pitch, 1}});
         }
     }
 
     /// Gives each element its number in the whole matrix, plus `more`.
     void number(std::int32_t more = 0) {
-        for_each([&](std::int32_t& element, std::int32_t place) { element = place + more; });
+        for_each([&](std::int32_t& element, std::int32_t index) { element = index + more; });
     }
 
     /// How many elements are not what `number` makes them.
     std::size_t wrong(std::int32_t more = 0) {
         std::size_t count = 0;
         for_each(
-            [&](std::int32_t& element, std::int32_t place) { count += element != place + more; });
+            [&](std::int32_t& element, std::int32_t index) { count += element != index + more; });
         return count;
     }
 
     /// Elements in gaps that were written.
     std::size_t spoilt() const {
-        std::size_t kept = 0, elements = 0, all = 0;
+        std::size_t kept = 0, elements = 0, total = 0;
         for (auto const& [descriptor, tensor] : shards)
             elements += static_cast<std::size_t>(element_count(tensor.shape));
-        for (auto const& one : memory_) {
-            all += one.size();
-            kept += static_cast<std::size_t>(std::count(one.begin(), one.end(), -1));
+        for (auto const& element : memory_) {
+            total += element.size();
+            kept += static_cast<std::size_t>(std::count(element.begin(), element.end(), -1));
         }
-        return all - elements - kept;
+        return total - elements - kept;
     }
 
     state_dict shards;
@@ -79,11 +81,11 @@ private:
             for (index_t row = 0; row < tensor.shape[0]; ++row)
                 for (index_t column = 0; column < tensor.shape[1]; ++column) {
                     auto const& [offset, shape] = descriptor.region;
-                    index_t const place =
+                    index_t const index =
                         (offset[0] + row) * descriptor.global_shape[1] + offset[1] + column;
                     visit(static_cast<std::int32_t*>(
                               tensor.data)[row * tensor.strides[0] + column * tensor.strides[1]],
-                          static_cast<std::int32_t>(place));
+                          static_cast<std::int32_t>(index));
                 }
     }
 
@@ -92,8 +94,8 @@ private:
 
 /// Memory in use of the process, as its allocator counts it.
 index_t bytes_in_use() {
-    struct mallinfo2 const all = mallinfo2();
-    return static_cast<index_t>(all.uordblks + all.hblkhd);
+    struct mallinfo2 const full_mallinfo2 = mallinfo2();
+    return static_cast<index_t>(full_mallinfo2.uordblks + full_mallinfo2.hblkhd);
 }
 
 struct form {
@@ -113,14 +115,15 @@ public:
           target(to[me()], how.gap) {
         program_ = program ? *program : by_name(catalog_of(from_layout_), to_layout_);
         problem_ = problem_of(program_, from_layout_, to_layout_);
-        holder_set const mine({static_cast<holder_t>(me())});
-        whole_ = make_plan(problem_, {mine, mine});
+        holder_set const set({static_cast<holder_t>(me())});
+        whole_ = make_plan(problem_, {set, set});
         sources_.add(source.shards, from_layout_, static_cast<holder_t>(me()));
         targets_.add(target.shards, to_layout_, static_cast<holder_t>(me()));
         source.number();
-        process_transfers const all = transfers(how.limit);
+        process_transfers const process_transfers = transfers(how.limit);
         index_t const before = bytes_in_use();
-        exchange_.emplace(group_.base(), bound_plan{whole_, problem_, sources_, targets_}, all);
+        exchange_.emplace(group_.base(), bound_plan{whole_, problem_, sources_, targets_},
+                          process_transfers);
         bytes_ = bytes_in_use() - before;
     }
 
@@ -145,25 +148,25 @@ private:
     /// A lane for each other rank, whether there is anything for it or not.
     process_transfers transfers(index_t limit) const {
         int const rank = group_.rank(), size = group_.size();
-        process_transfers all;
-        all.local = between(rank, rank);
+        process_transfers transfers;
+        transfers.local = between(rank, rank);
         for (int step = 1; step < size; ++step) {
             int const next = (rank + step) % size, before = (rank - step + size) % size;
-            all.sends.push_back({next, chunks_of(whole_, between(rank, next), limit)});
-            all.receives.push_back({before, chunks_of(whole_, between(before, rank), limit)});
+            transfers.sends.push_back({next, chunks_of(whole_, between(rank, next), limit)});
+            transfers.receives.push_back({before, chunks_of(whole_, between(before, rank), limit)});
         }
-        return all;
+        return transfers;
     }
 
     /// Zeros are local.
     std::vector<std::uint32_t> between(int from, int to) const {
         std::vector<std::uint32_t> numbers;
         for (std::uint32_t i = 0; i < whole_.transfers.size(); ++i) {
-            transfer const& one = whole_.transfers[i];
-            holder_t const giver =
-                one.source_holder == no_holder ? one.target_holder : one.source_holder;
-            if (giver == static_cast<holder_t>(from) &&
-                one.target_holder == static_cast<holder_t>(to))
+            transfer const& transfer = whole_.transfers[i];
+            holder_t const sender = transfer.source_holder == no_holder ? transfer.target_holder
+                                                                        : transfer.source_holder;
+            if (sender == static_cast<holder_t>(from) &&
+                transfer.target_holder == static_cast<holder_t>(to))
                 numbers.push_back(i);
         }
         return numbers;
@@ -185,13 +188,13 @@ struct world_fixture {
     ranks nothing{static_cast<std::size_t>(size)};
 
     /// Runs it with two sets of values; counts the wrong elements of this rank.
-    static std::size_t wrong_after_two_runs(movement& all) {
-        all.run();
-        std::size_t wrong = all.target.wrong();
-        all.source.number(7);
-        all.run();
-        wrong += all.target.wrong(7);
-        return wrong + all.target.spoilt();
+    static std::size_t wrong_after_two_runs(movement& full_movement) {
+        full_movement.run();
+        std::size_t wrong = full_movement.target.wrong();
+        full_movement.source.number(7);
+        full_movement.run();
+        wrong += full_movement.target.wrong(7);
+        return wrong + full_movement.target.spoilt();
     }
 };
 
@@ -200,10 +203,10 @@ struct world_fixture {
 BOOST_FIXTURE_TEST_SUITE(mpi_exchange, world_fixture)
 
 BOOST_AUTO_TEST_CASE(where_nobody_has_anything_nothing_happens) {
-    movement all(world, nothing, nothing);
-    all.run();
-    all.run();
-    BOOST_TEST(all.bytes() < chunk_bytes);
+    movement full_movement(world, nothing, nothing);
+    full_movement.run();
+    full_movement.run();
+    BOOST_TEST(full_movement.bytes() < chunk_bytes);
 }
 
 BOOST_AUTO_TEST_CASE(each_rank_sends_to_the_next_one_only) {
@@ -215,8 +218,8 @@ BOOST_AUTO_TEST_CASE(each_rank_sends_to_the_next_one_only) {
         to[static_cast<std::size_t>(next)] = {rows("w", {3 * size, 5}, 3 * rank, 3 * rank + 3)};
     }
     for (index_t const gap : {0, 2}) {
-        movement all(world, from, to, {.gap = gap});
-        BOOST_TEST(wrong_after_two_runs(all) == 0u);
+        movement full_movement(world, from, to, {.gap = gap});
+        BOOST_TEST(wrong_after_two_runs(full_movement) == 0u);
     }
 }
 
@@ -225,19 +228,19 @@ BOOST_AUTO_TEST_CASE(one_rank_gives_and_another_gets) {
     ranks from = nothing, to = nothing;
     from[0] = {rows("w", {6, 5}, 0, 6)};
     to[last] = {columns("w", {6, 5}, 0, 2), columns("w", {6, 5}, 2, 5)};
-    movement all(world, from, to, {.gap = 1, .limit = 16});
-    BOOST_TEST(wrong_after_two_runs(all) == 0u);
+    movement full_movement(world, from, to, {.gap = 1, .limit = 16});
+    BOOST_TEST(wrong_after_two_runs(full_movement) == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(one_rank_gets_from_all_and_gives_to_all) {
-    ranks parts = nothing, one = nothing;
+    ranks parts = nothing, current_ranks = nothing;
     for (index_t rank = 0; rank < size; ++rank)
         parts[static_cast<std::size_t>(rank)] = {
             columns("w", {9, 2 * size}, 2 * rank, 2 * rank + 2)};
-    one[last] = {rows("w", {9, 2 * size}, 0, 9)};
-    movement gathered(world, parts, one, {.limit = 24});
+    current_ranks[last] = {rows("w", {9, 2 * size}, 0, 9)};
+    movement gathered(world, parts, current_ranks, {.limit = 24});
     BOOST_TEST(wrong_after_two_runs(gathered) == 0u);
-    movement scattered(world, one, parts, {.limit = 24});
+    movement scattered(world, current_ranks, parts, {.limit = 24});
     BOOST_TEST(wrong_after_two_runs(scattered) == 0u);
 }
 
@@ -254,8 +257,8 @@ BOOST_AUTO_TEST_CASE(there_may_be_more_chunks_than_are_ever_under_way) {
             rows("w", {each * size, 3}, each * rank, each * rank + each)};
     }
     for (index_t const gap : {0, 1}) {
-        movement all(world, from, to, {.gap = gap, .limit = 24});
-        BOOST_TEST(wrong_after_two_runs(all) == 0u);
+        movement full_movement(world, from, to, {.gap = gap, .limit = 24});
+        BOOST_TEST(wrong_after_two_runs(full_movement) == 0u);
     }
     movement reversed(world, to, from, {.gap = 1, .limit = 24});
     BOOST_TEST(wrong_after_two_runs(reversed) == 0u);
@@ -273,11 +276,11 @@ BOOST_AUTO_TEST_CASE(what_stays_and_what_travels_move_together) {
         from[static_cast<std::size_t>(rank)] = {rows("w", shape, 4 * rank, 4 * rank + 4)};
         to[static_cast<std::size_t>(rank)] = {columns("t", taller, 3 * rank, 3 * rank + 3)};
     }
-    movement all(world, from, to, {.gap = 1, .limit = 32}, program);
-    all.run();
+    movement full_movement(world, from, to, {.gap = 1, .limit = 32}, program);
+    full_movement.run();
     // Numbers in the taller matrix are those in `w`; of the zeros, those that have a number differ.
-    BOOST_TEST(all.target.wrong() == static_cast<std::size_t>(3 * size));
-    BOOST_TEST(all.target.spoilt() == 0u);
+    BOOST_TEST(full_movement.target.wrong() == static_cast<std::size_t>(3 * size));
+    BOOST_TEST(full_movement.target.spoilt() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(staging_takes_at_most_8_mebibytes_whatever_travels) {
@@ -291,9 +294,9 @@ BOOST_AUTO_TEST_CASE(staging_takes_at_most_8_mebibytes_whatever_travels) {
         from[static_cast<std::size_t>(rank)] = {rows(key, {each, width}, 0, each)};
         to[static_cast<std::size_t>(next)] = {rows(key, {each, width}, 0, each)};
     }
-    movement all(world, from, to, {.gap = 1});
-    BOOST_TEST(all.bytes() < 9 << 20); // and what tells where the chunks are
-    BOOST_TEST(wrong_after_two_runs(all) == 0u);
+    movement full_movement(world, from, to, {.gap = 1});
+    BOOST_TEST(full_movement.bytes() < 9 << 20); // and what tells where the chunks are
+    BOOST_TEST(wrong_after_two_runs(full_movement) == 0u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

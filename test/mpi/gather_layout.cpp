@@ -27,17 +27,17 @@ BOOST_AUTO_TEST_CASE(every_rank_knows_what_all_hold) {
     index_t const rank = ranks.rank();
     index_vector const shape{2 * ranks.size()};
     std::vector<float> two(2);
-    float one = 0;
-    const_state_dict held;
-    held.add({"w", data_type::f32, shape, {{0}, shape}, flat_range{2 * rank, 2 * rank + 2}},
-             const_tensor_view{two.data(), data_type::f32, {2}, {1}});
+    float index = 0;
+    const_state_dict tensors;
+    tensors.add({"w", data_type::f32, shape, {{0}, shape}, flat_range{2 * rank, 2 * rank + 2}},
+                const_tensor_view{two.data(), data_type::f32, {2}, {1}});
     if (rank != 0)
-        held.add({"s" + std::to_string(rank), data_type::f32, {}, {}, {}},
-                 const_tensor_view{&one, data_type::f32, {}, {}});
-    layout const all = gather_layout(ranks, held.descriptors());
-    BOOST_TEST(all.holders == static_cast<holder_t>(ranks.size()));
-    BOOST_TEST(all.tensors.size() == static_cast<std::size_t>(ranks.size()));
-    tensor_shards const shards = all.shards_of(*all.find("w"));
+        tensors.add({"s" + std::to_string(rank), data_type::f32, {}, {}, {}},
+                    const_tensor_view{&index, data_type::f32, {}, {}});
+    layout const layout = gather_layout(ranks, tensors.descriptors());
+    BOOST_TEST(layout.holders == static_cast<holder_t>(ranks.size()));
+    BOOST_TEST(layout.tensors.size() == static_cast<std::size_t>(ranks.size()));
+    tensor_shards const shards = layout.shards_of(*layout.find("w"));
     BOOST_TEST_REQUIRE(shards.size() == static_cast<std::size_t>(ranks.size()));
     for (std::uint32_t i = 0; i < shards.size(); ++i) {
         BOOST_TEST(shards.holder(i) == i);

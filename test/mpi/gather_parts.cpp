@@ -38,21 +38,22 @@ struct gathering {
 
 BOOST_AUTO_TEST_CASE(parts_of_any_extent_follow_one_another) {
     // Rank r has r rows: 0 + 1 + ... + (r - 1) before it.
-    gathering const all;
-    std::vector<local_part> parts{{"w", data_type::bf16, {all.rank, 3}, 0},
+    gathering const gathering;
+    std::vector<local_part> parts{{"w", data_type::bf16, {gathering.rank, 3}, 0},
                                   {"norm", data_type::f32, {5}},
                                   {"step", data_type::i64, {}}};
-    if (all.is_last)
+    if (gathering.is_last)
         std::swap(parts[0], parts[1]);
-    auto shards = gather_parts(all.world, parts);
+    auto shards = gather_parts(gathering.world, parts);
     BOOST_TEST_REQUIRE(shards.size() == 3u);
-    if (all.is_last)
+    if (gathering.is_last)
         std::swap(shards[0], shards[1]);
-    shard_descriptor const rows{"w",
-                                data_type::bf16,
-                                {all.size * (all.size - 1) / 2, 3},
-                                {{all.rank * (all.rank - 1) / 2, 0}, {all.rank, 3}},
-                                {}};
+    shard_descriptor const rows{
+        "w",
+        data_type::bf16,
+        {gathering.size * (gathering.size - 1) / 2, 3},
+        {{gathering.rank * (gathering.rank - 1) / 2, 0}, {gathering.rank, 3}},
+        {}};
     BOOST_TEST((shards[0] == rows));
     BOOST_TEST((shards[1] == shard_descriptor{"norm", data_type::f32, {5}, {{0}, {5}}, {}}));
     BOOST_TEST((shards[2] == shard_descriptor{"step", data_type::i64, {}, {}, {}}));
@@ -63,53 +64,56 @@ BOOST_AUTO_TEST_CASE(no_parts_are_no_descriptors) {
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_differ_along_another_axis_are_refused) {
-    gathering const all;
-    all.refused({{"w", data_type::f32, {2, all.is_last ? 4 : 3}, 0}}, errc::shape_mismatch,
-                "'w' has a shard of shape [2, 3] on rank 0 and [2, 4]" + all.on_last() +
-                    "; shapes may differ only along axis 0");
-    all.refused({{"w", data_type::f32, {all.is_last ? 4 : 3}}}, errc::shape_mismatch,
-                "'w' has a shard of shape [3] on rank 0 and [4]" + all.on_last() +
-                    "; copies must have equal shapes");
+    gathering const gathering;
+    gathering.refused({{"w", data_type::f32, {2, gathering.is_last ? 4 : 3}, 0}},
+                      errc::shape_mismatch,
+                      "'w' has a shard of shape [2, 3] on rank 0 and [2, 4]" + gathering.on_last() +
+                          "; shapes may differ only along axis 0");
+    gathering.refused({{"w", data_type::f32, {gathering.is_last ? 4 : 3}}}, errc::shape_mismatch,
+                      "'w' has a shard of shape [3] on rank 0 and [4]" + gathering.on_last() +
+                          "; copies must have equal shapes");
 }
 
 BOOST_AUTO_TEST_CASE(parts_along_different_axes_are_refused) {
-    gathering const all;
+    gathering const gathering;
     local_part part{"w", data_type::f32, {2, 2}, 1};
-    if (all.is_last)
+    if (gathering.is_last)
         part.axis.reset();
-    all.refused({part}, errc::shape_mismatch,
-                "'w' has local shards along axis 1 on rank 0 and copies" + all.on_last());
+    gathering.refused({part}, errc::shape_mismatch,
+                      "'w' has local shards along axis 1 on rank 0 and copies" +
+                          gathering.on_last());
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_different_types_are_refused) {
-    gathering const all;
-    all.refused({{"w", all.is_last ? data_type::f16 : data_type::f32, {2}, 0}},
-                errc::dtype_mismatch,
-                "'w' has the data type float32 on rank 0 and float16" + all.on_last());
+    gathering const gathering;
+    gathering.refused({{"w", gathering.is_last ? data_type::f16 : data_type::f32, {2}, 0}},
+                      errc::dtype_mismatch,
+                      "'w' has the data type float32 on rank 0 and float16" + gathering.on_last());
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_one_rank_alone_has_is_refused) {
-    gathering const all;
+    gathering const gathering;
     std::vector<local_part> parts{{"w", data_type::f32, {2}, 0}};
-    if (all.is_last)
+    if (gathering.is_last)
         parts.push_back({"v", data_type::f32, {2}, 0});
-    all.refused(parts, errc::ranks_disagree,
-                "'v' is on rank " + std::to_string(all.last) +
-                    " and not on rank 0; every rank of the group must have a shard of each tensor");
+    gathering.refused(
+        parts, errc::ranks_disagree,
+        "'v' is on rank " + std::to_string(gathering.last) +
+            " and not on rank 0; every rank of the group must have a shard of each tensor");
     parts = {{"w", data_type::f32, {2}, 0}};
-    if (!all.is_last)
+    if (!gathering.is_last)
         parts.push_back({"x", data_type::f32, {2}, 0});
-    all.refused(parts, errc::ranks_disagree,
-                "'x' is on rank 0 and not" + all.on_last() +
-                    "; every rank of the group must have a shard of each tensor");
+    gathering.refused(parts, errc::ranks_disagree,
+                      "'x' is on rank 0 and not" + gathering.on_last() +
+                          "; every rank of the group must have a shard of each tensor");
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_part_of_one_rank_is_its_error_on_every_rank) {
-    gathering const all;
+    gathering const gathering;
     auto const refused_part = [&](local_part const& bad, errc code, std::string const& text) {
-        std::vector<local_part> const parts{all.is_last ? bad
-                                                        : local_part{"w", data_type::f32, {2}, 0}};
-        BOOST_CHECK_EXCEPTION(gather_parts(all.world, parts), error, says(code, text));
+        std::vector<local_part> const parts{
+            gathering.is_last ? bad : local_part{"w", data_type::f32, {2}, 0}};
+        BOOST_CHECK_EXCEPTION(gather_parts(gathering.world, parts), error, says(code, text));
     };
     refused_part({"w", data_type::f32, {2}, 1}, errc::shape_mismatch,
                  "'w': no axis 1 in a tensor of shape [2]");
@@ -119,18 +123,18 @@ BOOST_AUTO_TEST_CASE(a_bad_part_of_one_rank_is_its_error_on_every_rank) {
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_stands_twice_is_refused) {
-    gathering const all;
+    gathering const gathering;
     local_part const part{"w", data_type::f32, {2}, 0};
-    BOOST_CHECK_EXCEPTION(gather_parts(all.world, {part, part}), error,
+    BOOST_CHECK_EXCEPTION(gather_parts(gathering.world, {part, part}), error,
                           says(errc::bad_layout, "'w' appears twice on one rank"));
 }
 
 BOOST_AUTO_TEST_CASE(extents_that_do_not_fit_64_bits_are_refused) {
-    gathering const all;
+    gathering const gathering;
     std::string const most = std::to_string(std::numeric_limits<index_t>::max());
-    all.refused({{"w", data_type::u8, {std::numeric_limits<index_t>::max(), 0}, 0}}, errc::overflow,
-                "the sum of the extents of 'w' " + most + " and " + most +
-                    " does not fit in 64 bits");
+    gathering.refused(
+        {{"w", data_type::u8, {std::numeric_limits<index_t>::max(), 0}, 0}}, errc::overflow,
+        "the sum of the extents of 'w' " + most + " and " + most + " does not fit in 64 bits");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

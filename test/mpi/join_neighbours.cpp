@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
 #include <reshard/mpi/redistribute.hpp>
@@ -46,18 +47,18 @@ struct blocks_fixture {
 
     /// The local array's blocks; `gap` lets the columns' last block lie in memory of its own.
     const_state_dict dealt(std::vector<float> const* apart = nullptr) const {
-        const_state_dict held;
+        const_state_dict tensors;
         for (index_t i = 0; i < blocks_each; ++i)
             for (index_t column = 0; column < columns; column += 4) {
                 index_t const width = std::min<index_t>(4, columns - column);
                 auto const& memory = apart && column == 8 ? *apart : local;
-                held.add(shard({{block * (i * size + rank), column}, {block, width}}),
-                         const_tensor_view{memory.data() + i * block * columns + column,
-                                           data_type::f32,
-                                           {block, width},
-                                           {columns, 1}});
+                tensors.add(shard({{block * (i * size + rank), column}, {block, width}}),
+                            const_tensor_view{memory.data() + i * block * columns + column,
+                                              data_type::f32,
+                                              {block, width},
+                                              {columns, 1}});
             }
-        return held;
+        return tensors;
     }
 
     state_dict in_one_piece() {
@@ -78,8 +79,8 @@ struct blocks_fixture {
         return wrong;
     }
 
-    static std::size_t shards_of(layout const& all) {
-        return all.shards_of(all.tensors.at(0)).size();
+    static std::size_t shards_of(layout const& layout) {
+        return layout.shards_of(layout.tensors.at(0)).size();
     }
 };
 
@@ -96,8 +97,8 @@ BOOST_FIXTURE_TEST_CASE(a_local_array_counts_as_few_shards, blocks_fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(a_layout_that_is_known_is_kept, blocks_fixture) {
-    layout const all = gather_layout(mpi_group(world), dealt().descriptors());
-    job moving = prepare(world, source_tensors{dealt(), all}, target_tensors{in_one_piece()});
+    layout const layout = gather_layout(mpi_group(world), dealt().descriptors());
+    job moving = prepare(world, source_tensors{dealt(), layout}, target_tensors{in_one_piece()});
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     BOOST_TEST(shards_of(moving.source_layout()) ==
@@ -106,21 +107,21 @@ BOOST_FIXTURE_TEST_CASE(a_layout_that_is_known_is_kept, blocks_fixture) {
 
 BOOST_FIXTURE_TEST_CASE(replicas_that_lie_otherwise_are_replicas_still, blocks_fixture) {
     // Rank 0 holds all rows in one array, block by block; so does the last rank, its last columns apart.
-    std::vector<float> all(static_cast<std::size_t>(rows * columns));
-    for (std::size_t i = 0; i < all.size(); ++i)
-        all[i] = static_cast<float>(i);
-    std::vector<float> const apart = all;
-    const_state_dict held;
+    std::vector<float> values(static_cast<std::size_t>(rows * columns));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(i);
+    std::vector<float> const apart = values;
+    const_state_dict tensors;
     for (index_t row = 0; row < rows && (rank == 0 || rank + 1 == size); row += block)
         for (index_t column = 0; column < columns; column += 5) {
-            auto const& memory = rank > 0 && column > 0 ? apart : all;
-            held.add(shard({{row, column}, {block, 5}}),
-                     const_tensor_view{memory.data() + row * columns + column,
-                                       data_type::f32,
-                                       {block, 5},
-                                       {columns, 1}});
+            auto const& memory = rank > 0 && column > 0 ? apart : values;
+            tensors.add(shard({{row, column}, {block, 5}}),
+                        const_tensor_view{memory.data() + row * columns + column,
+                                          data_type::f32,
+                                          {block, 5},
+                                          {columns, 1}});
         }
-    job moving = prepare(world, held, in_one_piece());
+    job moving = prepare(world, tensors, in_one_piece());
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     auto const blocks = static_cast<std::size_t>(2 * rows / block);

@@ -41,9 +41,9 @@ struct layouts_fixture {
     layouts_fixture() { have.fill(); }
 
     std::string error_of(std::optional<layout> source, std::optional<layout> target,
-                         state_dict const& held, state_dict const& wanted) {
+                         state_dict const& tensors, state_dict const& wanted) {
         std::string const text = agreed_error(world, [&] {
-            redistribute(world, source_tensors{held, source}, target_tensors{wanted, target});
+            redistribute(world, source_tensors{tensors, source}, target_tensors{wanted, target});
         });
         BOOST_TEST(want.is_untouched());
         // The next call finds every rank in the same place.
@@ -62,8 +62,8 @@ BOOST_FIXTURE_TEST_CASE(whatever_layouts_are_known_every_element_arrives, layout
         source.fill();
         bool const tells_source = seed % 4 != 1, tells_target = seed % 4 != 2;
         bool const speaks = seed % 3 != 0 || rank == static_cast<int>(seed) % size;
-        auto const known = [&](bool tells, layout const& all) {
-            return tells && speaks ? std::optional(all) : std::nullopt;
+        auto const known = [&](bool tells, layout const& layout) {
+            return tells && speaks ? std::optional(layout) : std::nullopt;
         };
         job moving =
             prepare(world, source_tensors{source.views(), known(tells_source, both.source)},
@@ -78,10 +78,10 @@ BOOST_FIXTURE_TEST_CASE(known_layouts_move_what_gathered_ones_move, layouts_fixt
         two_layouts const both(seed, size);
         rank_tensors source(both.source, rank), target(both.target, rank);
         source.fill();
-        job const known = prepare(world, source_tensors{source.views(), both.source},
-                                  target_tensors{target.views(), both.target});
-        job const told = prepare(world, source.views(), target.views());
-        BOOST_TEST((known.cost() == told.cost()), "seed " << seed << ", rank " << rank);
+        job const known_job = prepare(world, source_tensors{source.views(), both.source},
+                                      target_tensors{target.views(), both.target});
+        job const received_job = prepare(world, source.views(), target.views());
+        BOOST_TEST((known_job.cost() == received_job.cost()), "seed " << seed << ", rank " << rank);
     }
 }
 
@@ -121,19 +121,19 @@ BOOST_FIXTURE_TEST_CASE(a_layout_for_more_ranks_than_there_are_is_refused, layou
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tensor_that_a_rank_lacks_is_refused, layouts_fixture) {
-    index_t const mine = (6 + size - 1) / size; // rows of rank 0
+    index_t const own = (6 + size - 1) / size; // rows of rank 0
     BOOST_TEST(
         error_of(rows, columns, have.views(rank == 0 ? 1 : 0), want.views()) ==
-        "bad_layout: rank 0 holds no tensor for a: float32 [6, 6] [0:" + std::to_string(mine) +
+        "bad_layout: rank 0 holds no tensor for a: float32 [6, 6] [0:" + std::to_string(own) +
             ", 0:6], which the layout assigns to it; add it to the state dict");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused, layouts_fixture) {
     if (size == 1)
         return;
-    index_t const mine = (6 + size - 1) / size;
+    index_t const own = (6 + size - 1) / size;
     BOOST_TEST(error_of(columns, columns, have.views(), want.views()) ==
-               "bad_layout: rank 0 holds a: float32 [6, 6] [0:" + std::to_string(mine) +
+               "bad_layout: rank 0 holds a: float32 [6, 6] [0:" + std::to_string(own) +
                    ", 0:6], which the layout does not assign to it");
 }
 

@@ -53,9 +53,9 @@ BOOST_AUTO_TEST_CASE(a_long_text_of_the_last_rank_alone_arrives_everywhere) {
     for (int i = 0; i < 12'345; ++i)
         text += static_cast<char>(i % 251);
     auto const last = static_cast<std::size_t>(ranks.size()) - 1;
-    auto const all = ranks.all_gather(ranks.rank() + 1 == ranks.size() ? text : "");
-    for (std::size_t rank = 0; rank < all.size(); ++rank)
-        BOOST_TEST((all[rank] == (rank == last ? text : "")));
+    auto const elements = ranks.all_gather(ranks.rank() + 1 == ranks.size() ? text : "");
+    for (std::size_t rank = 0; rank < elements.size(); ++rank)
+        BOOST_TEST((elements[rank] == (rank == last ? text : "")));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_different_limits_are_told_so) {

@@ -58,24 +58,24 @@ struct panel_fixture {
         std::vector<std::uint32_t> local;
         std::vector<node_transfer> on_node;
         for (std::uint32_t i = 0; i < whole_plan.transfers.size(); ++i) {
-            transfer const& one = whole_plan.transfers[i];
-            int const turn = static_cast<int>(one.target_holder + 2) % 3; // from rank 1 on
+            transfer const& transfer = whole_plan.transfers[i];
+            int const turn = static_cast<int>(transfer.target_holder + 2) % 3; // from rank 1 on
             if (turn == 0)
                 local.push_back(i);
             else
                 on_node.push_back(
-                    {i, turn, false, {source_end(bound, one), target_end(bound, one)}});
+                    {i, turn, false, {source_end(bound, transfer), target_end(bound, transfer)}});
         }
         detail::chunk_binder const binder(bound, stores::cached, copies);
         return detail::node_copies(binder, bound, on_node, local, copies);
     }
 
     /// How many ranks after rank 1 the one is into whose memory a copy goes.
-    int turn_of(bound_copy const& one) const {
+    int turn_of(bound_copy const& copy) const {
         for (int rank = 0; rank < 3; ++rank) {
             auto const& memory = targets[static_cast<std::size_t>(rank)];
             auto const* const first = reinterpret_cast<std::byte const*>(memory.data());
-            if (one.target >= first && one.target < first + memory.size() * sizeof(double))
+            if (copy.target >= first && copy.target < first + memory.size() * sizeof(double))
                 return (rank + 2) % 3;
         }
         return -1;
@@ -113,9 +113,9 @@ BOOST_AUTO_TEST_CASE(small_blocks_of_a_large_array_stay_whole_and_join_others_of
 }
 
 BOOST_AUTO_TEST_CASE(all_elements_arrive) {
-    side_by_side blocks;
-    for (bound_copy const& one : ordered())
-        blocks.add(copies[one.copy], one.source, one.target, one.joins_next);
+    row_batch blocks;
+    for (bound_copy const& copy : ordered())
+        blocks.add(copies[copy.copy], copy.source, copy.target, copy.joins_next);
     std::size_t wrong = 0;
     for (index_t rank = 0; rank < 3; ++rank)
         for (index_t i = 0; i < row_count * 32; ++i)

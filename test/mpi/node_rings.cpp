@@ -31,10 +31,10 @@ struct rings_fixture {
     box columns = part(1, 5);
 
     box part(std::size_t axis, index_t extent) const {
-        box one = whole(shape);
-        one.offset[axis] = extent * rank / size;
-        one.shape[axis] = extent * (rank + 1) / size - one.offset[axis];
-        return one;
+        box box = whole(shape);
+        box.offset[axis] = extent * rank / size;
+        box.shape[axis] = extent * (rank + 1) / size - box.offset[axis];
+        return box;
     }
 
     /// The bytes of this rank's target that ranks of nodes of `per_node` ranks have in their rows.
@@ -47,10 +47,10 @@ struct rings_fixture {
     }
 
     /// Moves the matrix several times, and says what it cost.
-    process_cost move(node_exchange how, index_t gap) {
+    process_cost move(node_exchange exchange, index_t gap) {
         matrix_part source(shape, rows, gap), target(shape, columns, gap);
         source.number();
-        job moving = prepare(world, source.views(), target.views(), {.on_node = how});
+        job moving = prepare(world, source.views(), target.views(), {.on_node = exchange});
         for (int i = 0; i < 4; ++i)
             run(moving);
         BOOST_TEST(target.wrong() == 0u);

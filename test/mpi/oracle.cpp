@@ -60,8 +60,8 @@ private:
     void do_deallocate(void* part, std::size_t bytes, std::size_t alignment) override {
         (elsewhere_.erase(part) ? heap_ : arena_)->deallocate(part, bytes, alignment);
     }
-    bool do_is_equal(memory_resource const& other) const noexcept override {
-        return this == &other;
+    bool do_is_equal(memory_resource const& resource) const noexcept override {
+        return this == &resource;
     }
 
     std::pmr::memory_resource* heap_ = std::pmr::new_delete_resource();
@@ -73,25 +73,27 @@ private:
 /// This rank's tensors of a scenario, and what they should become.
 class rank_experiment {
 public:
-    rank_experiment(oracle::scenario const& all, int rank,
+    rank_experiment(oracle::scenario const& scenario, int rank,
                     std::pmr::memory_resource* where = std::pmr::get_default_resource())
-        : source_(all.sources, rank, where), target_(all.targets, rank, where), expected_(target_) {
-        oracle::world const before = oracle::world_of(all);
+        : source_(scenario.sources, rank, where),
+          target_(scenario.targets, rank, where),
+          expected_(target_) {
+        oracle::world const before = oracle::world_of(scenario);
         source_.fill(before.sources);
-        expected_.fill(oracle::answers(all, before));
+        expected_.fill(oracle::answers(scenario, before));
     }
 
-    void run(boost::mpi::communicator const& world, mapping const& program, options how) {
-        how.program = program;
-        redistribute(world, source_.shards(), target_.shards(), how);
+    void run(boost::mpi::communicator const& world, mapping const& program, options options) {
+        options.program = program;
+        redistribute(world, source_.shards(), target_.shards(), options);
     }
 
     /// The same, with arenas for the source, the target, or both.
-    void run_with(boost::mpi::communicator const& world, mapping const& program, options how,
+    void run_with(boost::mpi::communicator const& world, mapping const& program, options options,
                   side_arena_pair const& arenas) {
-        how.program = program;
+        options.program = program;
         job moving = prepare(world, {source_.shards(), {}, arenas.source},
-                             {target_.shards(), {}, arenas.target}, how);
+                             {target_.shards(), {}, arenas.target}, options);
         run_twice(moving);
         cost = moving.cost();
     }
@@ -111,17 +113,18 @@ private:
 
 BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
     boost::mpi::communicator const world;
-    test::tally mine;
+    test::tally tally;
     for (std::uint64_t seed = 0; seed < test::program_count; seed += stride()) {
-        oracle::scenario const all = oracle::generator(seed, world.size()).make();
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
-            rank_experiment one(all, world.rank());
+        oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+            rank_experiment experiment(scenario, world.rank());
             // Every other program finds its sources in a directory.
-            one.run(world, test::mapping_of(all), {.gather_up_to = seed % 2 == 0 ? 256u : 0u});
-            ++mine.programs;
-            mine.elements += one.elements();
-            if (auto const where = one.difference()) {
-                ++mine.differences;
+            experiment.run(world, test::mapping_of(scenario),
+                           {.gather_up_to = seed % 2 == 0 ? 256u : 0u});
+            ++tally.programs;
+            tally.elements += experiment.elements();
+            if (auto const where = experiment.difference()) {
+                ++tally.differences;
                 BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
             }
         }
@@ -129,7 +132,7 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
     auto const sum = [&](std::int64_t number) {
         return boost::mpi::all_reduce(world, number, std::plus<>());
     };
-    test::tally const total{mine.programs, sum(mine.elements), sum(mine.differences)};
+    test::tally const total{tally.programs, sum(tally.elements), sum(tally.differences)};
     if (world.rank() == 0)
         std::cout << world.size() << " ranks: " << total.text() << std::endl;
     BOOST_TEST(total.differences == 0);
@@ -145,14 +148,14 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
         mixed_memory memory(arena.resource());
         for (std::uint64_t seed = static_cast<std::uint64_t>(per_node); seed < test::program_count;
              seed += 16 * stride()) {
-            oracle::scenario const all = oracle::generator(seed, world.size()).make();
-            BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << all.text) {
-                rank_experiment one(all, world.rank(), &memory);
-                one.run_with(world, test::mapping_of(all),
-                             {.gather_up_to = seed % 32 < 16 ? 256u : 0u},
-                             {seed % 3 == 0 ? nullptr : &arena, seed % 3 == 1 ? nullptr : &arena});
-                bytes_node += one.cost.bytes_node_in;
-                if (auto const where = one.difference()) {
+            oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+            BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << scenario.text) {
+                rank_experiment experiment(scenario, world.rank(), &memory);
+                experiment.run_with(
+                    world, test::mapping_of(scenario), {.gather_up_to = seed % 32 < 16 ? 256u : 0u},
+                    {seed % 3 == 0 ? nullptr : &arena, seed % 3 == 1 ? nullptr : &arena});
+                bytes_node += experiment.cost.bytes_node_in;
+                if (auto const where = experiment.difference()) {
                     ++differences;
                     BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
                 }
@@ -169,7 +172,7 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
 namespace {
 
 /// Lets ranks of a node exchange as they are told, and compares with the oracle.
-void compare_on_node(node_exchange how) {
+void compare_on_node(node_exchange exchange) {
     boost::mpi::communicator const world;
     std::int64_t differences = 0;
     index_t bytes_node = 0;
@@ -178,12 +181,13 @@ void compare_on_node(node_exchange how) {
         std::optional<test::ranks_per_node_variable> per_node;
         if (seed % 3 != 0)
             per_node.emplace(std::to_string(1 + seed % 3));
-        oracle::scenario const all = oracle::generator(seed, world.size()).make();
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
-            rank_experiment one(all, world.rank());
-            one.run_with(world, test::mapping_of(all), {.on_node = how}, {nullptr, nullptr});
-            bytes_node += one.cost.bytes_node_in;
-            if (auto const where = one.difference()) {
+        oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+            rank_experiment experiment(scenario, world.rank());
+            experiment.run_with(world, test::mapping_of(scenario), {.on_node = exchange},
+                                {nullptr, nullptr});
+            bytes_node += experiment.cost.bytes_node_in;
+            if (auto const where = experiment.difference()) {
                 ++differences;
                 BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
             }
@@ -206,19 +210,19 @@ BOOST_AUTO_TEST_CASE(relayed_programs_do_what_the_oracle_does) {
     for (std::uint64_t seed = 0; seed < test::program_count; seed += 3 * stride()) {
         bool const has_arena = seed % 4 == 3;
         mixed_memory memory(has_arena ? arena.resource() : std::pmr::get_default_resource());
-        oracle::scenario const all = oracle::generator(seed, world.size()).make();
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
-            rank_experiment one(all, world.rank(), &memory);
+        oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+            rank_experiment experiment(scenario, world.rank(), &memory);
             shared_arena const* const used = has_arena ? &arena : nullptr;
             // In messages, in rings, and in arenas; each rank a node, and nodes of two and three.
-            one.run_with(
-                world, test::mapping_of(all),
+            experiment.run_with(
+                world, test::mapping_of(scenario),
                 {.processes_per_node = static_cast<holder_t>(1 + seed / 4 % 3),
                  .relays = true,
                  .on_node = seed % 2 == 0 ? node_exchange::messages : node_exchange::rings},
                 {used, used});
-            relayed += one.cost.bytes_relayed;
-            if (auto const where = one.difference()) {
+            relayed += experiment.cost.bytes_relayed;
+            if (auto const where = experiment.difference()) {
                 ++differences;
                 BOOST_TEST_ERROR("rank " << world.rank() << " differs: " << *where);
             }

@@ -40,11 +40,12 @@ struct part_of_vector {
     }
 
     state_dict dict() {
-        state_dict all;
-        all.add(descriptor,
-                tensor_view{
-                    elements.data(), data_type::i32, {static_cast<index_t>(elements.size())}, {1}});
-        return all;
+        state_dict tensors;
+        tensors.add(descriptor, tensor_view{elements.data(),
+                                            data_type::i32,
+                                            {static_cast<index_t>(elements.size())},
+                                            {1}});
+        return tensors;
     }
 
 private:
@@ -74,9 +75,9 @@ struct cache_fixture {
     };
 
     /// Prepares and runs it with memory of its own.
-    outcome fill(part_of_vector target, plan_cache& cache, options how = {}) {
-        how.cache = &cache;
-        job ready = prepare(world, source.dict(), target.dict(), how);
+    outcome fill(part_of_vector target, plan_cache& cache, options options = {}) {
+        options.cache = &cache;
+        job ready = prepare(world, source.dict(), target.dict(), options);
         run(ready);
         return {ready.was_kept(), target.wrong()};
     }
@@ -122,9 +123,9 @@ BOOST_AUTO_TEST_CASE(another_key_of_the_same_shape_is_another_structure) {
     program.define("v", program.source("w", {all}, data_type::i32));
     part_of_vector const renamed{all, next().descriptor.region.offset[0],
                                  next().descriptor.region.offset[0] + 12, "v"};
-    outcome const other = fill(renamed, kept, {.program = program});
-    BOOST_TEST(!other.was_kept);
-    BOOST_TEST(other.wrong == 0u);
+    outcome const other_outcome = fill(renamed, kept, {.program = program});
+    BOOST_TEST(!other_outcome.was_kept);
+    BOOST_TEST(other_outcome.wrong == 0u);
     BOOST_TEST(fill(renamed, kept, {.program = program}).was_kept);
 }
 
@@ -141,12 +142,12 @@ BOOST_AUTO_TEST_CASE(where_a_rank_has_forgotten_all_plan) {
 
 BOOST_AUTO_TEST_CASE(known_layouts_are_part_of_the_structure) {
     auto const layout_from = [&](index_t first) {
-        std::vector<std::vector<shard_descriptor>> held;
+        std::vector<std::vector<shard_descriptor>> shards;
         for (index_t i = 0; i < size; ++i)
-            held.push_back(
+            shards.push_back(
                 {part_of_vector(all, 12 * ((i + first) % size), 12 * ((i + first) % size) + 12)
                      .descriptor});
-        return layout_of(held);
+        return layout_of(shards);
     };
     for (bool const is_kept : {false, true}) {
         part_of_vector target = next();
@@ -160,11 +161,11 @@ BOOST_AUTO_TEST_CASE(known_layouts_are_part_of_the_structure) {
 }
 
 BOOST_AUTO_TEST_CASE(plans_that_were_looked_up_are_kept_too) {
-    options const how{.gather_up_to = 0};
+    options const options{.gather_up_to = 0};
     for (bool const is_kept : {false, true}) {
-        outcome const one = fill(next(), kept, how);
-        BOOST_TEST(one.was_kept == is_kept);
-        BOOST_TEST(one.wrong == 0u);
+        outcome const current_outcome = fill(next(), kept, options);
+        BOOST_TEST(current_outcome.was_kept == is_kept);
+        BOOST_TEST(current_outcome.wrong == 0u);
     }
     BOOST_TEST(!fill(next()).was_kept); // other options
 }
@@ -173,10 +174,10 @@ BOOST_AUTO_TEST_CASE(ranks_that_do_different_things_get_an_error_on_every_rank) 
     if (size == 1)
         return;
     fill(next());
-    options how;
+    options options;
     if (rank == 1)
-        how.processes_per_node = 2;
-    auto const problem = agreed_error(world.base(), [&] { fill(next(), kept, how); });
+        options.processes_per_node = 2;
+    auto const problem = agreed_error(world.base(), [&] { fill(next(), kept, options); });
     BOOST_TEST(problem ==
                "ranks_disagree: rank 0 runs redistribute with options.processes_per_node 0 and "
                "rank 1 with 2; every rank must make the same call");

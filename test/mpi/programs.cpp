@@ -44,17 +44,17 @@ struct programs_fixture {
     }
 
     const_state_dict have() const {
-        const_state_dict all;
-        all.add(rows_of("a"), const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
-        all.add(rows_of("b"), const_tensor_view{b.data(), data_type::f32, {2, 3}, {3, 1}});
-        return all;
+        const_state_dict tensors;
+        tensors.add(rows_of("a"), const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
+        tensors.add(rows_of("b"), const_tensor_view{b.data(), data_type::f32, {2, 3}, {3, 1}});
+        return tensors;
     }
 
     state_dict want() {
-        state_dict all;
-        all.add({"ab", data_type::f32, {rows, 6}, whole({rows, 6}), {}},
-                tensor_view{ab.data(), data_type::f32, {rows, 6}, {6, 1}});
-        return all;
+        state_dict tensors;
+        tensors.add({"ab", data_type::f32, {rows, 6}, whole({rows, 6}), {}},
+                    tensor_view{ab.data(), data_type::f32, {rows, 6}, {6, 1}});
+        return tensors;
     }
 
     /// Row i of "ab" is row i of "a", then row i of "b".
@@ -93,9 +93,9 @@ BOOST_AUTO_TEST_CASE(aoa_text_runs_with_plans_that_are_kept) {
         BOOST_TEST(ready.was_kept() == is_kept);
         BOOST_TEST(wrong() == 0u);
     }
-    job other = prepare(world, have(), want(),
-                        {.program = aoa::parse("b, a -> ab, axis=1\n"), .cache = &kept});
-    BOOST_TEST(!other.was_kept());
+    job other_job = prepare(world, have(), want(),
+                            {.program = aoa::parse("b, a -> ab, axis=1\n"), .cache = &kept});
+    BOOST_TEST(!other_job.was_kept());
 }
 
 BOOST_AUTO_TEST_CASE(a_function_gets_the_catalogs_of_what_all_ranks_hold) {
@@ -143,26 +143,26 @@ BOOST_AUTO_TEST_CASE(ranks_whose_programs_give_different_mappings_are_told_so) {
 BOOST_AUTO_TEST_CASE(one_key_of_two_shapes_is_an_error_before_the_program_runs) {
     if (size == 1)
         return;
-    const_state_dict other = have();
+    const_state_dict tensors = have();
     if (rank == size - 1) {
-        other = {};
-        other.add({"a", data_type::f32, {2, 3}, whole({2, 3}), {}},
-                  const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
+        tensors = {};
+        tensors.add({"a", data_type::f32, {2, 3}, whole({2, 3}), {}},
+                    const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
     }
     auto const never = [](catalog const&, catalog const*) -> mapping {
         fail(errc::unsupported, "the program has run");
     };
     std::string const problem =
-        agreed_error(world, [&] { redistribute(world, other, want(), {.program = never}); });
+        agreed_error(world, [&] { redistribute(world, tensors, want(), {.program = never}); });
     BOOST_TEST(problem == "shape_mismatch: 'a' has the global shape [" + std::to_string(rows) +
                               ", 3] on rank 0 and [2, 3] on rank " + std::to_string(size - 1));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_one_rank_describes_wrongly_is_an_error_on_every_rank) {
-    const_state_dict mine = have();
+    const_state_dict tensors = have();
     if (rank == size - 1)
-        mine.add(rows_of("c"), const_tensor_view{a.data(), data_type::f32, {3, 2}, {2, 1}});
-    std::string const problem = agreed_error(world, [&] { redistribute(world, mine, want()); });
+        tensors.add(rows_of("c"), const_tensor_view{a.data(), data_type::f32, {3, 2}, {2, 1}});
+    std::string const problem = agreed_error(world, [&] { redistribute(world, tensors, want()); });
     BOOST_TEST(problem ==
                "shape_mismatch: 'c': axis 0: a shard of extent 2 in a tensor of extent 3");
     state_dict wanted = want();
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_that_one_rank_describes_wrongly_is_an_error_on_eve
 
 BOOST_AUTO_TEST_CASE(numbers_that_a_program_joins_are_compared_over_all_ranks) {
     // Rank 0 has a and its step, the last rank b and its step.
-    std::vector<float> weights{1, 2}, made(4, -1.F);
+    std::vector<float> weights{1, 2}, results(4, -1.F);
     std::vector<float> steps{5, 7};
     std::vector<float> step{-1};
     int const last = static_cast<int>(size) - 1;
@@ -190,14 +190,15 @@ BOOST_AUTO_TEST_CASE(numbers_that_a_program_joins_are_compared_over_all_ranks) {
         }
     state_dict want;
     want.add({"ab", data_type::f32, {4}, whole({4}), {}},
-             tensor_view{made.data(), data_type::f32, {4}, {1}});
+             tensor_view{results.data(), data_type::f32, {4}, {1}});
     want.add({"ab.step", data_type::f32, {}, whole({}), {}},
              tensor_view{step.data(), data_type::f32, {}, {}});
-    aoa::expand_options known;
-    known.state_suffixes = {{".step", true}};
+    aoa::expand_options options;
+    options.state_suffixes = {{".step", true}};
     auto const program = [&](catalog const& source, catalog const* target) {
-        return aoa::lower(aoa::expand(aoa::parse("a, b -> ab, axis=0"), source, target, known).code,
-                          source, target);
+        return aoa::lower(
+            aoa::expand(aoa::parse("a, b -> ab, axis=0"), source, target, options).code, source,
+            target);
     };
     std::string const problem =
         agreed_error(world, [&] { redistribute(world, have, want, {.program = program}); });
@@ -210,14 +211,14 @@ BOOST_AUTO_TEST_CASE(numbers_that_a_program_joins_are_compared_over_all_ranks) {
 
 BOOST_AUTO_TEST_CASE(keys_that_the_source_lacks_keep_their_content_where_that_is_asked) {
     state_dict wanted;
-    std::vector<float> mine(6, -1.F), left(3, 7.F);
-    wanted.add(rows_of("a"), tensor_view{mine.data(), data_type::f32, {2, 3}, {3, 1}});
+    std::vector<float> own_values(6, -1.F), left(3, 7.F);
+    wanted.add(rows_of("a"), tensor_view{own_values.data(), data_type::f32, {2, 3}, {3, 1}});
     wanted.add({"z", data_type::f32, {3}, whole({3}), {}}, left);
     for (holder_t const gather_up_to : {256u, 0u}) {
         job ready = prepare(world, have(), wanted,
                             {.strict = strictness::return_all, .gather_up_to = gather_up_to});
         run(ready);
-        BOOST_TEST(mine == a, boost::test_tools::per_element());
+        BOOST_TEST(own_values == a, boost::test_tools::per_element());
         BOOST_TEST(left == std::vector<float>(3, 7.F), boost::test_tools::per_element());
         key_mismatch const& keys = ready.keys_judged().give_back;
         BOOST_TEST(keys.unexpected == std::vector<std::string>{"z"},
@@ -244,10 +245,10 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
                               return some;
                           },
                       .release = [](std::vector<std::string> const&) {}};
-    std::vector<std::vector<shard_descriptor>> all;
+    std::vector<std::vector<shard_descriptor>> shards;
     for (index_t i = 0; i < size; ++i)
-        all.push_back({{"a", data_type::f32, {rows, 3}, {{2 * i, 0}, {2, 3}}, {}}});
-    job ready = prepare(world, have(), {{}, layout_of(all)}, how);
+        shards.push_back({{"a", data_type::f32, {rows, 3}, {{2 * i, 0}, {2, 3}}, {}}});
+    job ready = prepare(world, have(), {{}, layout_of(shards)}, how);
     run(ready);
     BOOST_TEST(filled == a, boost::test_tools::per_element());
     BOOST_TEST(ready.rounds().rounds.size() == 1u);
@@ -258,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     plan_cache kept;
     with_arena.cache = &kept;
     BOOST_TEST(agreed_error(world, [&] {
-                   prepare(world, have(), {{}, layout_of(all)}, with_arena);
+                   prepare(world, have(), {{}, layout_of(shards)}, with_arena);
                }).starts_with("usage: the plans of rounds are not kept"));
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), want(), how);
@@ -294,17 +295,17 @@ BOOST_AUTO_TEST_CASE(few_steps_of_a_call_need_every_rank) {
 }
 
 BOOST_AUTO_TEST_CASE(a_call_by_name_needs_every_rank_three_times) {
-    std::vector<float> all(static_cast<std::size_t>(3 * rows), -1.F);
+    std::vector<float> values(static_cast<std::size_t>(3 * rows), -1.F);
     state_dict target;
     target.add({"a", data_type::f32, {rows, 3}, whole({rows, 3}), {}},
-               tensor_view{all.data(), data_type::f32, {rows, 3}, {3, 1}});
+               tensor_view{values.data(), data_type::f32, {rows, 3}, {3, 1}});
     const_state_dict source;
     source.add(rows_of("a"), const_tensor_view{a.data(), data_type::f32, {2, 3}, {3, 1}});
     layout const rows_of_ranks = gather_layout(mpi_group(world), source.descriptors());
     plan_cache kept;
-    auto const count = [&](mpi_group const& group, source_tensors have, options const& how) {
+    auto const count = [&](mpi_group const& group, source_tensors have, options const& options) {
         counted_calls const counted(mpi_group::default_count_limit);
-        redistribute(group, std::move(have), target, how);
+        redistribute(group, std::move(have), target, options);
         return counted.collectives();
     };
     mpi_group const group(world);
@@ -316,8 +317,8 @@ BOOST_AUTO_TEST_CASE(a_call_by_name_needs_every_rank_three_times) {
                          {}) == 3);
     BOOST_TEST(count(group, source, {.cache = &kept}) == 3); // the shards are told apart
     BOOST_TEST(count(group, source, {.cache = &kept}) == 2);
-    for (std::size_t i = 0; i < all.size(); ++i)
-        BOOST_TEST(all[i] == static_cast<float>(i));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        BOOST_TEST(values[i] == static_cast<float>(i));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -79,9 +79,9 @@ piece_of_matrix<T> columns(std::string key, index_vector const& global, index_t 
 
 template <class... Pieces>
 state_dict dict(Pieces&... pieces) {
-    state_dict all;
-    (all.add(pieces.descriptor, pieces.view()), ...);
-    return all;
+    state_dict tensors;
+    (tensors.add(pieces.descriptor, pieces.view()), ...);
+    return tensors;
 }
 
 /// The program that leaves `w` as it is.
@@ -128,30 +128,30 @@ BOOST_AUTO_TEST_CASE(rows_become_columns) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_may_hold_nothing) {
-    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
-    all.number_elements();
+    piece_of_matrix<float> matrix = rows<float>("w", shape, 0, 7);
+    matrix.number_elements();
     piece_of_matrix<float> wanted = rows<float>("w", shape, 0, 7);
-    redistribute(world, rank == 0 ? dict(all) : dict(), rank == last ? dict(wanted) : dict());
+    redistribute(world, rank == 0 ? dict(matrix) : dict(), rank == last ? dict(wanted) : dict());
     BOOST_TEST(wanted.wrong_elements() == (rank == last ? 0u : 34u));
 }
 
 BOOST_AUTO_TEST_CASE(ranks_may_hold_different_keys_and_several_shards_of_one) {
     // Rank r has matrix "r" and wants the first and the last row of the next rank's, in one tensor each.
-    std::string const mine = std::to_string(rank);
+    std::string const own = std::to_string(rank);
     std::string const next = std::to_string((rank + 1) % size);
-    piece_of_matrix<float> all = rows<float>(mine, shape, 0, 7);
-    all.number_elements();
+    piece_of_matrix<float> matrix = rows<float>(own, shape, 0, 7);
+    matrix.number_elements();
     piece_of_matrix<float> first = rows<float>(next, shape, 0, 1);
     piece_of_matrix<float> end = rows<float>(next, shape, 6, 7);
-    redistribute(world, dict(all), dict(end, first));
+    redistribute(world, dict(matrix), dict(end, first));
     BOOST_TEST(first.wrong_elements() == 0u);
     BOOST_TEST(end.wrong_elements() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_rank_has_itself_it_does_not_ask_for) {
-    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
-    all.number_elements();
-    job moving = prepare(world, dict(all), dict(target));
+    piece_of_matrix<float> matrix = rows<float>("w", shape, 0, 7);
+    matrix.number_elements();
+    job moving = prepare(world, dict(matrix), dict(target));
     BOOST_TEST(moving.cost().bytes_in == 0);
     BOOST_TEST(moving.cost().bytes_out == 0);
     BOOST_TEST(moving.cost().messages_in == 0);
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(a_prepared_redistribution_runs_again_with_new_values) {
     run(moving);
     for (std::size_t i = 0; i < target.elements.size(); ++i)
         BOOST_TEST(target.elements[i] == static_cast<float>(target.number(i) + 1000));
-    layout const& known = moving.target_layout();
-    BOOST_TEST(known.shards_of(*known.find("w")).size() == static_cast<std::size_t>(size));
+    layout const& layout = moving.target_layout();
+    BOOST_TEST(layout.shards_of(*layout.find("w")).size() == static_cast<std::size_t>(size));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_moved_from_is_an_error_to_run_or_to_ask) {
@@ -196,9 +196,9 @@ BOOST_AUTO_TEST_CASE(options_follow_the_tensors_where_there_is_no_program) {
     BOOST_TEST(moving.cost().bytes_node_in == 0);
     if (size == 1)
         return;
-    options const mine{.processes_per_node = rank == last ? 2u : 4u};
+    options const options{.processes_per_node = rank == last ? 2u : 4u};
     BOOST_TEST(
-        agreed_error(world, [&] { prepare(world, dict(source), dict(target), mine); }) ==
+        agreed_error(world, [&] { prepare(world, dict(source), dict(target), options); }) ==
         "ranks_disagree: rank 0 runs redistribute with options.processes_per_node 4 and rank " +
             std::to_string(last) + " with 2; every rank must make the same call");
 }
@@ -211,8 +211,8 @@ BOOST_AUTO_TEST_CASE(a_program_transposes_and_casts_on_the_way) {
         rows<std::int32_t>("t", {5, 7}, cut_at(5, rank, size), cut_at(5, rank + 1, size));
     redistribute(world, dict(source), dict(turned), {.program = program});
     for (std::size_t i = 0; i < turned.elements.size(); ++i) {
-        index_t const place = turned.number(i); // of 5 x 7; the source is 7 x 5
-        BOOST_TEST(turned.elements[i] == place % 7 * 5 + place / 7);
+        index_t const index = turned.number(i); // of 5 x 7; the source is 7 x 5
+        BOOST_TEST(turned.elements[i] == index % 7 * 5 + index / 7);
     }
 }
 
@@ -231,12 +231,12 @@ BOOST_AUTO_TEST_CASE(many_chunks_arrive_in_order) {
     // 3 Mi elements, 12 MiB, from the first rank to the last: more chunks than are ever under way,
     // and columns, so that each has to be packed.
     index_vector const large{3, 1 << 20};
-    piece_of_matrix<float> all = rows<float>("large", large, 0, rank == 0 ? 3 : 0);
-    all.number_elements();
+    piece_of_matrix<float> matrix = rows<float>("large", large, 0, rank == 0 ? 3 : 0);
+    matrix.number_elements();
     piece_of_matrix<float> left = columns<float>("large", large, 0, rank == last ? 500'000 : 0);
     piece_of_matrix<float> right =
         columns<float>("large", large, 500'000, rank == last ? 1 << 20 : 500'000);
-    redistribute(world, dict(all), dict(right, left));
+    redistribute(world, dict(matrix), dict(right, left));
     BOOST_TEST(left.wrong_elements() == 0u);
     BOOST_TEST(right.wrong_elements() == 0u);
 }
@@ -291,22 +291,22 @@ BOOST_AUTO_TEST_CASE(shards_that_overlap_are_the_same_error_on_every_rank) {
 }
 
 BOOST_AUTO_TEST_CASE(one_key_with_two_shapes_is_the_same_error_on_every_rank) {
-    piece_of_matrix<float> other = rows<float>("w", {7, 4}, 0, 7);
+    piece_of_matrix<float> matrix = rows<float>("w", {7, 4}, 0, 7);
     if (size == 1)
         return;
-    BOOST_TEST(error_of(rank == last ? dict(other) : dict(source), dict(target)) ==
+    BOOST_TEST(error_of(rank == last ? dict(matrix) : dict(source), dict(target)) ==
                "shape_mismatch: 'w' has the global shape [7, 5] on rank 0 and [7, 4] on rank " +
                    std::to_string(last));
-    BOOST_TEST(error_of(dict(source), rank == last ? dict(other) : dict(target)) ==
+    BOOST_TEST(error_of(dict(source), rank == last ? dict(matrix) : dict(target)) ==
                "shape_mismatch: 'w' has the global shape [7, 5] on rank 0 and [7, 4] on rank " +
                    std::to_string(last));
 }
 
 BOOST_AUTO_TEST_CASE(one_key_with_two_types_is_the_same_error_on_every_rank) {
-    piece_of_matrix<double> other = rows<double>("w", shape, 0, 7);
+    piece_of_matrix<double> matrix = rows<double>("w", shape, 0, 7);
     if (size == 1)
         return;
-    BOOST_TEST(error_of(rank == last ? dict(other) : dict(source), dict(target)) ==
+    BOOST_TEST(error_of(rank == last ? dict(matrix) : dict(source), dict(target)) ==
                "dtype_mismatch: 'w' has the data type float32 on rank 0 and float64 on rank " +
                    std::to_string(last));
 }
@@ -322,15 +322,15 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
     mapping program;
     expression const w = program.source("w", shape, data_type::f32);
     program.define("w", w);
-    mapping other = program;
-    other.define("v", transpose(w));
+    mapping mapping = program;
+    mapping.define("v", transpose(w));
     if (size == 1)
         return;
     std::string const expected = "ranks_disagree: rank 0 runs redistribute and rank " +
                                  std::to_string(last) +
                                  " runs it with a different options.program; every rank must make "
                                  "the same call";
-    BOOST_TEST(error_of(dict(source), dict(target), rank == last ? other : program) == expected);
+    BOOST_TEST(error_of(dict(source), dict(target), rank == last ? mapping : program) == expected);
     BOOST_TEST(error_of(dict(source), dict(target),
                         rank == last ? std::nullopt : std::optional(program)) == expected);
 }
@@ -338,22 +338,22 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_programs_are_told_so) {
 BOOST_AUTO_TEST_CASE(ranks_with_different_options_are_told_so) {
     if (size == 1)
         return;
-    options const mine{.processes_per_node = rank == last ? 2u : 4u};
+    options const options{.processes_per_node = rank == last ? 2u : 4u};
     BOOST_TEST(
-        agreed_error(world, [&] { redistribute(world, dict(source), dict(target), mine); }) ==
+        agreed_error(world, [&] { redistribute(world, dict(source), dict(target), options); }) ==
         "ranks_disagree: rank 0 runs redistribute with options.processes_per_node 4 and rank " +
             std::to_string(last) + " with 2; every rank must make the same call");
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
     // Every rank but the second of a node has its own version of all; so it shows who gave.
-    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
-    std::fill(all.elements.begin(), all.elements.end(), static_cast<float>(rank));
+    piece_of_matrix<float> matrix = rows<float>("w", shape, 0, 7);
+    std::fill(matrix.elements.begin(), matrix.elements.end(), static_cast<float>(rank));
     piece_of_matrix<float> wanted = rows<float>("w", shape, 0, 7);
     bool const has_it = rank % 2 == 0;
-    auto const move = [&](options const& how) {
+    auto const move = [&](options const& options) {
         std::ranges::fill(wanted.elements, -1.F);
-        job moving = prepare(world, has_it ? dict(all) : dict(), dict(wanted), how);
+        job moving = prepare(world, has_it ? dict(matrix) : dict(), dict(wanted), options);
         run(moving);
         for (float const element : wanted.elements)
             BOOST_TEST(element == static_cast<float>(rank - rank % 2));
@@ -374,8 +374,8 @@ BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) 
         rows<float>("t", {5, 7}, cut_at(5, rank, size), cut_at(5, rank + 1, size));
     redistribute(ranks, dict(source), dict(turned), {.program = program, .processes_per_node = 2});
     for (std::size_t i = 0; i < turned.elements.size(); ++i) {
-        index_t const place = turned.number(i); // of 5 x 7; the source is 7 x 5
-        BOOST_TEST(turned.elements[i] == static_cast<float>(place % 7 * 5 + place / 7));
+        index_t const index = turned.number(i); // of 5 x 7; the source is 7 x 5
+        BOOST_TEST(turned.elements[i] == static_cast<float>(index % 7 * 5 + index / 7));
     }
     redistribute(ranks, dict(source), dict(target), {.processes_per_node = 2});
     BOOST_TEST(target.wrong_elements() == 0u);
@@ -386,25 +386,25 @@ BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) 
 }
 
 BOOST_AUTO_TEST_CASE(different_elements_added_under_one_key_are_the_same_error_on_every_rank) {
-    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
-    all.number_elements();
-    piece_of_matrix<float> copied = all, wanted = all;
+    piece_of_matrix<float> matrix = rows<float>("w", shape, 0, 7);
+    matrix.number_elements();
+    piece_of_matrix<float> copied = matrix, wanted = matrix;
     copied.elements.back() += 1;
-    state_dict from = dict(all);
+    state_dict from = dict(matrix);
     if (rank == last)
         from.add(copied.descriptor, copied.view());
     BOOST_TEST(error_of(from, dict(wanted)) ==
-               "overlap: 'w' " + to_string(all.descriptor.region) +
+               "overlap: 'w' " + to_string(matrix.descriptor.region) +
                    " was added twice, at different addresses, with different elements: give each "
                    "tensor its own key");
 }
 
 BOOST_AUTO_TEST_CASE(shared_memory_on_one_rank_is_the_same_error_on_every_rank) {
-    piece_of_matrix<float> all = rows<float>("w", shape, 0, 7);
-    piece_of_matrix<float> same = all;
-    state_dict from = dict(all);
+    piece_of_matrix<float> matrix = rows<float>("w", shape, 0, 7);
+    piece_of_matrix<float> same = matrix;
+    state_dict from = dict(matrix);
     state_dict shared;
-    shared.add(same.descriptor, all.view());
+    shared.add(same.descriptor, matrix.view());
     BOOST_TEST(error_of(from, rank == last ? shared : dict(same)) ==
                "memory_overlap: source 'w' and target 'w' share memory; give the target memory of "
                "its own");
@@ -421,21 +421,21 @@ BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {
     auto const element = [&](index_t i) {
         return shard_descriptor{"w", data_type::f32, {index_t{size}}, {{i}, {1}}, {}};
     };
-    test::counted_row mine({static_cast<float>(world.rank())}), wanted({-1});
+    test::counted_row row({static_cast<float>(world.rank())}), wanted({-1});
     auto const prepared = [&] {
         state_dict have, want;
-        have.add(element(world.rank()), mine.narrow(0, 1));
+        have.add(element(world.rank()), row.narrow(0, 1));
         want.add(element(next), wanted.narrow(0, 1));
         return prepare(world, have, want);
     };
     {
         job ready = prepared();
-        BOOST_TEST(mine.storage.use_count() == 2);
+        BOOST_TEST(row.storage.use_count() == 2);
         BOOST_TEST(wanted.storage.use_count() == 2);
         run(ready);
     }
     BOOST_TEST(wanted.storage->front() == static_cast<float>(next));
-    BOOST_TEST(mine.storage.use_count() == 1);
+    BOOST_TEST(row.storage.use_count() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

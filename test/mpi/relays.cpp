@@ -46,10 +46,10 @@ struct one_to_all {
 };
 
 /// By rank.
-std::vector<index_t> of_all(boost::mpi::communicator const& world, index_t mine) {
-    std::vector<index_t> all;
-    boost::mpi::all_gather(world, mine, all);
-    return all;
+std::vector<index_t> of_all(boost::mpi::communicator const& world, index_t own) {
+    std::vector<index_t> values;
+    boost::mpi::all_gather(world, own, values);
+    return values;
 }
 
 /// So many elements, held by rank 0, go where each rank wants them, and each rank is a node.
@@ -65,28 +65,28 @@ void check_one_to(index_t count, std::vector<std::vector<shard_descriptor>> cons
                 {.processes_per_node = 1, .relays = true, .deadline = std::chrono::seconds(60)});
     run(moving);
     BOOST_TEST(want.wrong_elements() == 0u);
-    auto const all = of_all(world, moving.cost().bytes_relayed);
-    BOOST_TEST(std::accumulate(all.begin(), all.end(), index_t{0}) == bytes_relayed);
+    auto const elements = of_all(world, moving.cost().bytes_relayed);
+    BOOST_TEST(std::accumulate(elements.begin(), elements.end(), index_t{0}) == bytes_relayed);
 }
 
 /// What all other ranks want from one goes from one to the next, twice.
-process_cost check_chain(node_exchange how) {
+process_cost check_chain(node_exchange exchange) {
     boost::mpi::communicator const world;
     // Five chunks and a rest: in a chain, for there are fewer ranks than 5 + 2 * 2.
     index_t const count = (index_t{5} << 18) + 7;
-    one_to_all all(world, count);
-    job moving = prepare(world, all.have, all.want,
+    one_to_all one_to_all(world, count);
+    job moving = prepare(world, one_to_all.have, one_to_all.want,
                          {.processes_per_node = 1,
                           .relays = true,
-                          .on_node = how,
+                          .on_node = exchange,
                           .deadline = std::chrono::seconds(60)});
     for (int i = 0; i < 2; ++i) {
         if (world.rank() != one_to_all::source % world.size())
-            std::fill(all.elements.begin(), all.elements.end(), -1.0F);
+            std::fill(one_to_all.elements.begin(), one_to_all.elements.end(), -1.0F);
         run(moving);
-        std::vector<float> expected(all.elements.size());
+        std::vector<float> expected(one_to_all.elements.size());
         std::iota(expected.begin(), expected.end(), 0.0F);
-        BOOST_TEST((all.elements == expected));
+        BOOST_TEST((one_to_all.elements == expected));
     }
     index_t const bytes = world.size() > 1 ? 4 * count : 0;
     std::vector<index_t> out(static_cast<std::size_t>(world.size()), bytes), relayed = out;
@@ -118,15 +118,15 @@ BOOST_AUTO_TEST_CASE(within_a_node_it_is_passed_on_through_rings) {
 BOOST_AUTO_TEST_CASE(between_nodes_messages_bring_what_rings_pass_on_and_the_reverse) {
     // The last node may have one rank, and no ring.
     for (char const* const per_node : {"2", "3"}) {
-        test::ranks_per_node_variable const told(per_node);
+        test::ranks_per_node_variable const variable(per_node);
         check_chain(node_exchange::rings);
     }
 }
 
 BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {
     boost::mpi::communicator const world;
-    one_to_all all(world, 1000);
-    job moving = prepare(world, all.have, all.want,
+    one_to_all one_to_all(world, 1000);
+    job moving = prepare(world, one_to_all.have, one_to_all.want,
                          {.processes_per_node = static_cast<holder_t>(world.size()),
                           .relays = true,
                           .on_node = node_exchange::messages});
@@ -140,10 +140,10 @@ BOOST_AUTO_TEST_CASE(boxes_that_begin_at_one_element_go_by_one_tree) {
     // Two chunks and four; every other rank has them in another order.
     index_t const count = index_t{1} << 20;
     shard_descriptor const half{"a", data_type::f32, {count}, {{0}, {count / 2}}};
-    shard_descriptor const whole{"a", data_type::f32, {count}, {{0}, {count}}};
+    shard_descriptor const shard{"a", data_type::f32, {count}, {{0}, {count}}};
     std::vector<std::vector<shard_descriptor>> wanted{{}};
     for (int rank = 1; rank < boost::mpi::communicator().size(); ++rank)
-        wanted.push_back(rank % 2 == 0 ? std::vector{half, whole} : std::vector{whole, half});
+        wanted.push_back(rank % 2 == 0 ? std::vector{half, shard} : std::vector{shard, half});
     check_one_to(count, wanted, 6 * count * std::max(0, static_cast<int>(wanted.size()) - 2));
 }
 
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_block_of_many_is_not_passed_on_with_the_shard_that_is_one
     // The last rank wants elements 0, 1, 4, 5, and all others 0, 1.
     int const size = boost::mpi::communicator().size();
     if (size < 4)
-        return; // one taker is no tree
+        return; // one receiver is no tree
     std::vector<std::vector<shard_descriptor>> wanted{{}};
     for (int rank = 1; rank + 1 < size; ++rank)
         wanted.push_back({{"a", data_type::f32, {8}, {{0}, {2}}}});
@@ -163,9 +163,9 @@ BOOST_AUTO_TEST_CASE(within_one_node_nothing_is_passed_on) {
     boost::mpi::communicator const world;
     if (std::getenv("RESHARD_RANKS_PER_NODE"))
         return; // there are several
-    one_to_all all(world, 1000);
-    job moving =
-        prepare(world, all.have, all.want, {.relays = true, .on_node = node_exchange::rings});
+    one_to_all one_to_all(world, 1000);
+    job moving = prepare(world, one_to_all.have, one_to_all.want,
+                         {.relays = true, .on_node = node_exchange::rings});
     run(moving);
     BOOST_TEST(moving.cost().bytes_relayed == 0);
     BOOST_TEST(moving.cost().bytes_out == 0); // all ranks are on one node
@@ -173,10 +173,10 @@ BOOST_AUTO_TEST_CASE(within_one_node_nothing_is_passed_on) {
 
 BOOST_AUTO_TEST_CASE(in_rounds_nothing_is_passed_on_and_the_caller_is_told) {
     boost::mpi::communicator const world;
-    one_to_all all(world, 10);
+    one_to_all one_to_all(world, 10);
     layout const wanted = layout_of({{{"w", data_type::f32, {10}, {{0}, {10}}, {}}}});
     BOOST_CHECK_EXCEPTION(
-        prepare(world, all.have, {{}, wanted},
+        prepare(world, one_to_all.have, {{}, wanted},
                 {.allocate = [](auto const&) { return state_dict(); }, .relays = true}),
         error, [](error const& problem) {
             return problem.code() == errc::usage &&

@@ -44,23 +44,23 @@ struct rounds_fixture {
         return {key, data_type::i32, {10 * size, 8}, {{10 * rank, 0}, {10, 8}}, {}};
     }
     shard_descriptor to(std::string const& key, index_t on) const {
-        index_t const giver = (on + 1) % size;
-        return {key, data_type::i32, {8, 10 * size}, {{0, 10 * giver}, {8, 10}}, {}};
+        index_t const sender = (on + 1) % size;
+        return {key, data_type::i32, {8, 10 * size}, {{0, 10 * sender}, {8, 10}}, {}};
     }
 
     const_state_dict held() {
-        state_dict all;
+        state_dict tensors;
         for (auto& [key, elements] : sources)
-            all.add(from(key), tensor_view{elements.data(), data_type::i32, {10, 8}, {8, 1}});
-        return all;
+            tensors.add(from(key), tensor_view{elements.data(), data_type::i32, {10, 8}, {8, 1}});
+        return tensors;
     }
 
     layout wanted() const {
-        std::vector<std::vector<shard_descriptor>> all(static_cast<std::size_t>(size));
+        std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(size));
         for (index_t i = 0; i < size; ++i)
             for (std::string const& key : keys)
-                all[static_cast<std::size_t>(i)].push_back(to(key, i));
-        return layout_of(all);
+                shards[static_cast<std::size_t>(i)].push_back(to(key, i));
+        return layout_of(shards);
     }
 
     index_t bytes_there() const {
@@ -73,15 +73,15 @@ struct rounds_fixture {
                 .allocate =
                     [this](std::vector<std::string> const& some) {
                         ++allocations;
-                        state_dict all;
+                        state_dict tensors;
                         for (std::string const& key : some) {
                             targets[key].assign(80, -1);
-                            all.add(
+                            tensors.add(
                                 to(key, rank),
                                 tensor_view{targets[key].data(), data_type::i32, {8, 10}, {10, 1}});
                         }
                         most_bytes = std::max(most_bytes, bytes_there());
-                        return all;
+                        return tensors;
                     },
                 .release =
                     [this](std::vector<std::string> const& some) {
@@ -90,7 +90,9 @@ struct rounds_fixture {
                     }};
     }
 
-    void redistribute_with(options const& how) { redistribute(world, held(), {{}, wanted()}, how); }
+    void redistribute_with(options const& options) {
+        redistribute(world, held(), {{}, wanted()}, options);
+    }
 
     job run_within(index_t budget) {
         job ready = prepare(world, held(), {{}, wanted()}, memory(budget));
@@ -98,15 +100,15 @@ struct rounds_fixture {
         return ready;
     }
 
-    /// Element (i, j) of the part of the giver is element (10 giver + j, i) of the source.
+    /// Element (i, j) of the part of the sender is element (10 sender + j, i) of the source.
     std::size_t wrong() const {
         std::size_t count = keys.size() - targets.size();
-        index_t const giver = (rank + 1) % size;
+        index_t const sender = (rank + 1) % size;
         for (auto const& [key, elements] : targets)
             for (index_t i = 0; i < 8; ++i)
                 for (index_t j = 0; j < 10; ++j)
                     count += elements[static_cast<std::size_t>(10 * i + j)] !=
-                             static_cast<std::int32_t>(8 * (10 * giver + j) + i);
+                             static_cast<std::int32_t>(8 * (10 * sender + j) + i);
         return count;
     }
 
@@ -186,10 +188,11 @@ BOOST_AUTO_TEST_CASE(memory_that_an_earlier_round_has_filled_is_refused) {
     std::vector<std::int32_t> buffer(80);
     options again = memory(5 * each + staged());
     again.allocate = [&](std::vector<std::string> const& some) {
-        state_dict all;
+        state_dict tensors;
         for (std::string const& key : some)
-            all.add(to(key, rank), tensor_view{buffer.data(), data_type::i32, {8, 10}, {10, 1}});
-        return all;
+            tensors.add(to(key, rank),
+                        tensor_view{buffer.data(), data_type::i32, {8, 10}, {10, 1}});
+        return tensors;
     };
     std::string const problem = agreed_error(world.base(), [&] { redistribute_with(again); });
     BOOST_TEST(problem.starts_with("memory_overlap: target 'a' and target '"), problem);

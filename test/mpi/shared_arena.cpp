@@ -32,10 +32,10 @@ struct arena_fixture {
     /// True where every rank of the node reads in this rank's memory what this rank wrote.
     bool is_seen(shared_arena const& arena) const {
         auto const& state = *arena.state();
-        auto* const mine = static_cast<int*>(arena.resource()->allocate(4000));
-        std::fill_n(mine, 1000, rank);
+        auto* const own = static_cast<int*>(arena.resource()->allocate(4000));
+        std::fill_n(own, 1000, rank);
         auto const offset =
-            reinterpret_cast<std::byte*>(mine) - state.segments->data(state.node.rank());
+            reinterpret_cast<std::byte*>(own) - state.segments->data(state.node.rank());
         world.barrier();
         bool all_right = true;
         std::vector<std::ptrdiff_t> offsets;
@@ -47,7 +47,7 @@ struct arena_fixture {
             all_right &= std::count(theirs, theirs + 1000, other) == 1000;
         }
         world.barrier();
-        arena.resource()->deallocate(mine, 4000);
+        arena.resource()->deallocate(own, 4000);
         return all_right;
     }
 
@@ -55,18 +55,18 @@ struct arena_fixture {
     /// Of this rank; other tests may run beside this one.
     static int names_left() {
         int count = 0;
-        std::string const mine = "reshard-" + std::to_string(::getpid()) + "-";
+        std::string const own = "reshard-" + std::to_string(::getpid()) + "-";
         if (std::filesystem::exists("/dev/shm"))
-            for (auto const& one : std::filesystem::directory_iterator("/dev/shm"))
-                count += one.path().filename().string().starts_with(mine);
+            for (auto const& element : std::filesystem::directory_iterator("/dev/shm"))
+                count += element.path().filename().string().starts_with(own);
         return count;
     }
 };
 
 /// How often a text stands in another one.
-int count_of(std::string const& text, std::string const& whole) {
+int count_of(std::string const& text, std::string const& full_text) {
     int count = 0;
-    for (auto at = whole.find(text); at != whole.npos; at = whole.find(text, at + 1))
+    for (auto at = full_text.find(text); at != full_text.npos; at = full_text.find(text, at + 1))
         ++count;
     return count;
 }
@@ -143,23 +143,23 @@ BOOST_AUTO_TEST_CASE(where_unnamed_segments_are_refused_they_have_names_for_a_mo
 }
 
 BOOST_AUTO_TEST_CASE(what_one_rank_is_refused_all_do_without) {
-    for (int const what : {0, 1, 2}) {
+    for (int const noun : {0, 1, 2}) {
         arena_options options;
         if (rank == size - 1) {
-            if (what == 0)
+            if (noun == 0)
                 options.calls.reserve = [](int, off_t) { return ENOSPC; };
-            if (what == 1)
+            if (noun == 1)
                 options.calls.create_unnamed = options.calls.create_named = refused;
-            if (what == 2)
+            if (noun == 2)
                 options.calls.open_unnamed = options.calls.open_named = refused;
         }
         shared_arena const arena(world, 10'000, options);
         BOOST_TEST(!arena.is_shared());
         if (size == 1)
             BOOST_TEST(arena.refusal() == "there is no other rank on this node");
-        else if (what == 0) // both kinds of segments are refused for one reason
+        else if (noun == 0) // both kinds of segments are refused for one reason
             BOOST_TEST(count_of("No space left on device", arena.refusal()) == 1, arena.refusal());
-        else if (what == 1)
+        else if (noun == 1)
             BOOST_TEST(count_of("Operation not permitted", arena.refusal()) == 1, arena.refusal());
         else // each with the name of a segment
             BOOST_TEST(count_of("Operation not permitted", arena.refusal()) == 2, arena.refusal());

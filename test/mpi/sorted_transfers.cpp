@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/node_reach.hpp>
+#include <reshard/mpi/node_transfers.hpp>
 #include <reshard/plan/make_plan.hpp>
 
 #include "support/planned_scenario.hpp"
@@ -22,17 +22,17 @@ using numbers = std::vector<std::uint32_t>;
 
 /// One element each: from 1 to itself, from 0 to 1, from 1 to 2, zeros for 1, from 1 to 0, from 1 to 2.
 plan six_transfers() {
-    plan all;
-    all.source_dtypes = {data_type::f32};
-    all.target_dtypes = {data_type::f32};
-    all.pattern_of = {0};
-    all.chains = {{}};
-    all.patterns.emplace_back(1);
-    all.patterns[0].push_back({permutation::identity(1), {0}, {0}, {1}});
+    plan plan;
+    plan.source_dtypes = {data_type::f32};
+    plan.target_dtypes = {data_type::f32};
+    plan.pattern_of = {0};
+    plan.chains = {{}};
+    plan.patterns.emplace_back(1);
+    plan.patterns[0].push_back({permutation::identity(1), {0}, {0}, {1}});
     for (auto const& [source, target] : std::vector<std::pair<holder_t, holder_t>>{
              {1, 1}, {0, 1}, {1, 2}, {no_holder, 1}, {1, 0}, {1, 2}})
-        all.transfers.push_back({source, target, source == no_holder ? zero_source : 0, 0});
-    return all;
+        plan.transfers.push_back({source, target, source == no_holder ? zero_source : 0, 0});
+    return plan;
 }
 
 } // namespace
@@ -47,19 +47,19 @@ BOOST_AUTO_TEST_CASE(each_transfer_is_with_its_peer_in_order) {
 }
 
 BOOST_AUTO_TEST_CASE(the_nearest_peer_comes_first) {
-    plan const all = six_transfers();
-    auto const sorted = detail::sort_by_peer(all, 1, 4);
-    auto const lanes = detail::rotated_lanes(all, sorted.to, {}, {1, 1});
+    plan const plan = six_transfers();
+    auto const sorted = detail::sort_by_peer(plan, 1, 4);
+    auto const lanes = detail::rotated_lanes(plan, sorted.to, {}, {1, 1});
     BOOST_TEST(lanes.size() == 2u);
     BOOST_TEST(lanes[0].peer == 2);
     BOOST_TEST(lanes[1].peer == 0);
-    BOOST_TEST(detail::rotated_lanes(all, sorted.to, {}, {1, -1})[0].peer == 0);
+    BOOST_TEST(detail::rotated_lanes(plan, sorted.to, {}, {1, -1})[0].peer == 0);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_and_messages_are_counted) {
-    plan const all = six_transfers();
+    plan const plan = six_transfers();
     BOOST_TEST(
-        (detail::cost_of(all, detail::sort_by_peer(all, 1, 4)) == process_cost{4, 12, 8, 1, 2}));
+        (detail::cost_of(plan, detail::sort_by_peer(plan, 1, 4)) == process_cost{4, 12, 8, 1, 2}));
 }
 
 namespace {
@@ -67,14 +67,14 @@ namespace {
 /// The chunks between two ranks in one direction: the bytes of each, and its turn.
 std::vector<std::pair<std::size_t, index_t>> chunks_with(int peer, std::vector<lane> const& lanes) {
     std::size_t longest = 0;
-    for (lane const& one : lanes)
-        longest = std::max(longest, one.first_turn + one.chunks.size());
+    for (lane const& lane : lanes)
+        longest = std::max(longest, lane.first_turn + lane.chunks.size());
     std::vector<std::pair<std::size_t, index_t>> chunks;
     for (std::size_t turn = 0; turn < longest; ++turn)
-        for (lane const& one : lanes)
-            if (one.peer == peer && turn >= one.first_turn &&
-                turn - one.first_turn < one.chunks.size())
-                chunks.emplace_back(turn, one.chunks[turn - one.first_turn].bytes);
+        for (lane const& lane : lanes)
+            if (lane.peer == peer && turn >= lane.first_turn &&
+                turn - lane.first_turn < lane.chunks.size())
+                chunks.emplace_back(turn, lane.chunks[turn - lane.first_turn].bytes);
     return chunks;
 }
 
@@ -85,21 +85,22 @@ BOOST_AUTO_TEST_CASE(sender_and_receiver_have_the_same_chunks_in_the_same_turns)
     auto const order_of = [](int rank, int step, std::vector<int> const& pair) {
         return detail::lane_order{rank, step, {16, 4, 8, pair}};
     };
-    test::for_each_program(test::trials(300), [&](test::planned const& one) {
-        int const ranks = static_cast<int>(std::max(one.source.holders, one.target.holders));
+    test::for_each_program(test::trials(300), [&](test::planned const& planned) {
+        int const ranks =
+            static_cast<int>(std::max(planned.source.holders, planned.target.holders));
         for (holder_t const per_node : {0u, 2u, 3u}) {
             std::vector<std::vector<lane>> sends, receives;
             for (int rank = 0; rank < ranks; ++rank) {
                 holder_set const me({static_cast<holder_t>(rank)});
                 std::vector<int> const pair{rank / 2 * 2, rank / 2 * 2 + 1};
-                plan const mine = make_plan(one.problem, {me, me},
+                plan const plan = make_plan(planned.problem, {me, me},
                                             {.processes_per_node = per_node, .relays = true});
-                auto const sorted = detail::sort_by_peer(mine, rank, ranks);
+                auto const sorted = detail::sort_by_peer(plan, rank, ranks);
                 sends.push_back(
-                    rotated_lanes(mine, sorted.to, sorted.relays_to, order_of(rank, 1, pair)));
+                    rotated_lanes(plan, sorted.to, sorted.relays_to, order_of(rank, 1, pair)));
                 receives.push_back(
-                    rotated_lanes(mine, sorted.from, sorted.relays_from, order_of(rank, -1, pair)));
-                link_relays(mine, sends.back(), receives.back()); // or it would throw
+                    rotated_lanes(plan, sorted.from, sorted.relays_from, order_of(rank, -1, pair)));
+                link_relays(plan, sends.back(), receives.back()); // or it would throw
             }
             for (int from = 0; from < ranks; ++from)
                 for (int to = 0; to < ranks; ++to)
@@ -113,13 +114,13 @@ BOOST_AUTO_TEST_CASE(chunks_that_are_passed_on_wait_for_those_that_bring_them) {
     auto const of = [](std::uint32_t number) {
         return chunk{{{number, packet::all_of_it, 4}}, {}, 4};
     };
-    plan whole;
-    whole.relays = {{3, 0, 1, 0, 0}, {4, 0, 1, 0, 1}, {5, 1, 1, 0, 2}, {6, 1, 1, 0, 2}};
+    plan plan;
+    plan.relays = {{3, 0, 1, 0, 0}, {4, 0, 1, 0, 1}, {5, 1, 1, 0, 2}, {6, 1, 1, 0, 2}};
     // Of two trees; the second one goes on to two ranks.
     std::vector<lane> receives{{3, {of(8)}}, {2, {of(0), of(1)}, 0, 0}, {1, {of(2)}, 4, 1}};
     std::vector<lane> sends{
         {4, {of(3), of(4)}, 1, 0}, {5, {of(9)}, 0, 7}, {6, {of(5)}, 5, 1}, {7, {of(6)}, 5, 1}};
-    BOOST_TEST(link_relays(whole, sends, receives) == 3u);
+    BOOST_TEST(link_relays(plan, sends, receives) == 3u);
     BOOST_TEST(receives[0].first_relayed == lane::not_relayed);
     BOOST_TEST(receives[1].first_relayed == 0u);
     BOOST_TEST(receives[2].first_relayed == 2u);
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(chunks_that_are_passed_on_wait_for_those_that_bring_them) {
     BOOST_TEST(sends[2].first_relayed == 2u);
     BOOST_TEST(sends[3].first_relayed == 2u);
     auto const refused = [&](std::vector<lane> from, std::string const& text) {
-        BOOST_CHECK_EXCEPTION(link_relays(whole, sends, from), error, [&](error const& problem) {
+        BOOST_CHECK_EXCEPTION(link_relays(plan, sends, from), error, [&](error const& problem) {
             return problem.code() == errc::bad_layout &&
                    std::string(problem.what()).find(text) != std::string::npos;
         });
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(chunks_that_are_passed_on_wait_for_those_that_bring_them) {
     refused({{2, {of(0)}, 0, 0}}, "get 2 chunks from this rank, which gets 1 to pass on");
     refused({}, "get 2 chunks from this rank, which gets 0 to pass on");
     refused({{2, {of(1), of(0)}, 0, 0}}, "get other elements from this rank than");
-    whole.relays[0].input = relay::no_input;
+    plan.relays[0].input = relay::no_input;
     refused({{2, {of(0), of(1)}, 0, 0}}, "get other elements from this rank than");
 }
 

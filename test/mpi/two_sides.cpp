@@ -31,11 +31,11 @@ struct halves_fixture : test::halves {
 };
 
 /// The same shards on ranks behind the sources.
-layout moved_behind(layout const& targets, int sources, int all) {
-    std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(all));
+layout moved_behind(layout const& targets, int sources, int total) {
+    std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(total));
     for (holder_t rank = 0; rank < targets.holders; ++rank)
-        held[rank + static_cast<holder_t>(all == 1 ? 0 : sources)] = shards_of(targets, rank);
-    return layout_of(held);
+        shards[rank + static_cast<holder_t>(total == 1 ? 0 : sources)] = shards_of(targets, rank);
+    return layout_of(shards);
 }
 
 } // namespace
@@ -68,18 +68,18 @@ BOOST_AUTO_TEST_CASE(through_an_intercommunicator_each_side_is_where_it_is_told)
     boost::mpi::communicator const side = world.split(is_source);
     boost::mpi::intercommunicator const between(side, 0, world, is_source ? sources : 0);
     for (bool const sources_first : {true, false}) {
-        mpi_group const all = both_sides(between, is_source == sources_first);
-        BOOST_TEST(all.size() == world.size());
-        BOOST_TEST(all.rank() == side.rank() + (is_source == sources_first ? 0
-                                                : sources_first            ? sources
-                                                                           : targets));
+        mpi_group const group = joint_group(between, is_source == sources_first);
+        BOOST_TEST(group.size() == world.size());
+        BOOST_TEST(group.rank() == side.rank() + (is_source == sources_first ? 0
+                                                  : sources_first            ? sources
+                                                                             : targets));
         rank_tensors have(both.source, is_source ? side.rank() : -1);
         rank_tensors want(both.target, is_target ? side.rank() : -1);
         have.fill();
         if (is_source)
-            redistribute(all, have.views(), {});
+            redistribute(group, have.views(), {});
         else
-            redistribute(all, {}, want.views());
+            redistribute(group, {}, want.views());
         BOOST_TEST(want.wrong_elements() == 0u);
     }
 }
@@ -119,9 +119,9 @@ BOOST_AUTO_TEST_CASE(a_program_that_no_rank_has_and_one_that_differs_are_errors_
         return;
     any_program const first = [](catalog const&, catalog const*) { return mapping(); };
     any_program const second = [](catalog const&, catalog const*) {
-        mapping other;
-        other.define("b", zeros({2}, data_type::f32));
-        return other;
+        mapping mapping;
+        mapping.define("b", zeros({2}, data_type::f32));
+        return mapping;
     };
     BOOST_TEST(
         move(world.rank() == 0   ? any_program::of_other_ranks()

@@ -27,32 +27,32 @@ public:
     rank_memory(Layout, int rank) {
         if (static_cast<holder_t>(rank) < Layout::ranks.rank_count())
             shards_ = descriptors_of<Layout>(static_cast<holder_t>(rank));
-        for (shard_descriptor const& one : shards_)
+        for (shard_descriptor const& shard : shards_)
             bytes_.emplace_back(static_cast<std::size_t>(
-                byte_count(element_count(one.region.shape), one.dtype) + 1));
+                byte_count(element_count(shard.region.shape), shard.dtype) + 1));
     }
 
     /// Each element its place in its tensor, another beginning for each key.
     void fill() {
         for (std::size_t i = 0; i < shards_.size(); ++i)
             for (index_t n = 0; n < element_count(shards_[i].region.shape); ++n) {
-                shard_descriptor const& one = shards_[i];
-                index_vector at = unravel_index(n, one.region.shape);
+                shard_descriptor const& shard = shards_[i];
+                index_vector at = unravel_index(n, shard.region.shape);
                 for (std::size_t axis = 0; axis < at.size(); ++axis)
-                    at[axis] += one.region.offset[axis];
-                put(i, n, static_cast<double>(ravel_index(at, one.global_shape) + one.key[0]));
+                    at[axis] += shard.region.offset[axis];
+                put(i, n, static_cast<double>(ravel_index(at, shard.global_shape) + shard.key[0]));
             }
     }
 
     /// All but the first `without` shards.
     state_dict views(std::size_t without = 0) {
-        state_dict held;
+        state_dict tensors;
         for (std::size_t i = without; i < shards_.size(); ++i) {
             index_vector const& shape = shards_[i].region.shape;
-            held.add(shards_[i], tensor_view{bytes_[i].data(), shards_[i].dtype, shape,
-                                             row_major_strides(shape)});
+            tensors.add(shards_[i], tensor_view{bytes_[i].data(), shards_[i].dtype, shape,
+                                                row_major_strides(shape)});
         }
-        return held;
+        return tensors;
     }
 
     bool is_untouched() const {
@@ -63,7 +63,7 @@ public:
 
     std::vector<shard_descriptor> const& shards() const { return shards_; }
 
-    bool operator==(rank_memory const& other) const { return bytes_ == other.bytes_; }
+    bool operator==(rank_memory const& memory) const { return bytes_ == memory.bytes_; }
 
 private:
     void put(std::size_t i, index_t n, double number) {
@@ -144,12 +144,12 @@ void check_as_untyped(mpi_group const& ranks, any_program const& program = {}) {
     run(ready);
     BOOST_TEST((want == expected));
     if (ranks.rank() < static_cast<int>(rank_count_of<Plan>)) {
-        process_cost const known =
+        process_cost const cost =
             cost_of<Plan>().by_process[static_cast<std::size_t>(ranks.rank())];
         process_cost const& moved = ready.cost();
-        BOOST_TEST(moved.bytes_local == known.bytes_local);
-        BOOST_TEST(moved.bytes_in + moved.bytes_node_in == known.bytes_in);
-        BOOST_TEST(moved.bytes_out + moved.bytes_node_out == known.bytes_out);
+        BOOST_TEST(moved.bytes_local == cost.bytes_local);
+        BOOST_TEST(moved.bytes_in + moved.bytes_node_in == cost.bytes_in);
+        BOOST_TEST(moved.bytes_out + moved.bytes_node_out == cost.bytes_out);
     }
 }
 
@@ -250,12 +250,12 @@ BOOST_FIXTURE_TEST_CASE(a_rank_that_lacks_a_shard_is_named_on_all_ranks, fixture
 BOOST_FIXTURE_TEST_CASE(a_rank_with_another_shard_or_type_is_named_on_all_ranks, fixture) {
     if (world.size() < 2)
         return;
-    auto const with = [&](shard_descriptor const& other, void* first) {
-        state_dict held = have.views(world.rank() == 1);
+    auto const with = [&](shard_descriptor const& shard, void* first) {
+        state_dict tensors = have.views(world.rank() == 1);
         if (world.rank() == 1)
-            held.add(other, tensor_view{first, other.dtype, other.region.shape,
-                                        row_major_strides(other.region.shape)});
-        return held;
+            tensors.add(shard, tensor_view{first, shard.dtype, shard.region.shape,
+                                           row_major_strides(shard.region.shape)});
+        return tensors;
     };
     double memory[36] = {};
     check_refused(
@@ -309,10 +309,10 @@ BOOST_FIXTURE_TEST_CASE(a_layout_beside_the_tensors_is_refused, fixture) {
     check_refused("usage: a typed plan has a layout of the target, and another one is given beside "
                   "the tensors; leave that out",
                   [&] {
-                      target_tensors given = want.views();
+                      target_tensors tensors = want.views();
                       if (world.rank() == last)
-                          given.layout = layout(stages<two>{});
-                      redistribute<plan>(world, have.views(), given);
+                          tensors.layout = layout(stages<two>{});
+                      redistribute<plan>(world, have.views(), tensors);
                   });
 }
 

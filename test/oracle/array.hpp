@@ -36,10 +36,10 @@ inline std::int64_t count_of(numbers const& shape) {
 
 /// The row-major number of the element at `index`.
 inline std::size_t place_of(numbers const& index, numbers const& shape) {
-    std::int64_t place = 0;
+    std::int64_t position = 0;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        place = place * shape[axis] + index[axis];
-    return static_cast<std::size_t>(place);
+        position = position * shape[axis] + index[axis];
+    return static_cast<std::size_t>(position);
 }
 
 /// Calls `visit(index)` for every index of an array of that shape, row by row.

@@ -41,17 +41,17 @@ inline std::string key_of(std::string const& name) {
 }
 
 /// `a, b, c`.
-inline std::string list(names const& all) {
+inline std::string list(names const& all_names) {
     std::string text;
-    for (std::string const& name : all)
+    for (std::string const& name : all_names)
         text += (text.empty() ? "" : ", ") + name;
     return text;
 }
 
 /// `[1, 0]`.
-inline std::string bracketed(numbers const& all) {
+inline std::string bracketed(numbers const& all_numbers) {
     std::string text;
-    for (std::int64_t const number : all)
+    for (std::int64_t const number : all_numbers)
         text += (text.empty() ? "[" : ", ") + std::to_string(number);
     return text.empty() ? "[]" : text + "]";
 }
@@ -103,15 +103,15 @@ public:
     }
 
     std::string a_dtype() {
-        static names const all{"float32", "float32", "bfloat16", "float64", "int64",
-                               "int32",   "float16", "int16",    "int8",    "uint8"};
-        return random.pick(all);
+        static names const all_names{"float32", "float32", "bfloat16", "float64", "int64",
+                                     "int32",   "float16", "int16",    "int8",    "uint8"};
+        return random.pick(all_names);
     }
 
     std::string a_wide_dtype() {
-        static names const all{"float32", "bfloat16", "float16", "float64",
-                               "int32",   "int64",    "int16"};
-        return random.pick(all);
+        static names const all_names{"float32", "bfloat16", "float16", "float64",
+                                     "int32",   "int64",    "int16"};
+        return random.pick(all_names);
     }
 
     /// `letter` and a number that no other has.
@@ -142,14 +142,14 @@ public:
                                               : forward);
     }
 
-    void use(operation what) { made.used.insert(what); }
+    void use(operation operation) { made.used.insert(operation); }
 
     /// The same without the language.
-    void log(step what) {
-        for (names* side : {&what.left, &what.right})
+    void log(step step) {
+        for (names* side : {&step.left, &step.right})
             for (std::string& name : *side)
                 name = key_of(name);
-        made.steps.push_back(std::move(what));
+        made.steps.push_back(std::move(step));
     }
     /// \}
 

@@ -69,17 +69,17 @@ inline std::int64_t nearest(std::string const& dtype, std::int64_t value) {
         return value;
     std::uint64_t const unit = std::uint64_t{1} << dropped;
     std::uint64_t const below = size / unit;
-    std::uint64_t const rest = size % unit;
-    bool const up = rest > unit / 2 || (rest == unit / 2 && below % 2 == 1);
+    std::uint64_t const remainder = size % unit;
+    bool const up = remainder > unit / 2 || (remainder == unit / 2 && below % 2 == 1);
     auto const rounded = static_cast<std::int64_t>((below + (up ? 1 : 0)) * unit);
     return value < 0 ? -rounded : rounded;
 }
 
-/// The value of element number `place` of source tensor number `tensor`: the place plus a number of
+/// The value of element number `index` of source tensor number `tensor`: the place plus a number of
 /// the tensor's own, as near as the type comes; small types count in circles.
 inline std::int64_t source_value(std::string const& dtype, std::int64_t tensor,
-                                 std::int64_t place) {
-    std::int64_t const value = tensor * 997 % 20000 + place;
+                                 std::int64_t index) {
+    std::int64_t const value = tensor * 997 % 20000 + index;
     if (dtype == "int8")
         return value % 127 - 63;
     if (dtype == "uint8")

@@ -54,49 +54,49 @@ inline numbers numbers_in(std::string const& text) {
 /// Runs the statements of one program.
 class evaluation {
 public:
-    evaluation(aoa::program const& program, world const& all) : program_(program), world_(all) {
-        for (auto const& [key, value] : all.sources)
+    evaluation(aoa::program const& program, world const& world) : program_(program), world_(world) {
+        for (auto const& [key, value] : world.sources)
             source_keys_.insert(key);
-        for (aoa::statement const& one : program.statements())
-            run_for_all_ids(one);
+        for (aoa::statement const& statement : program.statements())
+            run_for_all_ids(statement);
     }
 
     /// The target tensor of that key; nothing where the program says that it has no source.
     std::optional<array> operator[](std::string const& key) const {
-        if (auto const found = assigned_.find(key); found != assigned_.end())
-            return found->second;
+        if (auto const match = assigned_.find(key); match != assigned_.end())
+            return match->second;
         if (added_.contains(key))
             return std::nullopt;
         return world_.sources.at(key);
     }
 
 private:
-    void run_for_all_ids(aoa::statement const& one) {
-        for (aoa::name const& name : program_.names(one)) {
+    void run_for_all_ids(aoa::statement const& statement) {
+        for (aoa::name const& name : program_.names(statement)) {
             segments const deciding = segments_of(program_, name);
             if (!has(deciding, aoa::segment::kind_type::placeholder))
                 continue;
-            std::set<ids> found = matches(deciding, source_keys_);
-            if (found.empty())
-                found = matches(deciding, made_keys());
-            for (ids const& bound : found)
-                run(one, bound);
+            std::set<ids> found_ids = matches(deciding, source_keys_);
+            if (found_ids.empty())
+                found_ids = matches(deciding, made_keys());
+            for (ids const& bound : found_ids)
+                run(statement, bound);
             return;
         }
-        run(one, {});
+        run(statement, {});
     }
 
-    void run(aoa::statement const& one, ids const& bound) {
-        std::vector<std::string> const right = right_keys(one, bound);
-        if (program_.left(one)[0].kind == aoa::name::kind_type::nothing) {
+    void run(aoa::statement const& statement, ids const& bound) {
+        std::vector<std::string> const right = right_keys(statement, bound);
+        if (program_.left(statement)[0].kind == aoa::name::kind_type::nothing) {
             added_.insert(right.begin(), right.end());
             return;
         }
-        if (program_.right(one)[0].kind == aoa::name::kind_type::nothing)
+        if (program_.right(statement)[0].kind == aoa::name::kind_type::nothing)
             return;
-        std::vector<array> const made = make(one, left_operands(one, bound), right);
+        std::vector<array> const arrays = make(statement, left_operands(statement, bound), right);
         for (std::size_t i = 0; i < right.size(); ++i)
-            assigned_[right[i]] = made.at(i);
+            assigned_[right[i]] = arrays.at(i);
     }
 
     /// What earlier statements have made: placeholders and stars mean it where they mean no source.
@@ -113,77 +113,77 @@ private:
         array value;
     };
 
-    std::vector<operand> left_operands(aoa::statement const& one, ids const& bound) const {
+    std::vector<operand> left_operands(aoa::statement const& statement, ids const& bound) const {
         std::vector<operand> result;
-        for (aoa::name const& name : program_.left(one)) {
+        for (aoa::name const& name : program_.left(statement)) {
             segments const filled = filled_in(segments_of(program_, name), bound);
             std::vector<std::string> keys = keys_of(filled, source_keys_);
             for (std::string const& key : keys.empty() ? keys_of(filled, made_keys()) : keys) {
-                auto const found = assigned_.find(key);
+                auto const match = assigned_.find(key);
                 array const& value =
-                    found != assigned_.end() ? found->second : world_.sources.at(key);
+                    match != assigned_.end() ? match->second : world_.sources.at(key);
                 result.push_back({key, name.transposed ? reversed(value) : value});
             }
         }
         return result;
     }
 
-    std::vector<std::string> right_keys(aoa::statement const& one, ids const& bound) const {
+    std::vector<std::string> right_keys(aoa::statement const& statement, ids const& bound) const {
         std::vector<std::string> result;
-        for (aoa::name const& name : program_.right(one))
+        for (aoa::name const& name : program_.right(statement))
             for (std::string const& key :
                  keys_of(filled_in(segments_of(program_, name), bound), world_.target_keys))
                 result.push_back(key);
         return result;
     }
 
-    aoa::attribute const* find(aoa::statement const& one, std::string const& word) const {
-        for (aoa::attribute const& attribute : program_.attributes(one))
+    aoa::attribute const* find(aoa::statement const& statement, std::string const& word) const {
+        for (aoa::attribute const& attribute : program_.attributes(statement))
             if (attribute.word == word)
                 return &attribute;
         return nullptr;
     }
 
-    std::int64_t number(aoa::statement const& one, std::string const& word) const {
-        return std::get<index_t>(find(one, word)->value);
+    std::int64_t number(aoa::statement const& statement, std::string const& word) const {
+        return std::get<index_t>(find(statement, word)->value);
     }
 
-    std::size_t axis_of(aoa::statement const& one, array const& value,
+    std::size_t axis_of(aoa::statement const& statement, array const& value,
                         std::int64_t otherwise) const {
-        std::int64_t axis = find(one, "axis") ? number(one, "axis") : otherwise;
+        std::int64_t axis = find(statement, "axis") ? number(statement, "axis") : otherwise;
         if (axis < 0)
             axis += static_cast<std::int64_t>(value.shape.size());
         return static_cast<std::size_t>(axis);
     }
 
-    std::vector<array> make(aoa::statement const& one, std::vector<operand> const& left,
+    std::vector<array> make(aoa::statement const& statement, std::vector<operand> const& left,
                             std::vector<std::string> const& right) const {
         for (char const* macro : {"fused_qkv", "fused_qkv_old", "fused_ffn"})
-            if (find(one, macro))
-                return fused(one, left, right);
+            if (find(statement, macro))
+                return fused(statement, left, right);
         if (left.size() == 1 && right.size() == 1)
-            return {changed(one, left[0].value)};
+            return {changed(statement, left[0].value)};
         if (right.size() == 1)
-            return {joined(values(left), axis_of(one, left.at(0).value, 0))};
+            return {joined(values(left), axis_of(statement, left.at(0).value, 0))};
         if (left.size() != 1)
             throw std::logic_error("the oracle has no meaning for many names on both sides");
-        array const& whole = left[0].value;
-        std::size_t const axis = axis_of(one, whole, 0);
-        if (aoa::attribute const* const sizes = find(one, "sizes"))
-            return cut(whole, axis, numbers_in(std::get<std::string>(sizes->value)));
-        return cut_evenly(whole, axis, static_cast<std::int64_t>(right.size()));
+        array const& array = left[0].value;
+        std::size_t const axis = axis_of(statement, array, 0);
+        if (aoa::attribute const* const sizes = find(statement, "sizes"))
+            return cut(array, axis, numbers_in(std::get<std::string>(sizes->value)));
+        return cut_evenly(array, axis, static_cast<std::int64_t>(right.size()));
     }
 
     static std::vector<array> values(std::vector<operand> const& operands) {
         std::vector<array> result;
-        for (operand const& one : operands)
-            result.push_back(one.value);
+        for (operand const& element : operands)
+            result.push_back(element.value);
         return result;
     }
 
     /// Permutations, slices and casts, in the order in which they are written.
-    array changed(aoa::statement const& one, array value) const {
-        for (aoa::attribute const& attribute : program_.attributes(one)) {
+    array changed(aoa::statement const& statement, array value) const {
+        for (aoa::attribute const& attribute : program_.attributes(statement)) {
             if (attribute.word == "permute") {
                 numbers const order = numbers_in(std::get<std::string>(attribute.value));
                 value = order.empty() ? reversed(value) : permuted(value, order);
@@ -202,35 +202,35 @@ private:
         return value;
     }
 
-    std::int64_t parts(std::map<std::string, numbers> const& all, std::string const& key,
+    std::int64_t parts(std::map<std::string, numbers> const& all_numbers, std::string const& key,
                        std::size_t axis) const {
-        auto const found = all.find(key);
-        return found == all.end() ? 1 : found->second.at(axis);
+        auto const match = all_numbers.find(key);
+        return match == all_numbers.end() ? 1 : match->second.at(axis);
     }
 
     /// The three fused macros: what they read in one order of pieces, they write in another.
-    std::vector<array> fused(aoa::statement const& one, std::vector<operand> const& left,
+    std::vector<array> fused(aoa::statement const& statement, std::vector<operand> const& left,
                              std::vector<std::string> const& right) const {
-        std::size_t const axis = axis_of(one, left.at(0).value, 1);
+        std::size_t const axis = axis_of(statement, left.at(0).value, 1);
         std::int64_t const stored =
             left.size() == 1 ? parts(world_.source_parts, left[0].key, axis) : 1;
         std::int64_t const wanted =
             right.size() == 1 ? parts(world_.target_parts, right[0], axis) : 1;
-        array const whole = left.size() == 1 ? left[0].value : joined(values(left), axis);
-        if (find(one, "fused_ffn")) {
+        array const array = left.size() == 1 ? left[0].value : joined(values(left), axis);
+        if (find(statement, "fused_ffn")) {
             std::int64_t const n = std::lcm(stored, wanted);
-            return cut_anew(whole, axis, ffn_order(stored, n), ffn_order(wanted, n),
+            return cut_anew(array, axis, ffn_order(stored, n), ffn_order(wanted, n),
                             right.size() == 1 ? numbers{2 * n} : numbers{n, n});
         }
-        std::int64_t const heads = number(one, "num_heads");
-        std::int64_t const groups = number(one, "num_key_value_groups");
+        std::int64_t const heads = number(statement, "num_heads");
+        std::int64_t const groups = number(statement, "num_key_value_groups");
         numbers const results =
             right.size() == 1 ? numbers{heads + 2 * groups} : numbers{heads, groups, groups};
-        bool const is_old = find(one, "fused_qkv_old") != nullptr;
+        bool const is_old = find(statement, "fused_qkv_old") != nullptr;
         auto const order = [&](std::size_t tensors, std::int64_t ranks) {
             return qkv_order(is_old ? ranks : tensors == 1 ? groups : 1, heads, groups);
         };
-        return cut_anew(whole, axis, order(left.size(), stored), order(right.size(), wanted),
+        return cut_anew(array, axis, order(left.size(), stored), order(right.size(), wanted),
                         results);
     }
 

@@ -41,22 +41,23 @@ inline numbers qkv_order(std::int64_t shares, std::int64_t heads, std::int64_t g
 
 /// The pieces of a tensor, equal along `axis`, from one order to another, dealt out to tensors of so
 /// many pieces.
-inline std::vector<array> cut_anew(array const& whole, std::size_t axis, numbers const& stored,
-                                   numbers const& wanted, numbers const& results) {
+inline std::vector<array> cut_anew(array const& whole_array, std::size_t axis,
+                                   numbers const& stored, numbers const& wanted,
+                                   numbers const& results) {
     std::vector<array> const cuts =
-        cut_evenly(whole, axis, static_cast<std::int64_t>(stored.size()));
+        cut_evenly(whole_array, axis, static_cast<std::int64_t>(stored.size()));
     std::vector<array> pieces(cuts.size());
     for (std::size_t i = 0; i < cuts.size(); ++i)
         pieces.at(static_cast<std::size_t>(stored[i])) = cuts[i];
-    std::vector<array> made;
+    std::vector<array> arrays;
     std::size_t next = 0;
     for (std::int64_t const count : results) {
         std::vector<array> some;
         while (static_cast<std::int64_t>(some.size()) < count)
             some.push_back(pieces.at(static_cast<std::size_t>(wanted.at(next++))));
-        made.push_back(joined(some, axis));
+        arrays.push_back(joined(some, axis));
     }
-    return made;
+    return arrays;
 }
 
 } // namespace reshard::oracle

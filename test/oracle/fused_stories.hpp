@@ -83,18 +83,18 @@ inline void old_qkv_story(draft& program) {
         result[axis] = count;
         return result;
     };
-    numbers const whole = with_heads(heads + 2 * groups);
+    numbers const whole_numbers = with_heads(heads + 2 * groups);
     numbers const parts[] = {with_heads(heads), with_heads(groups), with_heads(groups)};
     names from, to;
     for (std::size_t i = 0; i < (form == 2 ? 3 : 1); ++i)
-        from.push_back(program.new_source(form == 2 ? parts[i] : whole, dtype));
+        from.push_back(program.new_source(form == 2 ? parts[i] : whole_numbers, dtype));
     for (std::size_t i = 0; i < (form == 1 ? 3 : 1); ++i)
         to.push_back(program.a_name("o"));
     program.say(list(from) + " -> " + list(to) +
                 ", fused_qkv_old, num_heads=" + std::to_string(heads) +
                 ", num_key_value_groups=" + std::to_string(groups) + (axis == 1 ? "" : ", axis=0"));
     for (std::size_t i = 0; i < to.size(); ++i)
-        program.bind(to[i], form == 1 ? parts[i] : whole, dtype, from);
+        program.bind(to[i], form == 1 ? parts[i] : whole_numbers, dtype, from);
     if (form != 2)
         program.wishes[from[0]] = {false, axis, stored, false};
     if (form != 1) {
@@ -113,19 +113,19 @@ inline void ffn_story(draft& program) {
     std::int64_t const wanted = form == 1 ? 1 : program.random.between(1, 4);
     std::int64_t const half = std::lcm(stored, wanted) * program.random.between(1, 2);
     std::string const dtype = program.a_dtype();
-    numbers whole{program.random.between(1, 4), program.random.between(1, 4)};
-    numbers part = whole;
-    whole[axis] = 2 * half;
+    numbers whole_numbers{program.random.between(1, 4), program.random.between(1, 4)};
+    numbers part = whole_numbers;
+    whole_numbers[axis] = 2 * half;
     part[axis] = half;
     std::string const tail = std::string(", fused_ffn") + (axis == 1 ? "" : ", axis=0");
     names const from = form == 2
                            ? names{program.new_source(part, dtype), program.new_source(part, dtype)}
-                           : names{program.new_source(whole, dtype)};
+                           : names{program.new_source(whole_numbers, dtype)};
     names const to =
         form == 1 ? names{program.a_name("g"), program.a_name("u")} : names{program.a_name("d")};
     program.say(list(from) + " -> " + list(to) + tail);
-    for (std::string const& one : to)
-        program.bind(one, form == 1 ? part : whole, dtype, from);
+    for (std::string const& element : to)
+        program.bind(element, form == 1 ? part : whole_numbers, dtype, from);
     if (form != 2)
         program.wishes[from[0]] = {false, axis, stored, false};
     if (form != 1) {

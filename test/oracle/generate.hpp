@@ -80,37 +80,37 @@ private:
     }
 
     wish wish_of(std::string const& name, bool is_target) {
-        auto const found = program_.wishes.find(name);
-        wish wanted = found == program_.wishes.end() ? wish{} : found->second;
+        auto const match = program_.wishes.find(name);
+        wish wanted = match == program_.wishes.end() ? wish{} : match->second;
         wanted.may_overlap = is_target;
         wanted.uneven = program_.is_deep && program_.random.chance(85);
         return wanted;
     }
 
     void lay_out() {
-        scenario& made = program_.made;
-        spreader on_sources(program_.random, made.source_ranks);
-        spreader on_targets(program_.random, made.target_ranks);
+        scenario& scenario = program_.made;
+        spreader on_sources(program_.random, scenario.source_ranks);
+        spreader on_targets(program_.random, scenario.target_ranks);
         std::set<std::string> uneven_sources;
         for (std::string const& name : program_.sources) {
             auto const& [shape, dtype] = program_.source_facts.at(name);
-            tensor one{key_of(name), shape, dtype, {}, false};
-            on_sources.spread(one, wish_of(name, false));
-            if (one.is_uneven)
+            tensor tensor{key_of(name), shape, dtype, {}, false};
+            on_sources.spread(tensor, wish_of(name, false));
+            if (tensor.is_uneven)
                 uneven_sources.insert(name);
-            made.sources.push_back(std::move(one));
+            scenario.sources.push_back(std::move(tensor));
         }
-        for (std::size_t i = 0; i < made.targets.size(); ++i) {
+        for (std::size_t i = 0; i < scenario.targets.size(); ++i) {
             variable const& value = program_.variables.at(target_names_[i]);
-            on_targets.spread(made.targets[i], wish_of(target_names_[i], true));
+            on_targets.spread(scenario.targets[i], wish_of(target_names_[i], true));
             bool const from_uneven =
                 std::any_of(value.roots.begin(), value.roots.end(),
                             [&](auto const& root) { return uneven_sources.contains(root); });
-            made.is_deep =
-                made.is_deep || (value.depth >= 3 && made.targets[i].is_uneven && from_uneven);
+            scenario.is_deep = scenario.is_deep ||
+                               (value.depth >= 3 && scenario.targets[i].is_uneven && from_uneven);
         }
-        program_.random.shuffle(made.sources);
-        program_.random.shuffle(made.targets);
+        program_.random.shuffle(scenario.sources);
+        program_.random.shuffle(scenario.targets);
     }
 
     draft program_;

@@ -17,11 +17,11 @@ namespace reshard::oracle {
 
 /// A few numbers, ascending, among them some of two digits.
 inline numbers some_ids(draft& program, std::int64_t least) {
-    numbers all{0, 1, 2, 3, 7, 9, 10, 11, 12, 100};
-    program.random.shuffle(all);
-    all.resize(static_cast<std::size_t>(program.random.between(least, 4)));
-    std::sort(all.begin(), all.end());
-    return all;
+    numbers all_numbers{0, 1, 2, 3, 7, 9, 10, 11, 12, 100};
+    program.random.shuffle(all_numbers);
+    all_numbers.resize(static_cast<std::size_t>(program.random.between(least, 4)));
+    std::sort(all_numbers.begin(), all_numbers.end());
+    return all_numbers;
 }
 
 /// `w[0:3] -> x` and `x -> w[2:4]`.
@@ -35,13 +35,13 @@ inline void array_story(draft& program) {
     std::string const written =
         stem + "[" + std::to_string(first) + ":" + std::to_string(first + count) + "]";
     std::string const dtype = program.a_dtype();
-    std::string const whole = program.random.chance(50) ? program.a_name("t") : std::string();
+    std::string const text = program.random.chance(50) ? program.a_name("t") : std::string();
     names parts;
     for (std::int64_t i = first; i < first + count; ++i)
         parts.push_back(stem + "_" + std::to_string(i));
     numbers joined = shape;
     joined[axis] *= count;
-    if (whole.empty()) {
+    if (text.empty()) {
         std::string const source = program.new_source(joined, dtype);
         program.say(source + " -> " + written + program.axis_text(axis, shape.size()));
         program.log({operation::even_split, {source}, parts, axis, {}, {}, {}});
@@ -51,9 +51,9 @@ inline void array_story(draft& program) {
     }
     for (std::string const& part : parts)
         program.new_source(shape, dtype, part);
-    program.say(written + " -> " + whole + program.axis_text(axis, shape.size()));
-    program.log({operation::concat, parts, {whole}, axis, {}, {}, {}});
-    program.bind(whole, joined, dtype, parts);
+    program.say(written + " -> " + text + program.axis_text(axis, shape.size()));
+    program.log({operation::concat, parts, {text}, axis, {}, {}, {}});
+    program.bind(text, joined, dtype, parts);
 }
 
 /// `e.*.w -> x`, where the keys are known from the source.
@@ -71,12 +71,12 @@ inline void star_left_story(draft& program) {
         extent += own[axis];
         parts.push_back(program.new_source(own, dtype, stem + std::to_string(id) + ".w"));
     }
-    numbers all = shape;
-    all[axis] = extent;
+    numbers all_numbers = shape;
+    all_numbers[axis] = extent;
     std::string const to = program.a_name("t");
     program.say(stem + "*.w -> " + to + program.axis_text(axis, shape.size()));
     program.log({operation::concat, parts, {to}, axis, {}, {}, {}});
-    program.bind(to, all, dtype, parts);
+    program.bind(to, all_numbers, dtype, parts);
 }
 
 /// `x -> f.*.w`, where the keys are known from the target.
@@ -88,9 +88,9 @@ inline void star_right_story(draft& program) {
     names parts;
     for (std::int64_t const id : some_ids(program, 2))
         parts.push_back(stem + std::to_string(id) + ".w");
-    numbers all = shape;
-    all[axis] *= static_cast<std::int64_t>(parts.size());
-    std::string const from = program.new_source(all, program.a_dtype());
+    numbers all_numbers = shape;
+    all_numbers[axis] *= static_cast<std::int64_t>(parts.size());
+    std::string const from = program.new_source(all_numbers, program.a_dtype());
     program.say(from + " -> " + stem + "*.w" + program.axis_text(axis, shape.size()));
     program.log({operation::even_split, {from}, parts, axis, {}, {}, {}});
     for (std::string const& part : parts) {

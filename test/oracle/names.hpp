@@ -35,8 +35,8 @@ inline segments segments_of(aoa::program const& program, aoa::name const& name) 
 }
 
 inline bool has(segments const& name, aoa::segment::kind_type kind) {
-    for (aoa::segment const& one : name)
-        if (one.kind == kind)
+    for (aoa::segment const& segment : name)
+        if (segment.kind == kind)
             return true;
     return false;
 }
@@ -52,17 +52,20 @@ void for_each_match(segments const& name, std::size_t segment, std::string_view 
             visit(bound);
         return;
     }
-    aoa::segment const& one = name[segment];
-    if (one.kind == aoa::segment::kind_type::text) {
-        if (key.starts_with(one.text))
-            for_each_match(name, segment + 1, key.substr(one.text.size()), bound, visit);
+    aoa::segment const& current_segment = name[segment];
+    if (current_segment.kind == aoa::segment::kind_type::text) {
+        if (key.starts_with(current_segment.text))
+            for_each_match(name, segment + 1, key.substr(current_segment.text.size()), bound,
+                           visit);
         return;
     }
-    std::string const word = one.kind == aoa::segment::kind_type::star ? "*" : one.text;
+    std::string const word =
+        current_segment.kind == aoa::segment::kind_type::star ? "*" : current_segment.text;
     for (std::size_t length = 1; length <= key.size(); ++length) {
         if (std::isdigit(static_cast<unsigned char>(key[length - 1])) == 0)
             return;
-        std::int64_t const number = std::stoll(std::string(key.substr(0, length))) - one.first;
+        std::int64_t const number =
+            std::stoll(std::string(key.substr(0, length))) - current_segment.first;
         if (bound.contains(word) && bound.at(word) != number)
             continue;
         ids more = bound;
@@ -73,18 +76,18 @@ void for_each_match(segments const& name, std::size_t segment, std::string_view 
 
 /// The numbers for which `name` is a key.
 inline std::set<ids> matches(segments const& name, std::set<std::string> const& keys) {
-    std::set<ids> found;
+    std::set<ids> found_ids;
     for (std::string const& key : keys)
-        for_each_match(name, 0, key, {}, [&](ids const& bound) { found.insert(bound); });
-    return found;
+        for_each_match(name, 0, key, {}, [&](ids const& bound) { found_ids.insert(bound); });
+    return found_ids;
 }
 
 /// The name with numbers in place of its placeholders.
 inline segments filled_in(segments name, ids const& bound) {
-    for (aoa::segment& one : name)
-        if (one.kind == aoa::segment::kind_type::placeholder)
-            one = {aoa::segment::kind_type::text, std::to_string(bound.at(one.text) + one.first), 0,
-                   0};
+    for (aoa::segment& segment : name)
+        if (segment.kind == aoa::segment::kind_type::placeholder)
+            segment = {aoa::segment::kind_type::text,
+                       std::to_string(bound.at(segment.text) + segment.first), 0, 0};
     return name;
 }
 
@@ -101,9 +104,9 @@ inline std::vector<std::string> keys_of(segments name, std::set<std::string> con
         return result;
     }
     std::string text;
-    for (aoa::segment const& one : name)
-        if (one.kind == aoa::segment::kind_type::text)
-            text += one.text;
+    for (aoa::segment const& segment : name)
+        if (segment.kind == aoa::segment::kind_type::text)
+            text += segment.text;
     if (!has(name, aoa::segment::kind_type::array))
         return {text};
     for (std::int64_t i = name.back().first; i < name.back().last; ++i)

@@ -158,31 +158,32 @@ inline std::string reshape(draft& program, change_text& change) {
 
 /// Permutes, casts, transposes, slices, reshapes, resizes, or several of that in one statement.
 inline std::string change(draft& program, std::string const& from) {
-    change_text all{from, result_name(program, from), program.variables.at(from), {}};
-    std::string const mark = program.random.chance(35) ? transpose(program, all) : "";
-    auto const what = program.random.below(8);
+    change_text text{from, result_name(program, from), program.variables.at(from), {}};
+    std::string const mark = program.random.chance(35) ? transpose(program, text) : "";
+    auto const below = program.random.below(8);
     std::string attributes;
-    if (what == 4)
-        attributes += slice(program, all);
-    if (what == 0 || what == 2)
-        attributes += permute(program, all);
-    if (what == 5 || (what == 4 && program.random.chance(20)))
-        attributes += resize(program, all);
-    if (what == 6 || what == 7)
-        attributes += reshape(program, all);
-    if (what != 0 && what != 5 && what != 6)
-        attributes += cast(program, all);
-    if (what == 3)
-        attributes += permute(program, all);
-    if (what == 5 && program.random.chance(30))
-        attributes += slice(program, all);
-    for (std::size_t i = 0; i < all.steps.size(); ++i) {
-        all.steps[i].left = {i == 0 ? from : all.to};
-        program.log(all.steps[i]);
+    if (below == 4)
+        attributes += slice(program, text);
+    if (below == 0 || below == 2)
+        attributes += permute(program, text);
+    if (below == 5 || (below == 4 && program.random.chance(20)))
+        attributes += resize(program, text);
+    if (below == 6 || below == 7)
+        attributes += reshape(program, text);
+    if (below != 0 && below != 5 && below != 6)
+        attributes += cast(program, text);
+    if (below == 3)
+        attributes += permute(program, text);
+    if (below == 5 && program.random.chance(30))
+        attributes += slice(program, text);
+    for (std::size_t i = 0; i < text.steps.size(); ++i) {
+        text.steps[i].left = {i == 0 ? from : text.to};
+        program.log(text.steps[i]);
     }
-    program.say(from + mark + " -> " + all.to + attributes);
-    program.bind(all.to, all.now.shape, all.now.dtype, {from}, static_cast<int>(all.steps.size()));
-    return all.to;
+    program.say(from + mark + " -> " + text.to + attributes);
+    program.bind(text.to, text.now.shape, text.now.dtype, {from},
+                 static_cast<int>(text.steps.size()));
+    return text.to;
 }
 
 /// Joins a tensor with others, new ones or itself again.
@@ -258,8 +259,8 @@ inline std::string even_split(draft& program, std::string const& name) {
     program.log({operation::even_split, {name}, to, axis, {}, {}, {}});
     numbers shape = from.shape;
     shape[axis] /= parts;
-    for (std::string const& one : to)
-        program.bind(one, shape, from.dtype, {name});
+    for (std::string const& element : to)
+        program.bind(element, shape, from.dtype, {name});
     return program.random.pick(to);
 }
 

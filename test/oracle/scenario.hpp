@@ -51,7 +51,7 @@ inline constexpr std::array<char const*, 23> operation_names{
 
 /// What a statement does, without the language: names are keys, and macros are written out.
 struct step {
-    operation what;
+    operation type;
     std::vector<std::string> left;
     std::vector<std::string> right;
     std::size_t axis = 0;

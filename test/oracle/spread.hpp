@@ -49,76 +49,76 @@ class spreader {
 public:
     spreader(random_numbers& random, std::int64_t ranks) : random_(random), ranks_(ranks) {}
 
-    void spread(tensor& all, wish const& wanted) {
-        all.shards.clear();
-        all.is_uneven = false;
+    void spread(tensor& tensor, wish const& wanted) {
+        tensor.shards.clear();
+        tensor.is_uneven = false;
         auto const kind = random_.below(100);
         if (wanted.parts > 0 || wanted.uneven || kind < 40)
-            grid(all, wanted);
+            grid(tensor, wanted);
         else if (kind < 50)
-            add(all, a_rank(), numbers(all.shape.size(), 0), all.shape);
+            add(tensor, a_rank(), numbers(tensor.shape.size(), 0), tensor.shape);
         else if (kind < 60)
-            replicate(all);
-        else if (kind < 75 && !all.shape.empty())
-            blocks(all);
+            replicate(tensor);
+        else if (kind < 75 && !tensor.shape.empty())
+            blocks(tensor);
         else if (kind < 92 || !wanted.may_overlap)
-            flat(all, numbers(all.shape.size(), 0), all.shape);
+            flat(tensor, numbers(tensor.shape.size(), 0), tensor.shape);
         else
-            any_boxes(all);
-        for (shard& one : all.shards)
-            one.order = random_.chance(50) ? 0 : static_cast<int>(random_.below(4));
-        random_.shuffle(all.shards);
+            any_boxes(tensor);
+        for (shard& shard : tensor.shards)
+            shard.order = random_.chance(50) ? 0 : static_cast<int>(random_.below(4));
+        random_.shuffle(tensor.shards);
     }
 
 private:
     std::int64_t a_rank() { return random_.below(ranks_); }
 
-    static void add(tensor& all, std::int64_t rank, numbers offset, numbers shape) {
-        all.shards.push_back({rank, std::move(offset), std::move(shape), {}, 0});
+    static void add(tensor& tensor, std::int64_t rank, numbers offset, numbers shape) {
+        tensor.shards.push_back({rank, std::move(offset), std::move(shape), {}, 0});
     }
 
-    void replicate(tensor& all) {
+    void replicate(tensor& tensor) {
         for (std::int64_t rank = 0; rank < ranks_; ++rank)
-            add(all, rank, numbers(all.shape.size(), 0), all.shape);
+            add(tensor, rank, numbers(tensor.shape.size(), 0), tensor.shape);
     }
 
     /// As a list of equal blocks, the last ones smaller or empty: one for each rank.
-    void blocks(tensor& all) {
+    void blocks(tensor& tensor) {
         auto const axis =
-            static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(all.shape.size())));
-        std::int64_t const extent = all.shape[axis];
+            static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(tensor.shape.size())));
+        std::int64_t const extent = tensor.shape[axis];
         std::int64_t const block = (extent + ranks_ - 1) / ranks_;
         for (std::int64_t rank = 0; rank < ranks_; ++rank) {
-            numbers offset(all.shape.size(), 0);
-            numbers shape = all.shape;
+            numbers offset(tensor.shape.size(), 0);
+            numbers shape = tensor.shape;
             offset[axis] = std::min(extent, rank * block);
             shape[axis] = std::min(extent, (rank + 1) * block) - offset[axis];
-            add(all, rank, offset, shape);
+            add(tensor, rank, offset, shape);
         }
-        all.is_uneven = extent % ranks_ != 0 && extent > block;
+        tensor.is_uneven = extent % ranks_ != 0 && extent > block;
     }
 
     /// A box as flat ranges of several ranks, some of them perhaps empty.
-    void flat(tensor& all, numbers const& offset, numbers const& shape) {
+    void flat(tensor& tensor, numbers const& offset, numbers const& shape) {
         std::int64_t const count = count_of(shape);
         numbers cuts{0, count};
         for (std::int64_t i = random_.below(ranks_ + 1); i > 0; --i)
             cuts.push_back(random_.between(0, count));
         std::sort(cuts.begin(), cuts.end());
         for (std::size_t i = 1; i < cuts.size(); ++i) {
-            add(all, a_rank(), offset, shape);
-            all.shards.back().flat = std::pair(cuts[i - 1], cuts[i]);
+            add(tensor, a_rank(), offset, shape);
+            tensor.shards.back().flat = std::pair(cuts[i - 1], cuts[i]);
         }
     }
 
-    void any_boxes(tensor& all) {
+    void any_boxes(tensor& tensor) {
         for (std::int64_t i = random_.between(1, 4); i > 0; --i) {
             numbers offset, shape;
-            for (std::int64_t const extent : all.shape) {
+            for (std::int64_t const extent : tensor.shape) {
                 offset.push_back(random_.between(0, extent));
                 shape.push_back(random_.between(0, extent - offset.back()));
             }
-            add(all, a_rank(), offset, shape);
+            add(tensor, a_rank(), offset, shape);
         }
     }
 
@@ -160,11 +160,11 @@ private:
         return cuts;
     }
 
-    void grid(tensor& all, wish const& wanted) {
-        std::vector<numbers> const cuts = all_cuts(all.shape, wanted);
+    void grid(tensor& tensor, wish const& wanted) {
+        std::vector<numbers> const cuts = all_cuts(tensor.shape, wanted);
         for (numbers const& along : cuts)
-            all.is_uneven = all.is_uneven || are_uneven(along);
-        all.is_uneven = all.is_uneven && count_of(all.shape) > 0;
+            tensor.is_uneven = tensor.is_uneven || are_uneven(along);
+        tensor.is_uneven = tensor.is_uneven && count_of(tensor.shape) > 0;
         numbers cells;
         for (numbers const& along : cuts)
             cells.push_back(static_cast<std::int64_t>(along.size()) - 1);
@@ -177,10 +177,10 @@ private:
                 shape.push_back(cuts[axis][i + 1] - cuts[axis][i]);
             }
             if (wanted.parts == 0 && random_.chance(10))
-                return flat(all, offset, shape);
-            add(all, a_rank(), offset, shape);
+                return flat(tensor, offset, shape);
+            add(tensor, a_rank(), offset, shape);
             if (is_twice)
-                add(all, a_rank(), offset, shape);
+                add(tensor, a_rank(), offset, shape);
         });
     }
 
@@ -197,13 +197,13 @@ private:
 };
 
 /// The parts along each axis: different places at which boxes that are not empty begin.
-inline numbers parts_of(tensor const& all) {
+inline numbers parts_of(tensor const& tensor) {
     numbers parts;
-    for (std::size_t axis = 0; axis < all.shape.size(); ++axis) {
+    for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
         std::set<std::int64_t> begins;
-        for (shard const& one : all.shards)
-            if (count_of(one.shape) > 0)
-                begins.insert(one.offset[axis]);
+        for (shard const& shard : tensor.shards)
+            if (count_of(shard.shape) > 0)
+                begins.insert(shard.offset[axis]);
         parts.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(begins.size())));
     }
     return parts;

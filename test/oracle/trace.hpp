@@ -61,11 +61,11 @@ public:
     /// True where the program makes the target of something.
     bool is_made(std::string const& target) const { return arrived_.contains(target); }
 
-    /// The source tensor and the number in it of the element that is element `place` of a target;
+    /// The source tensor and the number in it of the element that is element `index` of a target;
     /// nothing where it is zero.
     std::optional<std::pair<std::string, std::size_t>> origin_of(std::string const& target,
-                                                                 std::size_t place) const {
-        std::int64_t const number = arrived_.at(target).at(place);
+                                                                 std::size_t index) const {
+        std::int64_t const number = arrived_.at(target).at(index);
         if (number == 0)
             return std::nullopt;
         std::string const& key = source_of(number);
@@ -75,40 +75,40 @@ public:
 private:
     void add_digit(std::int64_t unit) {
         world now = world_;
-        for (auto& [key, all] : now.sources)
-            for (std::size_t i = 0; i < all.values.size(); ++i)
-                all.values[i] = (first_[key] + static_cast<std::int64_t>(i)) / unit % 128;
+        for (auto& [key, source] : now.sources)
+            for (std::size_t i = 0; i < source.values.size(); ++i)
+                source.values[i] = (first_[key] + static_cast<std::int64_t>(i)) / unit % 128;
         evaluation const after(code_, now);
         for (std::string const& key : world_.target_keys)
-            if (auto const made = after[key]) {
-                numbers& all = arrived_[key];
-                all.resize(made->values.size());
-                for (std::size_t i = 0; i < all.size(); ++i)
-                    all[i] += made->values[i] * unit;
+            if (auto const result = after[key]) {
+                numbers& all_numbers = arrived_[key];
+                all_numbers.resize(result->values.size());
+                for (std::size_t i = 0; i < all_numbers.size(); ++i)
+                    all_numbers[i] += result->values[i] * unit;
             }
     }
 
     void find_fates() {
         world now = world_;
-        for (auto& [key, all] : now.sources)
-            all.values.assign(all.values.size(), widest(all.dtype));
+        for (auto& [key, source] : now.sources)
+            source.values.assign(source.values.size(), widest(source.dtype));
         evaluation const after(code_, now);
-        for (auto const& [key, all] : arrived_) {
-            array const made = *after[key];
-            for (std::size_t i = 0; i < all.size(); ++i)
-                if (all[i] != 0)
-                    note(all[i], made.dtype, made.values[i]);
+        for (auto const& [key, elements] : arrived_) {
+            array const array = *after[key];
+            for (std::size_t i = 0; i < elements.size(); ++i)
+                if (elements[i] != 0)
+                    note(elements[i], array.dtype, array.values[i]);
         }
     }
 
     /// A target has element number `number`, and what is left of the widest value there.
     void note(std::int64_t number, std::string const& dtype, std::int64_t value) {
         std::string const& key = source_of(number);
-        auto const place = static_cast<std::size_t>(number - first_[key]);
+        auto const index = static_cast<std::size_t>(number - first_[key]);
         fate& of = fates_[key];
-        of.arrived.at(place) = true;
+        of.arrived.at(index) = true;
         if (value == widest(of.dtype) && holds(of.dtype, dtype))
-            of.kept.at(place) = true;
+            of.kept.at(index) = true;
     }
 
     /// The source that has element number `number`.

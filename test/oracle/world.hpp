@@ -18,35 +18,35 @@ namespace reshard::oracle {
 using namespace reshard::detail;
 
 /// The arrays and keys of a scenario.
-inline world world_of(scenario const& all) {
+inline world world_of(scenario const& scenario) {
     world result;
-    for (std::size_t i = 0; i < all.sources.size(); ++i) {
-        tensor const& one = all.sources[i];
-        std::int64_t place = 0;
-        result.sources[one.key] = make_array(one.shape, one.dtype, [&](numbers const&) {
-            return source_value(one.dtype, static_cast<std::int64_t>(i), place++);
+    for (std::size_t i = 0; i < scenario.sources.size(); ++i) {
+        tensor const& tensor = scenario.sources[i];
+        std::int64_t index = 0;
+        result.sources[tensor.key] = make_array(tensor.shape, tensor.dtype, [&](numbers const&) {
+            return source_value(tensor.dtype, static_cast<std::int64_t>(i), index++);
         });
-        result.source_parts[one.key] = parts_of(one);
+        result.source_parts[tensor.key] = parts_of(tensor);
     }
-    for (tensor const& one : all.targets) {
-        result.target_keys.insert(one.key);
-        result.target_parts[one.key] = parts_of(one);
+    for (tensor const& tensor : scenario.targets) {
+        result.target_keys.insert(tensor.key);
+        result.target_parts[tensor.key] = parts_of(tensor);
     }
     return result;
 }
 
 /// Each target tensor as an array; nothing where the program says that it has no source.
-inline std::map<std::string, std::optional<array>> answers(scenario const& all,
+inline std::map<std::string, std::optional<array>> answers(scenario const& scenario,
                                                            world const& before) {
-    aoa::program const program = aoa::parse(all.text);
+    aoa::program const program = aoa::parse(scenario.text);
     evaluation const after(program, before);
     std::map<std::string, std::optional<array>> result;
-    for (tensor const& one : all.targets) {
-        auto const value = after[one.key];
-        if (value && (value->shape != one.shape || value->dtype != one.dtype))
-            throw std::logic_error("the oracle and the generator disagree about '" + one.key +
-                                   "' in\n" + all.text);
-        result[one.key] = value;
+    for (tensor const& tensor : scenario.targets) {
+        auto const value = after[tensor.key];
+        if (value && (value->shape != tensor.shape || value->dtype != tensor.dtype))
+            throw std::logic_error("the oracle and the generator disagree about '" + tensor.key +
+                                   "' in\n" + scenario.text);
+        result[tensor.key] = value;
     }
     return result;
 }

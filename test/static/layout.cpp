@@ -56,9 +56,10 @@ static_assert(holders<block_cyclic{0, 2}>({{"p", 4}}, {20}, {{6}, {3}}) == 3);
 
 // Local extents are those of numroc.
 constexpr index_t local_rows(index_t extent, index_t block, index_t ranks, holder_t rank) {
-    distribution const how(mesh{{"p", ranks}}, {placement(block_cyclic{0, block})},
-                           index_vector{extent});
-    return held_shape(*how.region(rank), how.cycles_in(*how.region(rank)))[0];
+    distribution const distribution(mesh{{"p", ranks}}, {placement(block_cyclic{0, block})},
+                                    index_vector{extent});
+    return held_shape(*distribution.region(rank),
+                      distribution.cycles_in(*distribution.region(rank)))[0];
 }
 static_assert(local_rows(13, 5, 2, 0) == 8 && local_rows(13, 5, 2, 1) == 5);
 static_assert(local_rows(3, 5, 2, 0) == 3 && local_rows(3, 5, 2, 1) == 0);

@@ -26,30 +26,30 @@ using by_rows = typed_ranks<typed::state_dict<rows<0>>, typed::state_dict<rows<2
 using by_columns = typed_ranks<typed::state_dict<columns<0>>, typed::state_dict<columns<2>>,
                                typed::state_dict<columns<4>>>;
 
-constexpr bool has(plan const& whole, holder_t source, holder_t target, box const& region) {
-    for (transfer const& part : whole.transfers)
+constexpr bool has(plan const& plan, holder_t source, holder_t target, box const& region) {
+    for (transfer const& part : plan.transfers)
         if (part.source_holder == source && part.target_holder == target)
-            return cut_of(whole, part).source_box() == region &&
-                   cut_of(whole, part).target_box() == region;
+            return cut_of(plan, part).source_box() == region &&
+                   cut_of(plan, part).target_box() == region;
     return false;
 }
 
 static_assert([] {
     typed_problem<by_rows, by_columns> job;
     plan_problem const problem = job.problem();
-    plan const whole = make_plan(problem);
-    return whole.transfers.size() == 6 && has(whole, 0, 0, {{0, 0}, {2, 2}}) &&
-           has(whole, 1, 0, {{2, 0}, {2, 2}}) && has(whole, 0, 2, {{0, 4}, {2, 2}}) &&
-           has(whole, 1, 2, {{2, 4}, {2, 2}}) && !verify(whole, problem);
+    plan const plan = make_plan(problem);
+    return plan.transfers.size() == 6 && has(plan, 0, 0, {{0, 0}, {2, 2}}) &&
+           has(plan, 1, 0, {{2, 0}, {2, 2}}) && has(plan, 0, 2, {{0, 4}, {2, 2}}) &&
+           has(plan, 1, 2, {{2, 4}, {2, 2}}) && !verify(plan, problem);
 }());
 
 // One rank's plan is the part of everybody's plan that concerns it.
 static_assert([] {
     typed_problem<by_rows, by_columns> job;
-    plan const mine = make_plan(job.problem(), {holder_set({1}), holder_set({1})});
-    return mine.transfers.size() == 4 && has(mine, 1, 0, {{2, 0}, {2, 2}}) &&
-           has(mine, 1, 1, {{2, 2}, {2, 2}}) && has(mine, 0, 1, {{0, 2}, {2, 2}}) &&
-           has(mine, 1, 2, {{2, 4}, {2, 2}});
+    plan const plan = make_plan(job.problem(), {holder_set({1}), holder_set({1})});
+    return plan.transfers.size() == 4 && has(plan, 1, 0, {{2, 0}, {2, 2}}) &&
+           has(plan, 1, 1, {{2, 2}, {2, 2}}) && has(plan, 0, 1, {{0, 2}, {2, 2}}) &&
+           has(plan, 1, 2, {{2, 4}, {2, 2}});
 }());
 
 // What it costs: rank 0 keeps 2 x 2 floats of its own and sends two boxes of the same size.
@@ -73,14 +73,14 @@ static_assert([] {
         job;
     job.define("ab",
                transpose(cast(concat({job.source("a"), job.source("b")}, 0), data_type::bf16)));
-    plan const whole = make_plan(job.problem());
-    transfer const second = whole.transfers[1];
-    cut const geometry = cut_of(whole, second);
-    return whole.transfers.size() == 2 && second.source_holder == 1 && second.source_key == 1 &&
+    plan const plan = make_plan(job.problem());
+    transfer const second = plan.transfers[1];
+    cut const geometry = cut_of(plan, second);
+    return plan.transfers.size() == 2 && second.source_holder == 1 && second.source_key == 1 &&
            second.target_shard == 1 && geometry.source_box() == box{{0, 0}, {1, 3}} &&
            geometry.target_box() == box{{0, 1}, {3, 1}} && geometry.order[0] == 1 &&
-           whole.chains[second.chain].steps().size() == 1 &&
-           wire_dtype(whole, second) == data_type::bf16 && wire_bytes(whole, second) == 6;
+           plan.chains[second.chain].steps().size() == 1 &&
+           wire_dtype(plan, second) == data_type::bf16 && wire_bytes(plan, second) == 6;
 }());
 
 // A whole job: cut for two ranks, then for three, of which the last has less.
@@ -94,11 +94,11 @@ using served =
 static_assert([] {
     typed_problem<typed_ranks_of<trained>, typed_ranks_of<served>> job;
     plan_problem const problem = job.problem();
-    plan const whole = make_plan(problem);
+    plan const plan = make_plan(problem);
     // "norm" first: 2 + 2 + 0 elements, each from a replica; "up": 3 = 3, 3 = 1 + 2, 2 rows.
-    return whole.transfers.size() == 6 && whole.transfers[0].source_holder == 0 &&
-           whole.transfers[1].source_holder == 1 && has(whole, 0, 1, {{3, 0}, {1, 4}}) &&
-           !verify(whole, problem);
+    return plan.transfers.size() == 6 && plan.transfers[0].source_holder == 0 &&
+           plan.transfers[1].source_holder == 1 && has(plan, 0, 1, {{3, 0}, {1, 4}}) &&
+           !verify(plan, problem);
 }());
 
 // A flat range travels as the boxes that it is.
@@ -109,11 +109,11 @@ using all_of_w = typed::shard<"w", float, index_vector{3, 4}, box{{0, 0}, {3, 4}
 static_assert([] {
     typed_problem<typed_ranks<typed::state_dict<all_of_w>>, typed_ranks<typed::state_dict<flat>>>
         job;
-    plan const whole = make_plan(job.problem());
-    return whole.transfers.size() == 3 &&
-           cut_of(whole, whole.transfers[0]).target_box() == box{{0, 2}, {1, 2}} &&
-           cut_of(whole, whole.transfers[1]).target_box() == box{{1, 0}, {1, 4}} &&
-           cut_of(whole, whole.transfers[2]).target_box() == box{{2, 0}, {1, 1}};
+    plan const plan = make_plan(job.problem());
+    return plan.transfers.size() == 3 &&
+           cut_of(plan, plan.transfers[0]).target_box() == box{{0, 2}, {1, 2}} &&
+           cut_of(plan, plan.transfers[1]).target_box() == box{{1, 0}, {1, 4}} &&
+           cut_of(plan, plan.transfers[2]).target_box() == box{{2, 0}, {1, 1}};
 }());
 
 } // namespace

@@ -37,13 +37,13 @@ static_assert(typed::transfers_of<turned>(1).size() == 4);
 
 // Rank 0 gives rank 1 two rows of the columns from 2 on; rank 1 keeps those from row 2 on.
 static_assert([] {
-    auto const all = typed::transfers_of<turned>(1);
-    box const given{{0, 2}, {2, 2}}, kept{{2, 2}, {2, 2}};
-    return all[1].source_holder == 0 && all[1].target_holder == 1 && all[1].source == 0 &&
-           all[1].target == 0 && all[1].geometry.source_box() == given &&
-           all[1].geometry.target_box() == given && all[2].source_holder == 1 &&
-           all[2].target_holder == 1 && all[2].geometry.source_box() == kept &&
-           all[2].geometry.target_box() == kept;
+    auto const transfers = typed::transfers_of<turned>(1);
+    box const box{{0, 2}, {2, 2}}, kept{{2, 2}, {2, 2}};
+    return transfers[1].source_holder == 0 && transfers[1].target_holder == 1 &&
+           transfers[1].source == 0 && transfers[1].target == 0 &&
+           transfers[1].geometry.source_box() == box && transfers[1].geometry.target_box() == box &&
+           transfers[2].source_holder == 1 && transfers[2].target_holder == 1 &&
+           transfers[2].geometry.source_box() == kept && transfers[2].geometry.target_box() == kept;
 }());
 
 // Seven rows on three ranks are 3, 3 and 1; on four ranks 2, 2, 2 and 1; two on three: 1, 1, none.

@@ -25,19 +25,19 @@ boost::test_tools::assertion_result several_ranks(boost::unit_test::test_unit_id
 
 std::string last_name() { return "rank " + std::to_string(last_rank()); }
 
-std::string other(std::string const& call, std::string const& what) {
-    return "rank 0 runs " + call + " and rank 1 runs it with a different " + what +
+std::string other(std::string const& call, std::string const& noun) {
+    return "rank 0 runs " + call + " and rank 1 runs it with a different " + noun +
            "; every rank must make the same call";
 }
 
 /// By what names ranks are told where they have these options and those by default.
 template <class Options>
-std::string names_of_difference(Options const& how) {
-    compared_values const usual("options", Options{}), alike("options", how);
+std::string names_of_difference(Options const& value) {
+    compared_values const usual("options", Options{}), fingerprint("options", value);
     std::string names;
     for (std::size_t i = 0; i < usual.entries().size(); ++i)
-        if (alike.entries()[i].digest != usual.entries()[i].digest)
-            names += (names.empty() ? "" : " ") + alike.entries()[i].name.substr(8);
+        if (fingerprint.entries()[i].digest != usual.entries()[i].digest)
+            names += (names.empty() ? "" : " ") + fingerprint.entries()[i].name.substr(8);
     return names;
 }
 
@@ -215,10 +215,10 @@ BOOST_AUTO_TEST_CASE(checkpoints_of_one_name_that_differ_are_not_compared,
                       {{world().rank() == 0 ? "w" : "v", "U8", "[2,2]", "0123"}});
     auto const here = std::filesystem::current_path();
     std::filesystem::current_path(own);
-    auto const mine = open_checkpoint(solo(), "model.safetensors");
+    auto const checkpoint = open_checkpoint(solo(), "model.safetensors");
     std::filesystem::current_path(here);
     BOOST_CHECK_EXCEPTION(
-        compare(world(), mine, mine), error,
+        compare(world(), checkpoint, checkpoint), error,
         says(errc::ranks_disagree,
              other("compare model.safetensors with model.safetensors", "checkpoint of that name")));
 }
@@ -264,9 +264,9 @@ BOOST_AUTO_TEST_CASE(options_are_told_by_their_own_names) {
 
 BOOST_AUTO_TEST_CASE(conversions_differ_in_what_they_verify_and_carry_too,
                      *boost::unit_test::precondition(several_ranks)) {
-    auto const refused = [&](convert_options const& how, std::string const& what) {
-        BOOST_CHECK_EXCEPTION(convert(world(), *source, directory / "out", how), error,
-                              mentions(errc::ranks_disagree, what));
+    auto const refused = [&](convert_options const& options, std::string const& noun) {
+        BOOST_CHECK_EXCEPTION(convert(world(), *source, directory / "out", options), error,
+                              mentions(errc::ranks_disagree, noun));
         BOOST_TEST(!std::filesystem::exists(directory / "out"));
     };
     refused({.verify = is_last()}, "options.verify");

@@ -53,8 +53,8 @@ public:
         BOOST_CHECK_EXCEPTION(load(world(), source, target.cleared().tensors()), error,
                               says(code, text));
         BOOST_TEST(target.is_untouched());
-        mapping const all = identity_mapping(catalog_of(source));
-        BOOST_CHECK_EXCEPTION(convert(world(), source, directory_ / "target", {.program = all}),
+        mapping const mapping = identity_mapping(catalog_of(source));
+        BOOST_CHECK_EXCEPTION(convert(world(), source, directory_ / "target", {.program = mapping}),
                               error, says(code, text));
         BOOST_TEST((directory_.names() == std::vector<std::string>{"checkpoint"}));
     }
@@ -235,14 +235,14 @@ BOOST_AUTO_TEST_CASE(a_flat_range_and_a_box_of_the_same_elements_are_replicas) {
         shard.more = R"(\"region\":{\"offset\":[0,0],\"shape\":[4,2]},\"flat_range\":[0,8])";
         return shard;
     };
-    tensor_of_file const whole = rows("[4,2]", "01234567", "[0,0]");
+    tensor_of_file const file = rows("[4,2]", "01234567", "[0,0]");
     std::string memory(8, '-');
     state_dict target;
     target.add(whole_of("w", data_type::u8, {4, 2}),
                tensor_view{memory.data(), data_type::u8, {4, 2}, {2, 1}});
-    load(world(), two_files(whole, flat("01234567")).open(), target);
+    load(world(), two_files(file, flat("01234567")).open(), target);
     BOOST_TEST(memory == "01234567");
-    two_files const files(whole, flat("01234-67"));
+    two_files const files(file, flat("01234-67"));
     files.cannot_be_read(errc::overlap, files.name(second_file) +
                                             ": 'w': element [2, 1] differs from the copy in " +
                                             files.name(first_file));

@@ -209,12 +209,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_part_of_a_checkpoint_is_never_lost) {
     run("home");
     make_file("home/photos/one.png", "");
     make_file("note.txt", "");
-    std::pair<std::string, std::string> const all[] = {
+    std::pair<std::string, std::string> const pair[] = {
         {"letters", "letters/love.txt"},
         {"unreadable", "unreadable/model.safetensors"},
         {"home", "home/photos"},
         {"note.txt", "note.txt"}};
-    for (auto const& [name, part] : all)
+    for (auto const& [name, part] : pair)
         refuses(name, {.replace = true}, errc::already_exists, lost(name, part));
     BOOST_TEST((directory.names() == names{"home", "letters", "note.txt", "source", "unreadable"}));
     BOOST_TEST((directory.names("home/photos") == names{"one.png"}));
@@ -247,8 +247,8 @@ BOOST_AUTO_TEST_CASE(what_a_caller_throws_that_is_no_exception_stops_all_ranks_t
 }
 
 BOOST_AUTO_TEST_CASE(a_target_that_appears_meanwhile_is_not_overwritten) {
-    auto const somebody_else = [&](index_t done, index_t all) {
-        if (world().rank() == 0 && done == all) {
+    auto const somebody_else = [&](index_t done, index_t total) {
+        if (world().rank() == 0 && done == total) {
             std::filesystem::create_directory(path("target"));
             write_file(path("target") / "other.safetensors", "other");
         }

@@ -24,13 +24,13 @@ using names = std::vector<std::string>;
 /// Rows of `w`, a tensor of the first rank alone, and three on all ranks.
 held tensors() {
     index_t const rank = world().rank(), size = world().size();
-    std::vector<shard_descriptor> all{
+    std::vector<shard_descriptor> shards{
         shard_of("w", data_type::f32, {2 * size, 3}, {2 * rank, 0}, {2, 3}),
         whole_of("a", data_type::f64, {5}), whole_of("b", data_type::u8, {3}),
         whole_of("scalar", data_type::i32, {})};
     if (rank == 0)
-        all.push_back(whole_of("first", data_type::bf16, {0, 2}));
-    return held(all);
+        shards.push_back(whole_of("first", data_type::bf16, {0, 2}));
+    return held(shards);
 }
 
 std::string wrong_in(std::filesystem::path const& path) {
@@ -58,10 +58,10 @@ BOOST_AUTO_TEST_CASE(any_number_of_files_a_rank_has_the_same_data) {
     for (index_t const count : {1, 2, 3, 100}) {
         std::string const now = "now" + std::to_string(count),
                           later = "later" + std::to_string(count);
-        save_options const how{.writing = {.files_per_rank = count}};
+        save_options const options{.writing = {.files_per_rank = count}};
         held part = tensors();
-        save(world(), part.tensors(), directory / now, how);
-        save_async(world(), part.tensors(), directory / later, saver, how).get();
+        save(world(), part.tensors(), directory / now, options);
+        save_async(world(), part.tensors(), directory / later, saver, options).get();
         meet();
         for (std::string const& path : {now, later}) {
             BOOST_TEST(wrong_in(directory / path) == "");
@@ -96,13 +96,13 @@ BOOST_AUTO_TEST_CASE(
         return;
     // By default, too: ranks 0 and 2 have `pair`, rank 1 the fewest bytes.
     int const rank = world().rank();
-    std::vector<shard_descriptor> mine{
+    std::vector<shard_descriptor> shards{
         shard_of("own", data_type::u8, {60}, {rank * 20}, {rank == 1 ? 1 : 20})};
     if (rank != 1)
-        mine.push_back(whole_of("pair", data_type::u8, {7}));
+        shards.push_back(whole_of("pair", data_type::u8, {7}));
     else
-        mine.push_back(shard_of("own", data_type::u8, {60}, {21}, {19}));
-    save(world(), held(mine).tensors(), directory / "pair");
+        shards.push_back(shard_of("own", data_type::u8, {60}, {21}, {19}));
+    save(world(), held(shards).tensors(), directory / "pair");
     auto const pair = open_checkpoint(world(), directory / "pair");
     for (auto const& tensor : pair.metadata().tensors)
         if (tensor.key == "pair") {
@@ -117,14 +117,14 @@ BOOST_AUTO_TEST_CASE(ranks_whose_functions_choose_differently_save_nothing) {
         return;
     shared_directory const directory;
     bool const is_last = world().rank() == world().size() - 1;
-    save_options const how{.writing = {.writer = [&](auto const&, index_t, auto const& ranks) {
-                               return is_last ? ranks.back() : ranks.front();
-                           }}};
+    save_options const options{.writing = {.writer = [&](auto const&, index_t, auto const& ranks) {
+                                   return is_last ? ranks.back() : ranks.front();
+                               }}};
     held part = tensors();
     async_saver saver;
-    BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "model", how), error,
+    BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "model", options), error,
                           mentions(errc::ranks_disagree, "as write_options.writer chooses"));
-    BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), directory / "model", saver, how),
+    BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), directory / "model", saver, options),
                           error, mentions(errc::ranks_disagree, "as write_options.writer chooses"));
     BOOST_TEST(directory.names().empty());
 }
@@ -186,11 +186,11 @@ BOOST_AUTO_TEST_CASE(the_second_equal_save_plans_nothing_and_writes_the_same) {
     for (save_form const form : {save_form::sharded, save_form::huggingface}) {
         std::string const begin = form == save_form::sharded ? "sharded" : "whole";
         save_cache cache;
-        save_options const how{.form = form, .cache = &cache};
+        save_options const options{.form = form, .cache = &cache};
         held part = tensors();
         save(world(), part.tensors(), directory / (begin + "0"), {.form = form});
         for (std::string const number : {"1", "2", "3"})
-            save(world(), part.tensors(), directory / (begin + number), how);
+            save(world(), part.tensors(), directory / (begin + number), options);
         BOOST_TEST(hits_and_misses(cache) == "2 1");
         meet();
         for (std::string const number : {"1", "2", "3"})
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(the_second_equal_save_plans_nothing_and_writes_the_same) {
         BOOST_TEST(wrong_in(directory / (begin + "3")) == "");
         // Other values of the same tensors are saved as they are now.
         part.memory(1).assign(40, std::byte{7});
-        save(world(), part.tensors(), directory / (begin + "4"), how);
+        save(world(), part.tensors(), directory / (begin + "4"), options);
         BOOST_TEST(hits_and_misses(cache) == "3 1");
         held now = tensors();
         load(world(), open_checkpoint(world(), directory / (begin + "4")), now.tensors());
@@ -215,10 +215,10 @@ BOOST_AUTO_TEST_CASE(a_structure_that_changed_on_one_rank_is_planned_anew) {
     shard_descriptor const rows =
         shard_of("w", data_type::u8, {2 * size, 6}, {2 * rank, 0}, {2, 6});
     auto const last_has = [&](shard_descriptor const& shard) {
-        std::vector<shard_descriptor> all{rows};
+        std::vector<shard_descriptor> shards{rows};
         if (is_last)
-            all.push_back(shard);
-        return held(all);
+            shards.push_back(shard);
+        return held(shards);
     };
     std::vector<held> const changes{
         held({rows}),
@@ -252,8 +252,9 @@ BOOST_AUTO_TEST_CASE(a_structure_that_changed_on_one_rank_is_planned_anew) {
 
 BOOST_AUTO_TEST_CASE(a_process_that_is_another_rank_by_now_has_another_plan) {
     shared_directory const directory;
-    boost::mpi::communicator const all;
-    boost::mpi::communicator const reversed = all.split(0, all.size() - all.rank());
+    boost::mpi::communicator const communicator;
+    boost::mpi::communicator const reversed =
+        communicator.split(0, communicator.size() - communicator.rank());
     save_cache cache;
     held part({whole_of("a", data_type::f64, {5}), whole_of("b", data_type::u8, {3})});
     save(world(), part.tensors(), directory / "one", {.cache = &cache});

@@ -40,8 +40,8 @@ public:
     checkpoint saved(std::string const& name, std::string const& values,
                      detail::write_options const& writing = {},
                      std::optional<layout> const& wanted = {}) const {
-        checkpoint const whole = file(name + ".safetensors", {{"w", "U8", "[4,3]", values}});
-        convert(world(), whole, directory / name, {.wanted = wanted, .writing = writing});
+        checkpoint const checkpoint = file(name + ".safetensors", {{"w", "U8", "[4,3]", values}});
+        convert(world(), checkpoint, directory / name, {.wanted = wanted, .writing = writing});
         return open_checkpoint(world(), directory / name);
     }
 
@@ -74,8 +74,8 @@ tensor_of_file flat_shard(std::string const& data, std::string const& range) {
 }
 
 /// Tensors by digests, of other shards, without digests.
-std::vector<index_t> counts(comparison const& found) {
-    return {found.by_digests, found.other_shards, found.no_digests};
+std::vector<index_t> counts(comparison const& comparison) {
+    return {comparison.by_digests, comparison.other_shards, comparison.no_digests};
 }
 
 /// `w`, 4 x 3, of which each of two ranks has two rows.
@@ -85,14 +85,14 @@ layout rows_of_two() {
     return layout_of(std::vector<std::vector<shard_descriptor>>{{upper}, {lower}});
 }
 
-bool has_first(comparison const& found, tensor_difference const& expected) {
-    if (!found.first)
+bool has_first(comparison const& comparison, tensor_difference const& expected) {
+    if (!comparison.first)
         return false;
-    BOOST_TEST(found.first->key == expected.key);
-    BOOST_TEST((found.first->index == expected.index));
-    BOOST_TEST(found.first->a == expected.a);
-    BOOST_TEST(found.first->b == expected.b);
-    return *found.first == expected;
+    BOOST_TEST(comparison.first->key == expected.key);
+    BOOST_TEST((comparison.first->index == expected.index));
+    BOOST_TEST(comparison.first->a == expected.a);
+    BOOST_TEST(comparison.first->b == expected.b);
+    return *comparison.first == expected;
 }
 
 } // namespace
@@ -100,16 +100,16 @@ bool has_first(comparison const& found, tensor_difference const& expected) {
 BOOST_FIXTURE_TEST_SUITE(storage_compare, compare_fixture)
 
 BOOST_AUTO_TEST_CASE(a_checkpoint_equals_itself_in_other_shards) {
-    checkpoint const whole =
+    checkpoint const whole_checkpoint =
         file("a.safetensors",
              {{"w", "U8", "[2,3]", "abcdef"}, {"x", "U8", "[]", "s"}, {"z", "F32", "[0,4]", ""}});
     checkpoint const parts = sharded("b", {{{"w", "U8", "[2,1]", "ad", "[0,0]", "[2,3]"},
                                             {"z", "F32", "[0,4]", "", "[0,0]", "[0,4]"}},
                                            {{"w", "U8", "[2,2]", "bcef", "[0,1]", "[2,3]"},
                                             {"x", "U8", "[]", "s", "[]", "[]"}}});
-    BOOST_TEST(compare(world(), whole, whole).equal());
-    BOOST_TEST(compare(world(), whole, parts).equal());
-    BOOST_TEST(compare(world(), parts, whole).equal());
+    BOOST_TEST(compare(world(), whole_checkpoint, whole_checkpoint).equal());
+    BOOST_TEST(compare(world(), whole_checkpoint, parts).equal());
+    BOOST_TEST(compare(world(), parts, whole_checkpoint).equal());
 }
 
 BOOST_AUTO_TEST_CASE(the_first_difference_is_that_of_the_lowest_key_and_index) {
@@ -121,9 +121,9 @@ BOOST_AUTO_TEST_CASE(the_first_difference_is_that_of_the_lowest_key_and_index) {
                                         {"v", "U8", "[2,1]", "\1\7", "[0,0]", "[2,3]"}},
                                        {{"v", "U8", "[2,2]", "\2\x9\5\6", "[0,1]", "[2,3]"},
                                         {"w", "U8", "[1]", "1", "[0]", "[1]"}}});
-    comparison const found = compare(world(), a, b);
-    BOOST_TEST(!found.equal());
-    BOOST_TEST(has_first(found, {"v", index_vector{0, 2}, "3", "9"}));
+    comparison const comparison = compare(world(), a, b);
+    BOOST_TEST(!comparison.equal());
+    BOOST_TEST(has_first(comparison, {"v", index_vector{0, 2}, "3", "9"}));
 }
 
 BOOST_AUTO_TEST_CASE(keys_of_one_side_are_listed) {
@@ -131,11 +131,11 @@ BOOST_AUTO_TEST_CASE(keys_of_one_side_are_listed) {
     checkpoint const b =
         file("b.safetensors",
              {{"l", "U8", "[1]", "0"}, {"m", "U8", "[1]", "0"}, {"n", "U8", "[1]", "0"}});
-    comparison const found = compare(world(), a, b);
-    BOOST_TEST(!found.equal());
-    BOOST_TEST(!found.first.has_value());
-    BOOST_TEST((found.only_a == std::vector<std::string>{"k"}));
-    BOOST_TEST((found.only_b == std::vector<std::string>{"l", "n"}));
+    comparison const comparison = compare(world(), a, b);
+    BOOST_TEST(!comparison.equal());
+    BOOST_TEST(!comparison.first.has_value());
+    BOOST_TEST((comparison.only_a == std::vector<std::string>{"k"}));
+    BOOST_TEST((comparison.only_b == std::vector<std::string>{"l", "n"}));
 }
 
 BOOST_AUTO_TEST_CASE(another_shape_or_data_type_is_a_difference_without_an_index) {
@@ -183,48 +183,48 @@ BOOST_AUTO_TEST_CASE(elements_of_four_bits_are_told_apart) {
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_is_not_there_as_a_whole_is_refused) {
     checkpoint const gap = sharded("gap", {{{"w", "U8", "[1]", "a", "[0]", "[2]"}}});
-    checkpoint const whole = file("w.safetensors", {{"w", "U8", "[2]", "ab"}});
+    checkpoint const whole_checkpoint = file("w.safetensors", {{"w", "U8", "[2]", "ab"}});
     BOOST_CHECK_EXCEPTION(
-        compare(world(), gap, whole), error,
+        compare(world(), gap, whole_checkpoint), error,
         says(errc::not_covered, text("gap") + ": 'w': elements [1:2] are held by no file"));
     checkpoint const twice = sharded("twice", {{{"w", "U8", "[2]", "ab", "[0]", "[2]"}},
                                                {{"w", "U8", "[1]", "b", "[1]", "[2]"}}});
     BOOST_CHECK_EXCEPTION(
-        compare(world(), whole, twice), error,
+        compare(world(), whole_checkpoint, twice), error,
         says(errc::overlap,
              text("twice") + ": 'w': elements [1:2] are held by more than one shard"));
 }
 
 BOOST_AUTO_TEST_CASE(a_box_and_flat_ranges_of_the_same_elements_are_replicas) {
     tensor_of_file const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
-    checkpoint const whole = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
+    checkpoint const whole_checkpoint = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
     checkpoint const equal =
         sharded("equal", {{box_of_all}, {flat_shard("012345", "[0,6]")}, {box_of_all}});
-    BOOST_TEST(compare(world(), equal, whole).equal());
-    BOOST_TEST(compare(world(), whole, equal).equal());
+    BOOST_TEST(compare(world(), equal, whole_checkpoint).equal());
+    BOOST_TEST(compare(world(), whole_checkpoint, equal).equal());
     // Elements 1 to 5 are the boxes [0:1, 1:2] and [1:3, 0:2].
     checkpoint const boxes = sharded("boxes", {{flat_shard("12345", "[1,6]")},
                                                {{"w", "U8", "[1,2]", "01", "[0,0]", "[3,2]"}},
                                                {{"w", "U8", "[2,2]", "2345", "[1,0]", "[3,2]"}}});
     BOOST_CHECK_EXCEPTION(
-        compare(world(), whole, boxes), error,
+        compare(world(), whole_checkpoint, boxes), error,
         says(errc::overlap,
              text("boxes") + ": 'w': elements [0:1, 1:2] are held by more than one shard"));
     checkpoint const parts = sharded("parts", {{flat_shard("12345", "[1,6]")},
                                                {{"w", "U8", "[1,1]", "0", "[0,0]", "[3,2]"}},
                                                {{"w", "U8", "[2,2]", "2345", "[1,0]", "[3,2]"}}});
-    BOOST_TEST(compare(world(), whole, parts).equal());
+    BOOST_TEST(compare(world(), whole_checkpoint, parts).equal());
 }
 
 BOOST_AUTO_TEST_CASE(replicas_that_differ_are_refused_on_either_side) {
     tensor_of_file const box_of_all{"w", "U8", "[3,2]", "012345", "[0,0]", "[3,2]"};
-    checkpoint const whole = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
+    checkpoint const whole_checkpoint = file("w.safetensors", {{"w", "U8", "[3,2]", "012345"}});
     checkpoint const lies = sharded("lies", {{box_of_all}, {flat_shard("0123-5", "[0,6]")}});
     auto const complaint =
         says(errc::overlap, text("lies/1.safetensors") + ": 'w': element [2, 0] differs from " +
                                 "the copy in " + text("lies/0.safetensors"));
-    BOOST_CHECK_EXCEPTION(compare(world(), whole, lies), error, complaint);
-    BOOST_CHECK_EXCEPTION(compare(world(), lies, whole), error, complaint);
+    BOOST_CHECK_EXCEPTION(compare(world(), whole_checkpoint, lies), error, complaint);
+    BOOST_CHECK_EXCEPTION(compare(world(), lies, whole_checkpoint), error, complaint);
 }
 
 BOOST_AUTO_TEST_CASE(a_difference_hides_no_replicas_that_differ_in_a_later_tensor) {
@@ -234,12 +234,12 @@ BOOST_AUTO_TEST_CASE(a_difference_hides_no_replicas_that_differ_in_a_later_tenso
             files[i].push_back(
                 {key, "U8", "[1]", key == "e" ? std::to_string(i) : "0", "[0]", "[1]"});
     checkpoint const lies = sharded("lies", files);
-    checkpoint const other = file("other.safetensors", {{"a", "U8", "[1]", "1"},
-                                                        {"b", "U8", "[1]", "1"},
-                                                        {"c", "U8", "[1]", "1"},
-                                                        {"d", "U8", "[1]", "1"},
-                                                        {"e", "U8", "[1]", "0"}});
-    BOOST_CHECK_EXCEPTION(compare(world(), other, lies), error,
+    checkpoint const checkpoint = file("other.safetensors", {{"a", "U8", "[1]", "1"},
+                                                             {"b", "U8", "[1]", "1"},
+                                                             {"c", "U8", "[1]", "1"},
+                                                             {"d", "U8", "[1]", "1"},
+                                                             {"e", "U8", "[1]", "0"}});
+    BOOST_CHECK_EXCEPTION(compare(world(), checkpoint, lies), error,
                           says(errc::overlap, text("lies/1.safetensors") +
                                                   ": 'e': element [0] differs from the copy in " +
                                                   text("lies/0.safetensors")));
@@ -247,9 +247,9 @@ BOOST_AUTO_TEST_CASE(a_difference_hides_no_replicas_that_differ_in_a_later_tenso
 
 BOOST_AUTO_TEST_CASE(equal_shards_with_equal_digests_are_not_read) {
     checkpoint const a = saved("a", "abcdefghijkl"), b = saved("b", "abcdefghijkl");
-    comparison const found = compare(world(), a, b);
-    BOOST_TEST(found.equal());
-    BOOST_TEST((counts(found) == std::vector<index_t>{1, 0, 0}));
+    comparison const found_comparison = compare(world(), a, b);
+    BOOST_TEST(found_comparison.equal());
+    BOOST_TEST((counts(found_comparison) == std::vector<index_t>{1, 0, 0}));
     // Digests are of what was saved; that the data has changed since, only the data tells.
     change_last_byte("b");
     checkpoint const changed = open_checkpoint(world(), directory / "b");
@@ -261,9 +261,9 @@ BOOST_AUTO_TEST_CASE(equal_shards_with_equal_digests_are_not_read) {
 
 BOOST_AUTO_TEST_CASE(unequal_digests_lead_to_the_first_element_that_differs) {
     checkpoint const a = saved("a", "abcdefghijkl"), b = saved("b", "abcdeXghijkX");
-    comparison const found = compare(world(), a, b);
-    BOOST_TEST(has_first(found, {"w", index_vector{1, 2}, "102", "88"}));
-    BOOST_TEST((counts(found) == std::vector<index_t>{0, 0, 0}));
+    comparison const comparison = compare(world(), a, b);
+    BOOST_TEST(has_first(comparison, {"w", index_vector{1, 2}, "102", "88"}));
+    BOOST_TEST((counts(comparison) == std::vector<index_t>{0, 0, 0}));
     // Where the data is equal all the same, it counts: b is as a now, and its digest is not.
     checkpoint const c = saved("c", "abcdefghijkl"), d = saved("d", "abcdefghijkk");
     change_last_byte("d");
@@ -280,9 +280,9 @@ BOOST_AUTO_TEST_CASE(other_shards_and_lacking_digests_are_counted_and_read) {
     comparison const without = compare(world(), bare, a);
     BOOST_TEST(without.equal());
     BOOST_TEST((counts(without) == std::vector<index_t>{0, 0, 1}));
-    comparison const alike = compare(world(), rows, rows);
-    BOOST_TEST(alike.equal());
-    BOOST_TEST((counts(alike) == std::vector<index_t>{1, 0, 0}));
+    comparison const comparison = compare(world(), rows, rows);
+    BOOST_TEST(comparison.equal());
+    BOOST_TEST((counts(comparison) == std::vector<index_t>{1, 0, 0}));
     BOOST_TEST(has_first(compare(world(), bare, saved("other", "abcdefghijkX")),
                          {"w", index_vector{3, 2}, "108", "88"}));
 }
@@ -292,22 +292,25 @@ using told = std::pair<index_t, index_t>;
 
 told progress_of(checkpoint const& a, checkpoint const& b, bool data = false) {
     told last{-1, -1};
-    compare(world(), a, b, {.data = data, .progress = [&](index_t done, index_t all) {
-                                BOOST_TEST(done <= all);
-                                last = {done, all};
+    compare(world(), a, b, {.data = data, .progress = [&](index_t done, index_t total) {
+                                BOOST_TEST(done <= total);
+                                last = {done, total};
                             }});
     return world().rank() == 0 ? last : told{};
 }
 
-told on_first(index_t done, index_t all) { return world().rank() == 0 ? told{done, all} : told{}; }
+told on_first(index_t done, index_t total) {
+    return world().rank() == 0 ? told{done, total} : told{};
+}
 
 BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_that_are_compared) {
-    checkpoint const a = saved("a", "abcdefghijkl"), other = saved("other", "abXdefghijkl");
+    checkpoint const a = saved("a", "abcdefghijkl"),
+                     other_checkpoint = saved("other", "abXdefghijkl");
     checkpoint const rows = saved("rows", "abcdefghijkl", {}, rows_of_two());
     BOOST_TEST((progress_of(a, rows) == on_first(12, 12)));
     BOOST_TEST((progress_of(a, a) == on_first(-1, -1))); // nothing is read
     BOOST_TEST((progress_of(a, a, true) == on_first(12, 12)));
-    BOOST_TEST((progress_of(a, other) == on_first(12, 12)));
+    BOOST_TEST((progress_of(a, other_checkpoint) == on_first(12, 12)));
     // Each further copy is compared with the first one.
     tensor_of_file const box_of_all{"w", "U8", "[4,3]", "abcdefghijkl", "[0,0]", "[4,3]"};
     checkpoint const copies = sharded("copies", {{box_of_all}, {box_of_all}, {box_of_all}});
@@ -330,10 +333,10 @@ BOOST_AUTO_TEST_CASE(digests_of_metadata_are_compared_by_place_copy_and_chunk) {
         return checkpoint_shard{where, region, {}, 0, 1, digest_list{digest}};
     };
     auto const with = [](checkpoint_shards shards, std::uint64_t second_chunk = 8) {
-        checkpoint_metadata made;
-        made.files = {{"0", 1, 8}, {"1", 1, second_chunk}};
-        made.tensors = {{"w", data_type::u8, {2}, std::move(shards)}};
-        return made;
+        checkpoint_metadata metadata;
+        metadata.files = {{"0", 1, 8}, {"1", 1, second_chunk}};
+        metadata.tensors = {{"w", data_type::u8, {2}, std::move(shards)}};
+        return metadata;
     };
     box const left{{0}, {1}}, right{{1}, {1}};
     auto const ab = with({shard(0, left, 5), shard(1, right, 6)});

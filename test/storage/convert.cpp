@@ -29,7 +29,9 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-held mine(rank_shards const& all) { return held(all[static_cast<std::size_t>(world().rank())]); }
+held mine(rank_shards const& shards) {
+    return held(shards[static_cast<std::size_t>(world().rank())]);
+}
 
 mapping everything(checkpoint const& source) { return identity_mapping(catalog_of(source)); }
 
@@ -228,7 +230,7 @@ BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_of_each_process_up_to_its_own_tot
     convert(world(), source, directory / "two",
             {.program = everything(source),
              .wanted = wanted,
-             .progress = [&](index_t done, index_t all) { calls.emplace_back(done, all); }});
+             .progress = [&](index_t done, index_t total) { calls.emplace_back(done, total); }});
     using list = std::vector<std::pair<index_t, index_t>>;
     if (world().size() == 1)
         BOOST_TEST((calls == list{{16, 96}, {96, 96}}));
@@ -269,14 +271,14 @@ BOOST_AUTO_TEST_CASE(a_layout_of_more_ranks_than_a_process_may_open_files_is_wri
     test::listed_tensor many = cut_into(rows, {});
     for (holder_t rank = 0; rank < 300; ++rank)
         many.shards.push_back(rank, {{rank, 0}, {1, 2}});
-    auto const one = open_checkpoint(world(), directory / "one");
+    auto const checkpoint = open_checkpoint(world(), directory / "one");
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
     rlimit const few{90, before.rlim_max};
     setrlimit(RLIMIT_NOFILE, &few);
     BOOST_CHECK_NO_THROW(
-        convert(world(), one, directory / "many",
-                {.program = everything(one), .wanted = test::listed_layout(300, {many})}));
+        convert(world(), checkpoint, directory / "many",
+                {.program = everything(checkpoint), .wanted = test::listed_layout(300, {many})}));
     BOOST_CHECK_NO_THROW(
         load(world(), open_checkpoint(world(), directory / "many"), source.cleared().tensors()));
     setrlimit(RLIMIT_NOFILE, &before);

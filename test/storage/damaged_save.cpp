@@ -24,47 +24,47 @@ using namespace reshard::detail;
 using namespace reshard::test;
 
 /// What each process holds: its row of `w`, and all of `b`.
-state_dict tensors(std::vector<std::uint8_t>& row, std::vector<std::uint8_t>& all) {
+state_dict tensors(std::vector<std::uint8_t>& row, std::vector<std::uint8_t>& values) {
     auto const ranks = static_cast<holder_t>(world().size());
     auto const rank = static_cast<holder_t>(world().rank());
-    state_dict held;
-    held.add({"w", data_type::u8, {ranks, 6}, {{rank, 0}, {1, 6}}},
-             tensor_view{row.data(), data_type::u8, {1, 6}, {6, 1}});
-    held.add({"b", data_type::u8, {3}, {{0}, {3}}},
-             tensor_view{all.data(), data_type::u8, {3}, {1}});
-    return held;
+    state_dict tensors;
+    tensors.add({"w", data_type::u8, {ranks, 6}, {{rank, 0}, {1, 6}}},
+                tensor_view{row.data(), data_type::u8, {1, 6}, {6, 1}});
+    tensors.add({"b", data_type::u8, {3}, {{0}, {3}}},
+                tensor_view{values.data(), data_type::u8, {3}, {1}});
+    return tensors;
 }
 
 /// A save whose bytes count from `first` on.
 void save_from(std::filesystem::path const& path, std::uint8_t first,
-               save_options const& how = {}) {
-    std::vector<std::uint8_t> row(6), all{first, first, first};
+               save_options const& options = {}) {
+    std::vector<std::uint8_t> row(6), values{first, first, first};
     for (std::size_t i = 0; i < row.size(); ++i)
         row[i] =
             static_cast<std::uint8_t>(first + i + 6 * static_cast<std::size_t>(world().rank()));
-    save(world(), tensors(row, all), path, how);
+    save(world(), tensors(row, values), path, options);
 }
 
 /// Whether loading gives what `save_from` saved, or an error.
 enum class outcome { same, refused, wrong };
 
 outcome loaded(std::filesystem::path const& path, std::uint8_t first) {
-    std::vector<std::uint8_t> row(6), all(3);
+    std::vector<std::uint8_t> row(6), values(3);
     try {
-        load(world(), open_checkpoint(world(), path), tensors(row, all));
+        load(world(), open_checkpoint(world(), path), tensors(row, values));
     } catch (error const&) {
         return outcome::refused;
     }
     for (std::size_t i = 0; i < row.size(); ++i)
         if (row[i] != first + i + 6 * static_cast<std::size_t>(world().rank()))
             return outcome::wrong;
-    return all == std::vector<std::uint8_t>(3, first) ? outcome::same : outcome::wrong;
+    return values == std::vector<std::uint8_t>(3, first) ? outcome::same : outcome::wrong;
 }
 
 void cannot_be_loaded(std::filesystem::path const& path, errc code, std::string const& text) {
-    std::vector<std::uint8_t> row(6), all(3);
-    BOOST_CHECK_EXCEPTION(load(world(), open_checkpoint(world(), path), tensors(row, all)), error,
-                          mentions(code, text));
+    std::vector<std::uint8_t> row(6), values(3);
+    BOOST_CHECK_EXCEPTION(load(world(), open_checkpoint(world(), path), tensors(row, values)),
+                          error, mentions(code, text));
 }
 
 std::string const first_file = "shard-00001-model-00001-of-00001.safetensors";
@@ -90,9 +90,9 @@ BOOST_AUTO_TEST_CASE(a_save_has_a_record_and_each_file_its_id) {
 
 BOOST_AUTO_TEST_CASE(each_flipped_byte_is_an_error_or_changes_nothing) {
     shared_directory const directory;
-    for (save_options const& how : {save_options{}, in_one_file}) {
-        auto const path = directory / (how.form == save_form::sharded ? "sharded" : "one");
-        save_from(path, 1, how);
+    for (save_options const& options : {save_options{}, in_one_file}) {
+        auto const path = directory / (options.form == save_form::sharded ? "sharded" : "one");
+        save_from(path, 1, options);
         for (std::string const& name : directory.names(path.filename().string())) {
             std::string const bytes = read_file(path / name);
             meet();
@@ -150,17 +150,17 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_names_file_key_and_bytes) {
 BOOST_AUTO_TEST_CASE(progress_counts_the_bytes_that_a_rank_verifies) {
     shared_directory const directory;
     save_from(directory / "save", 1);
-    index_t last = 0, all = 0;
+    index_t last = 0, total = 0;
     verify(world(), open_checkpoint(world(), directory / "save"), [&](index_t done, index_t of) {
         BOOST_TEST(done > last);
         last = done;
-        all = of;
+        total = of;
     });
     // The first rank has b, of 3 bytes, and the second one w, of 6 bytes a rank.
     index_t const expected[] = {3, 18, 0};
-    index_t const mine = world().size() == 1 ? 9 : expected[world().rank()];
-    BOOST_TEST(last == mine);
-    BOOST_TEST(all == mine);
+    index_t const own = world().size() == 1 ? 9 : expected[world().rank()];
+    BOOST_TEST(last == own);
+    BOOST_TEST(total == own);
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_that_was_saved_equal_is_not_read_for_another_one) {
@@ -176,9 +176,9 @@ BOOST_AUTO_TEST_CASE(a_copy_that_was_saved_equal_is_not_read_for_another_one) {
     });
     bool const is_only_copy = world().size() == 1;
     BOOST_TEST((loaded(path, 1) == (is_only_copy ? outcome::refused : outcome::same)));
-    verification const found = verify(world(), open_checkpoint(world(), path));
-    BOOST_TEST_REQUIRE(found.bad.size() == 1u);
-    BOOST_TEST(found.bad.front().key == "b");
+    verification const verification = verify(world(), open_checkpoint(world(), path));
+    BOOST_TEST_REQUIRE(verification.bad.size() == 1u);
+    BOOST_TEST(verification.bad.front().key == "b");
     // Without digests, copies are compared.
     save_from(directory / "bare", 1, {.writing = {.digests = false, .replicas = true}});
     on_first_rank([&] {
@@ -209,9 +209,9 @@ BOOST_AUTO_TEST_CASE(files_of_two_saves_are_not_mixed) {
 
 BOOST_AUTO_TEST_CASE(a_save_without_its_record_is_not_finished) {
     shared_directory const directory;
-    for (save_options const& how : {save_options{}, in_one_file}) {
-        auto const path = directory / (how.form == save_form::sharded ? "sharded" : "one");
-        save_from(path, 1, how);
+    for (save_options const& options : {save_options{}, in_one_file}) {
+        auto const path = directory / (options.form == save_form::sharded ? "sharded" : "one");
+        save_from(path, 1, options);
         on_first_rank([&] { std::filesystem::remove(path / save_record_name); });
         cannot_be_loaded(path, errc::corrupt_file, "not finished");
     }
@@ -234,12 +234,12 @@ BOOST_AUTO_TEST_CASE(one_file_of_a_save_is_read_by_itself) {
     shared_directory const directory;
     auto const path = directory / "save";
     save_from(path, 1);
-    std::vector<std::uint8_t> all(3);
+    std::vector<std::uint8_t> values(3);
     state_dict want;
     want.add({"b", data_type::u8, {3}, {{0}, {3}}},
-             tensor_view{all.data(), data_type::u8, {3}, {1}});
+             tensor_view{values.data(), data_type::u8, {3}, {1}});
     load(world(), open_checkpoint(world(), path / first_file), std::move(want));
-    BOOST_TEST((all == std::vector<std::uint8_t>{1, 1, 1}));
+    BOOST_TEST((values == std::vector<std::uint8_t>{1, 1, 1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -50,10 +50,10 @@ void change_a_byte(held& tensors) { tensors.memory(0)[one_chunk + 7] ^= std::byt
 
 /// The content of all tensors of this rank, to compare with.
 std::vector<std::vector<std::byte>> content(held& tensors) {
-    std::vector<std::vector<std::byte>> all;
+    std::vector<std::vector<std::byte>> bytes;
     for (std::size_t i = 0; i < 5; ++i)
-        all.push_back(tensors.memory(i));
-    return all;
+        bytes.push_back(tensors.memory(i));
+    return bytes;
 }
 
 /// True where a checkpoint gives what was saved, and all its digests are those of its bytes.
@@ -109,15 +109,16 @@ BOOST_AUTO_TEST_CASE(only_chunks_that_changed_are_written) {
         std::string const name = form == save_form::sharded ? "sharded" : "huggingface";
         held tensors = state();
         auto const first = content(tensors);
-        save_report const all = save(world(), tensors.tensors(), directory / name, {.form = form});
-        BOOST_TEST(all.reused == 0);
+        save_report const report =
+            save(world(), tensors.tensors(), directory / name, {.form = form});
+        BOOST_TEST(report.reused == 0);
         change_a_byte(tensors);
         auto const second = content(tensors);
         save_report const changed = save(world(), tensors.tensors(), directory / (name + "2"),
                                          delta_of(directory / name, form));
-        BOOST_TEST(changed.bytes == all.bytes);
+        BOOST_TEST(changed.bytes == report.bytes);
         // All but the one chunk of each rank; headers are written again.
-        BOOST_TEST(changed.reused == all.bytes - size * one_chunk);
+        BOOST_TEST(changed.reused == report.bytes - size * one_chunk);
         BOOST_TEST(bytes_of(directory / (name + "2")) <
                    static_cast<std::uint64_t>(size * (one_chunk + 16 * 4096)));
         BOOST_TEST(gives(directory / name, first));
@@ -129,11 +130,11 @@ BOOST_AUTO_TEST_CASE(what_did_not_change_at_all_is_a_delta_too) {
     shared_directory const directory;
     held tensors = state();
     auto const first = content(tensors);
-    save_report const all = save(world(), tensors.tensors(), directory / "a");
+    save_report const report = save(world(), tensors.tensors(), directory / "a");
     save_report const none =
         save(world(), tensors.tensors(), directory / "b", delta_of(directory / "a"));
     BOOST_TEST(none.reused == none.bytes);
-    BOOST_TEST(none.save != all.save);
+    BOOST_TEST(none.save != report.save);
     BOOST_TEST(gives(directory / "b", first));
     BOOST_TEST((directory.names("b") == names{"delta-00001.safetensors", "reshard.json"}));
 }
@@ -159,18 +160,19 @@ BOOST_AUTO_TEST_CASE(chunks_may_have_another_size) {
     for (index_t const bytes : {index_t{512}, index_t{1000}, index_t{5} << 20}) {
         std::string const name = std::to_string(bytes);
         held tensors = state();
-        save_report const all =
+        save_report const report =
             save(world(), tensors.tensors(), directory / name, {.writing = {.chunk_bytes = bytes}});
         change_a_byte(tensors);
         auto const second = content(tensors);
-        save_options how = delta_of(directory / name);
-        how.writing.chunk_bytes = bytes;
-        save_report const changed = save(world(), tensors.tensors(), directory / (name + "b"), how);
-        BOOST_TEST(changed.reused == all.bytes - size * std::min(bytes, 3 * one_chunk + 1));
+        save_options options = delta_of(directory / name);
+        options.writing.chunk_bytes = bytes;
+        save_report const changed =
+            save(world(), tensors.tensors(), directory / (name + "b"), options);
+        BOOST_TEST(changed.reused == report.bytes - size * std::min(bytes, 3 * one_chunk + 1));
         BOOST_TEST(gives(directory / (name + "b"), second));
         // Digests of other chunks say nothing of these.
-        how.writing.chunk_bytes = 2 * bytes;
-        BOOST_TEST(save(world(), tensors.tensors(), directory / (name + "c"), how).reused == 0);
+        options.writing.chunk_bytes = 2 * bytes;
+        BOOST_TEST(save(world(), tensors.tensors(), directory / (name + "c"), options).reused == 0);
         BOOST_TEST(gives(directory / (name + "c"), second));
     }
     held tensors = state();
@@ -207,9 +209,9 @@ BOOST_AUTO_TEST_CASE(another_layout_is_written_whole) {
     held columns({shard_of("rows", data_type::f32, {size, 5}, {0, world().rank()}, {size, 1})});
     held rows({shard_of("rows", data_type::f32, {size, 5}, {world().rank(), 0}, {1, 5})});
     if (size > 1 && size <= 5) {
-        save_options how = delta_of(directory / "a");
-        how.writing.partial = true; // not all columns have a rank
-        BOOST_TEST(save(world(), columns.tensors(), directory / "b", how).reused == 0);
+        save_options options = delta_of(directory / "a");
+        options.writing.partial = true; // not all columns have a rank
+        BOOST_TEST(save(world(), columns.tensors(), directory / "b", options).reused == 0);
         load(world(), open_checkpoint(world(), directory / "b"), columns.cleared().tensors(), {});
         BOOST_TEST(columns.wrong() == "");
     }
@@ -245,10 +247,10 @@ BOOST_AUTO_TEST_CASE(converting_makes_a_delta_whole_and_can_write_one) {
     held tensors = save_twice(directory);
     auto const second = content(tensors);
     checkpoint const delta = open_checkpoint(world(), directory / "b");
-    convert_options how{.wanted = delta.files_layout()};
-    convert(world(), delta, directory / "whole", how);
-    how.writing.base = (directory / "a").string();
-    convert_report const report = convert(world(), delta, directory / "again", how);
+    convert_options options{.wanted = delta.files_layout()};
+    convert(world(), delta, directory / "whole", options);
+    options.writing.base = (directory / "a").string();
+    convert_report const report = convert(world(), delta, directory / "again", options);
     BOOST_TEST(gives(directory / "again", second));
     on_first_rank([&] { std::filesystem::remove_all(directory / "a"); });
     BOOST_TEST(gives(directory / "whole", second));
@@ -290,17 +292,17 @@ BOOST_AUTO_TEST_CASE(a_changed_byte_of_the_base_is_found) {
         load(world(), open_checkpoint(world(), directory / "b"), wanted.cleared().tensors()), error,
         mentions(errc::corrupt_file, " of the file, which are in " + file.string() +
                                          ", were changed: their digest is"));
-    verification const found = verify(world(), open_checkpoint(world(), directory / "b"));
-    BOOST_TEST_REQUIRE(found.bad.size() == 1u);
-    BOOST_TEST(found.bad[0].stored_in == file.string());
+    verification const verification = verify(world(), open_checkpoint(world(), directory / "b"));
+    BOOST_TEST_REQUIRE(verification.bad.size() == 1u);
+    BOOST_TEST(verification.bad[0].stored_in == file.string());
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
     shared_directory const directory;
     held tensors = state();
-    auto const refused = [&](save_options const& how, std::filesystem::path const& target,
+    auto const refused = [&](save_options const& options, std::filesystem::path const& target,
                              errc code, std::string const& sentence) {
-        BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), target, how), error,
+        BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), target, options), error,
                               mentions(code, sentence));
     };
     refused(delta_of(directory / "none"), directory / "b", errc::missing_file,

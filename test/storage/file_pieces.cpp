@@ -23,7 +23,7 @@ constexpr index_t mib = index_t{1} << 20;
 std::vector<std::string> texts(checkpoint_plan const& plan, file_pieces const& pieces) {
     std::vector<std::string> all;
     for (file_piece const& piece : pieces)
-        all.push_back(plan.metadata.tensors[piece.place.tensor].key + " " +
+        all.push_back(plan.metadata.tensors[piece.position.tensor].key + " " +
                       std::to_string(piece.bytes.begin) + "-" + std::to_string(piece.bytes.end) +
                       " " + std::to_string(piece.process) + (piece.is_gathered ? "*" : ""));
     return all;
@@ -39,9 +39,9 @@ shard_table shards_of(std::vector<box> const& regions) {
     return table;
 }
 
-strings pieces_held(layout const& held, int size) {
-    auto const plan = plan_huggingface(catalog_of(held));
-    return texts(plan, pieces_by_holder(plan, held, size));
+strings pieces_held(layout const& layout, int size) {
+    auto const plan = plan_huggingface(catalog_of(layout));
+    return texts(plan, pieces_by_holder(plan, layout, size));
 }
 
 } // namespace
@@ -123,8 +123,8 @@ BOOST_AUTO_TEST_CASE(a_piece_is_a_flat_range_of_its_shard) {
     BOOST_TEST((descriptor_of(plan.metadata, pieces[1]) ==
                 shard_descriptor{
                     "a", data_type::bf16, {2, mib}, whole({2, mib}), flat_range{mib / 2, mib}}));
-    layout const all = layout_of(plan.metadata, pieces, 4);
-    BOOST_TEST(all.shards_of(all.tensors[0]).holder(3) == 3u);
+    layout const layout = layout_of(plan.metadata, pieces, 4);
+    BOOST_TEST(layout.shards_of(layout.tensors[0]).holder(3) == 3u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,9 +3,9 @@
 #include <reshard/os/file_store.hpp>
 
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
-#include <reshard/storage/put_in_place.hpp>
 #include <reshard/storage/save_async.hpp>
 #include <reshard/storage/verify.hpp>
 
@@ -214,8 +214,8 @@ private:
 
     class written : public output {
     public:
-        written(written_memory const& all, std::string name, std::string& bytes)
-            : all_(all), name_(std::move(name)), bytes_(bytes) {}
+        written(written_memory const& memory, std::string name, std::string& bytes)
+            : all_(memory), name_(std::move(name)), bytes_(bytes) {}
 
         void write(std::uint64_t position, std::span<std::byte const> bytes) override {
             all_.note("write " + name_ + (position == 0 ? " from its begin" : " behind"));
@@ -232,8 +232,8 @@ private:
 
     class draft : public unfinished {
     public:
-        draft(written_memory const& all, std::filesystem::path target)
-            : all_(all), target_(std::move(target)), fresh_(target_.string() + ".unfinished") {
+        draft(written_memory const& memory, std::filesystem::path target)
+            : all_(memory), target_(std::move(target)), fresh_(target_.string() + ".unfinished") {
             all_.directories[fresh_];
         }
 
@@ -346,12 +346,12 @@ BOOST_AUTO_TEST_CASE(a_delta_is_written_to_memory_beside_its_base) {
 
 BOOST_AUTO_TEST_CASE(files_beside_a_checkpoint_are_copied_into_another_store) {
     shared_directory const directory;
-    auto const mine = directory / std::to_string(world().rank());
+    auto const own = directory / std::to_string(world().rank());
     auto const store = std::make_shared<written_memory>();
-    save(solo(), two_tensors().tensors(), mine);
-    write_file(mine / "config.json", "{\"layers\": 2}");
+    save(solo(), two_tensors().tensors(), own);
+    write_file(own / "config.json", "{\"layers\": 2}");
     auto const report =
-        convert(solo(), open_checkpoint(solo(), mine), "model", {.writing = {.files = store}});
+        convert(solo(), open_checkpoint(solo(), own), "model", {.writing = {.files = store}});
     BOOST_TEST((report.carried == texts{"config.json"}));
     BOOST_TEST(store->directories["model"]["config.json"] == "{\"layers\": 2}");
     meet();
@@ -366,12 +366,12 @@ BOOST_AUTO_TEST_CASE(a_store_that_fails_leaves_its_target_as_it_was) {
         held part = two_tensors();
         save(solo(), held(old).tensors(), "model", {.writing = {.files = store}});
         store->failing = failing;
-        save_options const how{.writing = {.replace = true, .files = store}};
-        BOOST_CHECK_EXCEPTION(save(solo(), part.tensors(), "model", how), error,
+        save_options const options{.writing = {.replace = true, .files = store}};
+        BOOST_CHECK_EXCEPTION(save(solo(), part.tensors(), "model", options), error,
                               mentions(errc::io, "'" + failing + "' fails"));
         async_saver saver;
-        BOOST_CHECK_EXCEPTION(save_async(solo(), part.tensors(), "model", saver, how).get(), error,
-                              mentions(errc::io, "'" + failing + "' fails"));
+        BOOST_CHECK_EXCEPTION(save_async(solo(), part.tensors(), "model", saver, options).get(),
+                              error, mentions(errc::io, "'" + failing + "' fails"));
         BOOST_TEST((paths_in(*store) == texts{"model"}));
         BOOST_TEST(loaded_from(store, "model", old) == "");
     }
@@ -419,14 +419,14 @@ BOOST_AUTO_TEST_CASE(several_ranks_do_not_save_to_the_memory_of_one) {
         return;
     auto const store = std::make_shared<written_memory>();
     held part = rows();
-    save_options const how{.writing = {.files = store}};
-    BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), "model", how), error,
+    save_options const options{.writing = {.files = store}};
+    BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), "model", options), error,
                           says(errc::unsupported,
                                "model: model.unfinished is written by one process alone in this "
                                "store of files; save on one rank (rank 1)"));
     BOOST_TEST(store->directories.empty());
     async_saver saver;
-    BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), "model", saver, how), error,
+    BOOST_CHECK_EXCEPTION(save_async(world(), part.tensors(), "model", saver, options), error,
                           mentions(errc::usage, "one rank alone saves to another place"));
 }
 
@@ -436,7 +436,7 @@ namespace {
 /// target that says which objects are its files. Nothing is ever renamed.
 class objects : public file_store {
 public:
-    explicit objects(std::filesystem::path place) : place_(std::move(place)) {}
+    explicit objects(std::filesystem::path path) : place_(std::move(path)) {}
 
     kind find(std::filesystem::path const& path) const override {
         if (!generation_of(path).empty())
@@ -478,8 +478,8 @@ private:
 
     class draft : public unfinished {
     public:
-        draft(std::filesystem::path place, std::filesystem::path target, std::string generation)
-            : place_(std::move(place)),
+        draft(std::filesystem::path path, std::filesystem::path target, std::string generation)
+            : place_(std::move(path)),
               target_(std::move(target)),
               generation_(std::move(generation)) {}
 

@@ -66,17 +66,17 @@ std::string generator_of(index_t rank) { return std::string(static_cast<std::siz
 void write_golden(std::filesystem::path const& directory) {
     BOOST_TEST_REQUIRE(world().size() == 3);
     held part = saved_part(world().rank());
-    save_options how{.aliases = {{"tied", "rows"}}};
-    how.writing.numbers = {{"loss", 1.5}, {"step", 300}};
-    how.writing.program = "a -> b\n";
-    how.writing.texts = {{"author", "golden"}};
-    save(world(), part.tensors(), directory / "sharded", how);
-    how.form = save_form::huggingface;
-    how.writing.most_file_bytes = 40;
-    save(world(), part.tensors(), directory / "huggingface", how);
+    save_options options{.aliases = {{"tied", "rows"}}};
+    options.writing.numbers = {{"loss", 1.5}, {"step", 300}};
+    options.writing.program = "a -> b\n";
+    options.writing.texts = {{"author", "golden"}};
+    save(world(), part.tensors(), directory / "sharded", options);
+    options.form = save_form::huggingface;
+    options.writing.most_file_bytes = 40;
+    save(world(), part.tensors(), directory / "huggingface", options);
     change(part);
-    how.writing.base = (directory / "huggingface").string();
-    save(world(), part.tensors(), directory / "delta", how);
+    options.writing.base = (directory / "huggingface").string();
+    save(world(), part.tensors(), directory / "delta", options);
     convert(world(), open_checkpoint(world(), directory / "sharded"), directory / "one.safetensors",
             {.writing = {.single_file = true}});
     save_state(world(), state_of(world().rank(), generator_of(world().rank()), "300"),

@@ -69,11 +69,11 @@ std::vector<std::byte> content_of(shard_descriptor const& shard, auto&& bits_at)
 
 /// The same where elements are those of `element_bits`.
 inline std::vector<std::byte> content_of(shard_descriptor const& shard) {
-    return content_of(shard, [&](index_t rest) {
+    return content_of(shard, [&](index_t remainder) {
         index_t index = 0, step = 1;
         for (std::size_t axis = shard.global_shape.size(); axis-- > 0;) {
-            index += step * (shard.region.offset[axis] + rest % shard.region.shape[axis]);
-            rest /= shard.region.shape[axis];
+            index += step * (shard.region.offset[axis] + remainder % shard.region.shape[axis]);
+            remainder /= shard.region.shape[axis];
             step *= shard.global_shape[axis];
         }
         return element_bits(shard.key, index, shard.dtype);
@@ -96,13 +96,13 @@ public:
     }
 
     state_dict tensors() {
-        state_dict all;
+        state_dict state;
         for (std::size_t i = 0; i < shards_.size(); ++i) {
             index_vector const shape = local_shape(shards_[i]);
-            all.add(shards_[i], tensor_view{memory_[i].data(), shards_[i].dtype, shape,
-                                            row_major_strides(shape)});
+            state.add(shards_[i], tensor_view{memory_[i].data(), shards_[i].dtype, shape,
+                                              row_major_strides(shape)});
         }
-        return all;
+        return state;
     }
 
     /// The first shard whose memory is not what it must be, as text, or nothing.
@@ -116,8 +116,8 @@ public:
     /// True where no element was written since `cleared`.
     bool is_untouched() const {
         for (auto const& bytes : memory_)
-            for (std::byte const one : bytes)
-                if (one != std::byte{0xEE})
+            for (std::byte const byte : bytes)
+                if (byte != std::byte{0xEE})
                     return false;
         return true;
     }

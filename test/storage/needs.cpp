@@ -95,11 +95,11 @@ BOOST_AUTO_TEST_CASE(a_load_that_lacks_something_writes_nothing) {
                                              : std::vector<std::string>{".m"});
     target.elements = before;
     std::vector<state_need> const with_m{{"w*", {"*.m"}}};
-    std::string const rest = "; give a tensor for each, or change options.needs";
+    std::string const remainder = "; give a tensor for each, or change options.needs";
     BOOST_CHECK_EXCEPTION(
         load(world(), saved, target.tensors, {.needs = with_m}), error,
         says(errc::unknown_key, path + ": options.needs: 1 key that is needed is not there: '" +
-                                    key + ".m' beside '" + key + "'" + rest));
+                                    key + ".m' beside '" + key + "'" + remainder));
     BOOST_TEST(target.elements == before, boost::test_tools::per_element());
 
     // The job has it, the checkpoint does not, and `strict` would have left it out.
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_load_that_lacks_something_writes_nothing) {
                           error,
                           says(errc::unknown_key,
                                path + ": options.needs: 1 key that is needed is not there: 'w0.v'" +
-                                   " (did you mean 'w0.m'?)" + rest));
+                                   " (did you mean 'w0.m'?)" + remainder));
     BOOST_TEST(wider.elements == before, boost::test_tools::per_element());
 }
 

@@ -106,24 +106,24 @@ std::optional<described_tensors> readable(std::filesystem::path const& descripti
     return expected_tensors(expected, described_by(description));
 }
 
-int sum_of(int mine) {
+int sum_of(int own) {
     int sum = 0;
-    for (int const one : gather_values(world(), mine))
-        sum += one;
+    for (int const element : gather_values(world(), own))
+        sum += element;
     return sum;
 }
 
 /// Loads all that can be read, and returns how many checkpoints these are.
-int load_all(open_options const& how) {
+int load_all(open_options const& options) {
     int loaded = 0;
     for (auto const& description : descriptions())
         if (auto const tensors = readable(description)) {
-            checkpoint const opened = open_checkpoint(world(), described_by(description), how);
+            checkpoint const opened = open_checkpoint(world(), described_by(description), options);
             bool const is_text =
                 description.string().find("protocol2.pdparams") != std::string::npos;
             bool const is_deflated = description.string().find("deflated") != std::string::npos;
             BOOST_TEST_CONTEXT(description)
-            BOOST_TEST(opened.is_mapped() == (how.mapped && !is_text && !is_deflated &&
+            BOOST_TEST(opened.is_mapped() == (options.mapped && !is_text && !is_deflated &&
                                               !opened.metadata().files.empty()));
             wanted_columns want(*tensors);
             load(world(), opened, want.shards(), {.program = under_new_names()});

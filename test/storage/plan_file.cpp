@@ -8,7 +8,7 @@
 
 #include <reshard/format/text_file.hpp>
 #include <reshard/plan/make_plan.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 
 /// \file
 /// Plans in files, and files that are not what is needed.
@@ -59,14 +59,14 @@ BOOST_AUTO_TEST_CASE(the_plan_of_something_else_is_refused_with_both_digests) {
 
 BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
     write_plan(path(), 7, small_plan());
-    std::string const whole = bytes();
-    replace(whole.substr(0, whole.size() - 1));
+    std::string const text = bytes();
+    replace(text.substr(0, text.size() - 1));
     BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error, [&](error const& problem) {
         return problem.code() == errc::corrupt_file &&
                std::string(problem.what())
                    .starts_with(name() + ": the archive of a kept plan cannot be read to its end");
     });
-    std::string altered = whole;
+    std::string altered = text;
     altered[altered.size() / 2] = static_cast<char>(altered[altered.size() / 2] ^ 1);
     replace(altered);
     BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error, [&](error const& problem) {
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
                    .starts_with(name() + ": the archive of a kept plan contradicts itself: it "
                                          "holds a plan with checksum ");
     });
-    std::string earlier = whole;
+    std::string earlier = text;
     earlier[5] = 1;
     replace(earlier);
     BOOST_CHECK_EXCEPTION(

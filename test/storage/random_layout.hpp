@@ -53,9 +53,9 @@ inline std::vector<shard_descriptor> random_tensors(unsigned seed) {
 /// The same for whole files of safetensors, which have no elements of 6 bits.
 inline std::vector<shard_descriptor> random_model(unsigned seed) {
     auto tensors = random_tensors(seed);
-    for (shard_descriptor& one : tensors)
-        if (bits(one.dtype) == 6)
-            one.dtype = data_type::f4;
+    for (shard_descriptor& shard : tensors)
+        if (bits(shard.dtype) == 6)
+            shard.dtype = data_type::f4;
     return tensors;
 }
 

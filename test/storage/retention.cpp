@@ -3,9 +3,9 @@
 #include <reshard/storage/retention.hpp>
 
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/storage/checkpoint_listing.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/delta_base.hpp>
-#include <reshard/storage/found_saves.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_async.hpp>
@@ -55,11 +55,11 @@ public:
 
     /// The names that go, or went.
     names gone(retention const& rules, bool do_delete) const {
-        names found;
+        names found_names;
         for (retained_save const& save : retain(world(), all.path(), rules, do_delete))
             if (save.goes)
-                found.push_back(save.name);
-        return found;
+                found_names.push_back(save.name);
+        return found_names;
     }
 
     shared_directory all;
@@ -99,18 +99,18 @@ BOOST_AUTO_TEST_CASE(the_numbers_of_the_first_rank_are_in_the_record) {
     save_async(world(), tensors.tensors(), all / "b", saver, {.writing = {.numbers = numbers}})
         .get();
     meet();
-    for (found_save const& save : saves_in(all.path()))
+    for (listed_save const& save : saves_in(all.path()))
         BOOST_TEST((save.record.facts.numbers ==
                     std::map<std::string, double>{{"loss", 1.5}, {"rank", 0}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_number_whose_name_no_record_can_have_is_refused) {
     held tensors({whole_of("w", data_type::u8, {5})});
-    save_options const how{.writing = {.numbers = {{"\xff", 1}}}};
-    BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), all / "a", how), error,
+    save_options const options{.writing = {.numbers = {{"\xff", 1}}}};
+    BOOST_CHECK_EXCEPTION(save(world(), tensors.tensors(), all / "a", options), error,
                           mentions(errc::usage, "UTF-8"));
     async_saver saver;
-    BOOST_CHECK_EXCEPTION(save_async(world(), tensors.tensors(), all / "a", saver, how), error,
+    BOOST_CHECK_EXCEPTION(save_async(world(), tensors.tensors(), all / "a", saver, options), error,
                           mentions(errc::usage, "UTF-8"));
     BOOST_TEST(all.names().empty());
 }
@@ -127,18 +127,19 @@ BOOST_AUTO_TEST_CASE(the_base_of_a_save_in_progress_stays) {
     save_at("a", 1);
     save_at("b", 2);
     on_first_rank([&] {
-        retention const one{.last = 1};
-        std::vector<retained_save> found;
-        convert_options const how{
-            .writing = {.base = all / "a"},
-            .progress = [&](index_t, index_t) { found = retain_here(all.path(), one, true); }};
-        convert(solo(), open_checkpoint(solo(), all / "a"), all / "c", how);
-        BOOST_TEST_REQUIRE(found.size() == 3u); // one of them is the directory of the save
-        BOOST_TEST(found[1].name == "a");
-        BOOST_TEST(found[1].why == "a save in progress is a delta of it");
+        retention const retention{.last = 1};
+        std::vector<retained_save> saves;
+        convert_options const options{.writing = {.base = all / "a"},
+                                      .progress = [&](index_t, index_t) {
+                                          saves = retain_here(all.path(), retention, true);
+                                      }};
+        convert(solo(), open_checkpoint(solo(), all / "a"), all / "c", options);
+        BOOST_TEST_REQUIRE(saves.size() == 3u); // one of them is the directory of the save
+        BOOST_TEST(saves[1].name == "a");
+        BOOST_TEST(saves[1].why == "a save in progress is a delta of it");
         BOOST_TEST(verify(solo(), open_checkpoint(solo(), all / "c")).ok());
         // Now the delta is there, and is the newest.
-        retain_here(all.path(), one, true);
+        retain_here(all.path(), retention, true);
     });
     BOOST_TEST(all.names() == (names{"a", "c"}), boost::test_tools::per_element());
 }
@@ -266,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_save_that_was_replaced_meanwhile_is_not_deleted) {
     save_at("a", 1);
     save_at("b", 2);
     on_first_rank([&] {
-        found_save const before = saves_in(all.path()).front();
+        listed_save const before = saves_in(all.path()).front();
         std::filesystem::remove_all(all / "a");
         std::filesystem::copy(all / "b", all / "a");
         BOOST_CHECK_EXCEPTION(delete_save(all.path(), before), error,

@@ -3,9 +3,9 @@
 #include <reshard/storage/load.hpp>
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/storage/checkpoint_listing.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
-#include <reshard/storage/found_saves.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_async.hpp>
 
@@ -26,7 +26,9 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-held mine(rank_shards const& all) { return held(all[static_cast<std::size_t>(world().rank())]); }
+held mine(rank_shards const& shards) {
+    return held(shards[static_cast<std::size_t>(world().rank())]);
+}
 
 } // namespace
 
@@ -103,10 +105,10 @@ BOOST_AUTO_TEST_CASE(one_process_loads_what_several_saved_and_the_other_way_roun
     held parts = mine(random_layout(tensors, world().size(), 8));
     save(world(), parts.tensors(), directory / "several");
     on_first_rank([&] {
-        held all(tensors);
-        load(solo(), open_checkpoint(solo(), directory / "several"), all.cleared().tensors());
-        BOOST_TEST(all.wrong() == "");
-        save(solo(), all.tensors(), directory / "one");
+        held full_held(tensors);
+        load(solo(), open_checkpoint(solo(), directory / "several"), full_held.cleared().tensors());
+        BOOST_TEST(full_held.wrong() == "");
+        save(solo(), full_held.tensors(), directory / "one");
     });
     load(world(), open_checkpoint(world(), directory / "one"), parts.cleared().tensors());
     BOOST_TEST(parts.wrong() == "");
@@ -146,8 +148,8 @@ BOOST_AUTO_TEST_CASE(each_rank_has_its_replica_in_its_file_where_that_is_asked_f
             {.wanted = saved.files_layout(), .writing = {.replicas = true}});
     auto const converted = open_checkpoint(world(), directory / "converted");
     BOOST_TEST(converted.metadata().save == saved.metadata().save);
-    comparison const found = compare(world(), converted, saved, {.data = true});
-    BOOST_TEST(found.equal());
+    comparison const comparison = compare(world(), converted, saved, {.data = true});
+    BOOST_TEST(comparison.equal());
     async_saver saver;
     save_async(world(), source.tensors(), directory / "async", saver,
                {.writing = {.replicas = true}})
@@ -166,10 +168,10 @@ BOOST_AUTO_TEST_CASE(each_rank_has_its_replica_in_its_file_where_that_is_asked_f
 
 BOOST_AUTO_TEST_CASE(a_flat_range_of_all_elements_and_the_box_of_them_are_written_once) {
     shared_directory const directory;
-    shard_descriptor const whole = whole_of("w", data_type::u8, {4, 2});
-    shard_descriptor flat = whole;
+    shard_descriptor const shard = whole_of("w", data_type::u8, {4, 2});
+    shard_descriptor flat = shard;
     flat.flat = flat_range{0, 8};
-    held source({whole, flat});
+    held source({shard, flat});
     save(world(), source.tensors(), directory / "one");
     BOOST_TEST(
         (directory.names("one") ==
@@ -213,10 +215,10 @@ BOOST_AUTO_TEST_CASE(strided_tensors_are_saved_and_loaded) {
     load(world(), saved, tensors);
     BOOST_TEST(columns == expected, boost::test_tools::per_element());
     std::vector<std::int32_t> rows(static_cast<std::size_t>(6 * size), -1);
-    state_dict all;
-    all.add(whole_of("w", data_type::i32, {2 * size, 3}),
-            tensor_view{rows.data(), data_type::i32, {2 * size, 3}, {3, 1}});
-    load(world(), saved, all);
+    state_dict state;
+    state.add(whole_of("w", data_type::i32, {2 * size, 3}),
+              tensor_view{rows.data(), data_type::i32, {2 * size, 3}, {3, 1}});
+    load(world(), saved, state);
     for (std::size_t i = 0; i < rows.size(); ++i)
         BOOST_TEST(rows[i] == static_cast<std::int32_t>(i));
 }

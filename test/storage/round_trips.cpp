@@ -29,17 +29,17 @@ struct first_ranks {
 };
 
 std::vector<first_ranks> groups_of_world() {
-    std::vector<first_ranks> all;
+    std::vector<first_ranks> first_ranks;
     for (int const count : {1, 2, 4, 7}) {
         if (count > world().size())
             break;
         bool const is_in = world().rank() < count;
         auto const ranks = world().base().split(is_in ? 0 : 1);
-        all.push_back({count, {}});
+        first_ranks.push_back({count, {}});
         if (is_in)
-            all.back().group = world().subgroup(ranks);
+            first_ranks.back().group = world().subgroup(ranks);
     }
-    return all;
+    return first_ranks;
 }
 
 /// Tensors of which each is cut otherwise. None of the bf16 is a NaN, whose bits a cast may change.
@@ -111,12 +111,12 @@ std::vector<shard_descriptor> transposed_model() {
 /// tensor.
 index_t source_index(shard_descriptor const& shard, index_t element) {
     std::size_t const ndim = shard.global_shape.size();
-    std::vector<index_t> place(ndim);
+    std::vector<index_t> positions(ndim);
     for (std::size_t axis = ndim; axis-- > 0; element /= shard.region.shape[axis])
-        place[axis] = shard.region.offset[axis] + element % shard.region.shape[axis];
+        positions[axis] = shard.region.offset[axis] + element % shard.region.shape[axis];
     index_t index = 0, step = 1;
     for (std::size_t axis = 0; axis < ndim; step *= shard.global_shape[axis++])
-        index += step * place[axis];
+        index += step * positions[axis];
     return index;
 }
 
@@ -181,9 +181,9 @@ std::vector<shard_descriptor> edges_of(shard_descriptor const& tensor, bool is_l
 }
 
 /// What a rank holds of tensor `number`.
-std::vector<shard_descriptor> parts_of(shard_descriptor const& tensor, index_t number, spread how,
-                                       index_t rank, index_t size) {
-    switch (how) {
+std::vector<shard_descriptor> parts_of(shard_descriptor const& tensor, index_t number,
+                                       spread spread, index_t rank, index_t size) {
+    switch (spread) {
     case spread::rows: return {cut_part(tensor, 0, rank, size)};
     case spread::columns: return {cut_part(tensor, tensor.region.ndim() - 1, rank, size)};
     case spread::blocks: return {block_of(tensor, rank, size)};
@@ -198,11 +198,11 @@ std::vector<shard_descriptor> parts_of(shard_descriptor const& tensor, index_t n
 }
 
 std::vector<shard_descriptor> shards_of_rank(std::vector<shard_descriptor> const& tensors,
-                                             spread how, mpi_group const& ranks) {
+                                             spread spread, mpi_group const& ranks) {
     std::vector<shard_descriptor> shards;
     for (std::size_t i = 0; i < tensors.size(); ++i)
         for (shard_descriptor& part :
-             parts_of(tensors[i], static_cast<index_t>(i), how, ranks.rank(), ranks.size()))
+             parts_of(tensors[i], static_cast<index_t>(i), spread, ranks.rank(), ranks.size()))
             shards.push_back(std::move(part));
     return shards;
 }
@@ -220,10 +220,10 @@ form const forms[] = {
     {"several files", save_form::huggingface, 100, "model.safetensors.index.json"}};
 
 save_options options_for(form const& chosen) {
-    save_options how{.form = chosen.how};
-    how.writing.most_file_bytes = chosen.most_file_bytes;
-    how.writing.sync = false;
-    return how;
+    save_options options{.form = chosen.how};
+    options.writing.most_file_bytes = chosen.most_file_bytes;
+    options.writing.sync = false;
+    return options;
 }
 
 /// Whether a checkpoint has all of its bytes.
@@ -237,20 +237,20 @@ void save_delta(mpi_group const& ranks, held& tensors, std::filesystem::path con
     held before = tensors;
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (shards[i].key == "attention" || shards[i].key == "bias" || shards[i].key == "step")
-            for (std::byte& one : before.memory(i))
-                one ^= std::byte{0x55};
+            for (std::byte& byte : before.memory(i))
+                byte ^= std::byte{0x55};
     auto const base = path.parent_path() / "base";
     save(ranks, before.tensors(), base, options_for(chosen));
-    save_options how = options_for(chosen);
-    how.writing.base = base.string();
-    save_report const report = save(ranks, tensors.tensors(), path, how);
+    save_options options = options_for(chosen);
+    options.writing.base = base.string();
+    save_report const report = save(ranks, tensors.tensors(), path, options);
     // Of `mlp` 7 * 6 * 2 bytes, of `cube` 3 * 4 * 5 * 2, and the one of `scale`.
     BOOST_TEST(report.reused == 84 + 120 + 1);
 }
 
-void save_model(mpi_group const& ranks, spread how, std::filesystem::path const& path,
+void save_model(mpi_group const& ranks, spread spread, std::filesystem::path const& path,
                 form const& chosen, amount much) {
-    auto const shards = shards_of_rank(model(), how, ranks);
+    auto const shards = shards_of_rank(model(), spread, ranks);
     held source(shards);
     if (much == amount::delta)
         save_delta(ranks, source, path, chosen, shards);
@@ -280,9 +280,9 @@ void check_by_name(mpi_group const& ranks, checkpoint const& source, round_trip 
 void check_program(mpi_group const& ranks, checkpoint const& source, round_trip const& trip) {
     auto const shards = shards_of_rank(transposed_model(), trip.loaded(true), ranks);
     held target(shards);
-    options how;
-    how.program = transpose_all;
-    load(ranks, source, target.cleared().tensors(), how);
+    options options;
+    options.program = transpose_all;
+    load(ranks, source, target.cleared().tensors(), options);
     for (std::size_t i = 0; i < shards.size(); ++i)
         BOOST_TEST((target.memory(i) == transposed_content_of(shards[i])), to_string(shards[i]));
 }
@@ -303,15 +303,15 @@ void check_loads(std::vector<first_ranks> const& groups, spread saved, int from,
 
 /// Saves in one way, and loads in all.
 void check_round_trips(std::vector<first_ranks> const& groups, first_ranks const& saving,
-                       spread how, form const& chosen, amount much) {
+                       spread spread, form const& chosen, amount much) {
     shared_directory const directory;
     auto const path = directory / "saved";
     if (saving.group)
-        save_model(*saving.group, how, path, chosen, much);
+        save_model(*saving.group, spread, path, chosen, much);
     meet();
     char const* const written = much == amount::delta ? "delta-00001.safetensors" : chosen.file;
     BOOST_TEST(std::filesystem::exists(path / written));
-    check_loads(groups, how, saving.count, path);
+    check_loads(groups, spread, saving.count, path);
     meet();
 }
 
@@ -335,17 +335,17 @@ void add_tensors_of(model_state& state, held& tensors) {
 void save_objects(mpi_group const& ranks, std::filesystem::path const& path, form const& chosen,
                   amount much) {
     held tensors(shards_of_rank(model(), spread::rows, ranks));
-    save_options how = options_for(chosen);
+    save_options options = options_for(chosen);
     if (much == amount::delta) {
         model_state before = objects_of_rank(ranks, false);
         add_tensors_of(before, tensors);
         auto const base = path.parent_path() / "base";
-        save_state(ranks, before, base, how);
-        how.writing.base = base.string();
+        save_state(ranks, before, base, options);
+        options.writing.base = base.string();
     }
     model_state state = objects_of_rank(ranks, true);
     add_tensors_of(state, tensors);
-    save_state(ranks, state, path, how);
+    save_state(ranks, state, path, options);
 }
 
 void check_objects_of(mpi_group const& ranks, std::filesystem::path const& path) {
@@ -386,13 +386,13 @@ void check_objects(std::vector<first_ranks> const& groups, first_ranks const& sa
 BOOST_AUTO_TEST_CASE(each_form_and_layout_saved_by_some_ranks_is_loaded_by_others) {
     auto const groups = groups_of_world();
     for (form const& chosen : forms)
-        for (int how = 0; how < spread_count; ++how)
+        for (int mode = 0; mode < spread_count; ++mode)
             for (first_ranks const& saving : groups)
                 for (amount const much : {amount::whole, amount::delta})
                     BOOST_TEST_CONTEXT(chosen.name
-                                       << ", layout " << how << ", saved by " << saving.count
+                                       << ", layout " << mode << ", saved by " << saving.count
                                        << (much == amount::delta ? " as a delta" : "")) {
-                        check_round_trips(groups, saving, static_cast<spread>(how), chosen, much);
+                        check_round_trips(groups, saving, static_cast<spread>(mode), chosen, much);
                     }
 }
 

@@ -136,88 +136,93 @@ std::vector<convention> conventions() {
 }
 
 /// A shard of a tensor from one unit to another, of which the cut between them is moved.
-shard_descriptor part_of(std::string const& key, stored const& one, index_t first, index_t last) {
-    box region = whole(one.shape);
-    if (one.per_unit > 0) {
-        region.offset[one.axis] = first;
-        region.shape[one.axis] = last - first;
+shard_descriptor part_of(std::string const& key, stored const& stored, index_t first,
+                         index_t last) {
+    box region = whole(stored.shape);
+    if (stored.per_unit > 0) {
+        region.offset[stored.axis] = first;
+        region.shape[stored.axis] = last - first;
     }
-    return {key, one.dtype, one.shape, region, {}};
+    return {key, stored.dtype, stored.shape, region, {}};
 }
 
 /// Who holds what if all is cut in equal parts, but for one tensor: its cuts are moved into a unit,
 /// or it is on the first rank alone.
-layout spread(convention const& all, index_t ranks, std::string const& prefix,
+layout spread(convention const& convention, index_t ranks, std::string const& prefix,
               std::optional<std::size_t> moved = {}) {
-    std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(ranks));
+    std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(ranks));
     for (index_t rank = 0; rank < ranks; ++rank)
-        for (std::size_t i = 0; i < all.tensors.size(); ++i) {
-            stored const& one = all.tensors[i];
+        for (std::size_t i = 0; i < convention.tensors.size(); ++i) {
+            stored const& stored = convention.tensors[i];
             auto const cut = [&](index_t number) {
                 bool const is_end = number == 0 || number == ranks;
-                index_t const shift = moved == i && !is_end ? (one.per_unit + 1) / 2 : 0;
-                return number * units / ranks * one.per_unit + shift;
+                index_t const shift = moved == i && !is_end ? (stored.per_unit + 1) / 2 : 0;
+                return number * units / ranks * stored.per_unit + shift;
             };
-            if (one.per_unit > 0 || rank == 0 || moved != i)
-                held[static_cast<std::size_t>(rank)].push_back(
-                    part_of(prefix + one.ending, one, cut(rank), cut(rank + 1)));
+            if (stored.per_unit > 0 || rank == 0 || moved != i)
+                shards[static_cast<std::size_t>(rank)].push_back(
+                    part_of(prefix + stored.ending, stored, cut(rank), cut(rank + 1)));
         }
-    return layout_of(held);
+    return layout_of(shards);
 }
 
 /// A program that renames all tensors of a convention.
-aoa::program renaming(convention const& all) {
+aoa::program renaming(convention const& convention) {
     std::string text;
-    for (stored const& one : all.tensors)
-        text += "\"x" + one.ending + "\" -> \"y" + one.ending + "\"\n";
+    for (stored const& stored : convention.tensors)
+        text += "\"x" + stored.ending + "\" -> \"y" + stored.ending + "\"\n";
     return aoa::parse(text);
 }
 
-std::vector<shard_descriptor> whole_tensors(convention const& all) {
+std::vector<shard_descriptor> whole_tensors(convention const& convention) {
     std::vector<shard_descriptor> tensors;
-    for (stored const& one : all.tensors)
-        tensors.push_back(whole_of("x" + one.ending, one.dtype, one.shape));
+    for (stored const& stored : convention.tensors)
+        tensors.push_back(whole_of("x" + stored.ending, stored.dtype, stored.shape));
     return tensors;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_cut_parts_no_tensor_from_its_scales) {
-    for (convention const& all : conventions()) {
-        BOOST_TEST_CONTEXT(all.name) {
+    for (convention const& convention : conventions()) {
+        BOOST_TEST_CONTEXT(convention.name) {
             shared_directory const directory;
-            held stored_all(whole_tensors(all));
+            held stored_all(whole_tensors(convention));
             save(world(), stored_all.tensors(), directory / "model");
-            on_first_rank([&] { std::ofstream(directory / "model/config.json") << all.config; });
+            on_first_rank(
+                [&] { std::ofstream(directory / "model/config.json") << convention.config; });
             auto const source = open_checkpoint(world(), directory / "model");
             for (index_t const ranks : {2, 4, 8}) {
-                std::string const place = std::to_string(ranks);
+                std::string const location = std::to_string(ranks);
                 // Between blocks: every rank has what it is to have.
-                layout const sound = spread(all, ranks, "x"), renamed = spread(all, ranks, "y");
-                convert(world(), source, directory / ("y" + place),
-                        {.program = renaming(all), .wanted = renamed});
-                convert(world(), source, directory / ("x" + place), {.wanted = sound});
-                auto const made = open_checkpoint(world(), directory / ("x" + place));
+                layout const sound = spread(convention, ranks, "x"),
+                             renamed = spread(convention, ranks, "y");
+                convert(world(), source, directory / ("y" + location),
+                        {.program = renaming(convention), .wanted = renamed});
+                convert(world(), source, directory / ("x" + location), {.wanted = sound});
+                auto const checkpoint = open_checkpoint(world(), directory / ("x" + location));
                 for (holder_t rank = 0; rank < static_cast<holder_t>(ranks); ++rank) {
                     held want(shards_of(sound, rank));
-                    load(world(), made, want.cleared().tensors());
+                    load(world(), checkpoint, want.cleared().tensors());
                     BOOST_TEST(want.wrong() == "");
                 }
                 // Inside a block, or with scales of other elements.
-                for (std::size_t moved = 0; moved < all.tensors.size(); ++moved) {
-                    if (moved == 0 && all.tensors[1].per_unit == 0)
+                for (std::size_t moved = 0; moved < convention.tensors.size(); ++moved) {
+                    if (moved == 0 && convention.tensors[1].per_unit == 0)
                         continue; // any cut is right: every rank has all of its scales
                     BOOST_CHECK_EXCEPTION(
                         convert(world(), source, directory / "refused",
-                                {.wanted = spread(all, ranks, "x", moved)}),
+                                {.wanted = spread(convention, ranks, "x", moved)}),
                         error,
-                        mentions(errc::bad_layout, "'x" + all.tensors[0].ending + "': rank "));
+                        mentions(errc::bad_layout,
+                                 "'x" + convention.tensors[0].ending + "': rank "));
                     BOOST_CHECK_EXCEPTION(
-                        convert(
-                            world(), source, directory / "refused",
-                            {.program = renaming(all), .wanted = spread(all, ranks, "y", moved)}),
+                        convert(world(), source, directory / "refused",
+                                {.program = renaming(convention),
+                                 .wanted = spread(convention, ranks, "y", moved)}),
                         error,
-                        mentions(errc::bad_layout, "'y" + all.tensors[0].ending + "': rank "));
+                        mentions(errc::bad_layout,
+                                 "'y" + convention.tensors[0].ending + "': rank "));
                 }
             }
         }

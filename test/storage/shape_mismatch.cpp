@@ -25,19 +25,19 @@ struct words_of_rank {
     box region;
     std::vector<float> elements;
 
-    explicit words_of_rank(index_t all) : words(all) {
+    explicit words_of_rank(index_t total) : words(total) {
         index_t const size = world().size(), rank = world().rank();
-        index_t const first = all * rank / size, behind = all * (rank + 1) / size;
+        index_t const first = total * rank / size, behind = total * (rank + 1) / size;
         region = {{first, 0}, {behind - first, 2}};
         elements.resize(static_cast<std::size_t>(2 * (behind - first)));
         std::iota(elements.begin(), elements.end(), static_cast<float>(1 + 2 * first));
     }
 
     state_dict tensors() {
-        state_dict all;
-        all.add({"words", data_type::f32, {words, 2}, region, {}},
-                tensor_view{elements.data(), data_type::f32, region.shape, {2, 1}});
-        return all;
+        state_dict tensors;
+        tensors.add({"words", data_type::f32, {words, 2}, region, {}},
+                    tensor_view{elements.data(), data_type::f32, region.shape, {2, 1}});
+        return tensors;
     }
 };
 
@@ -88,11 +88,11 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_exceptions_are_told_so) {
     save(world(), words_of_rank(5).tensors(), directory / "stored");
     auto const source = open_checkpoint(world(), directory / "stored");
     words_of_rank target(8);
-    options how;
+    options options;
     if (world().rank() != 0)
-        how.shape_mismatch.push_back("words");
+        options.shape_mismatch.push_back("words");
     BOOST_CHECK_EXCEPTION(
-        load(world(), source, target.tensors(), how), error,
+        load(world(), source, target.tensors(), options), error,
         [](error const& problem) { return problem.code() == errc::ranks_disagree; });
 }
 

@@ -24,19 +24,19 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-options reading(file_reads how, bool verify = true) {
+options reading(file_reads reads, bool verify = true) {
     options asked;
-    asked.reads = how;
+    asked.reads = reads;
     asked.verify = verify;
     return asked;
 }
 
 /// More tensors than two rounds have slots for, whole on every rank.
 std::vector<shard_descriptor> whole_tensors() {
-    std::vector<shard_descriptor> all;
+    std::vector<shard_descriptor> shards;
     for (int i = 0; i < 40; ++i)
-        all.push_back(whole_of("w" + std::to_string(i), data_type::u8, {i, 3}));
-    return all;
+        shards.push_back(whole_of("w" + std::to_string(i), data_type::u8, {i, 3}));
+    return shards;
 }
 
 /// The bytes of all tensors of `whole_tensors`.
@@ -50,7 +50,7 @@ options relaying(bool verify = true) {
 }
 
 /// How many bytes all ranks read that load each tensor whole.
-index_t bytes_read(checkpoint const& source, options const& how) {
+index_t bytes_read(checkpoint const& source, options const& options) {
     std::vector<std::vector<std::byte>> memory;
     std::vector<stored_loop> loops;
     for (std::uint32_t i = 0; i < source.metadata().tensors.size(); ++i) {
@@ -59,12 +59,12 @@ index_t bytes_read(checkpoint const& source, options const& how) {
         loops.push_back(
             {{i, 0}, {{count}, 0, {1}, 0, {1}}, {data_type::u8, {}}, memory.back().data()});
     }
-    planned_reads reads(source, std::move(loops), how.verify);
-    read_windows(world(), reads, gather_values(world(), notice_of(reads, how.reads)), how);
-    index_t all = 0;
-    for (std::uint64_t const one : gather_values(world(), reads.reader.bytes_read()))
-        all += static_cast<index_t>(one);
-    return all;
+    planned_reads reads(source, std::move(loops), options.verify);
+    read_windows(world(), reads, gather_values(world(), notice_of(reads, options.reads)), options);
+    index_t total = 0;
+    for (std::uint64_t const element : gather_values(world(), reads.reader.bytes_read()))
+        total += static_cast<index_t>(element);
+    return total;
 }
 
 /// Calls `run(seed, load_with)` for random layouts; `load_with(options)` saves one, loads it into
@@ -78,9 +78,9 @@ void for_each_random_load(auto&& run) {
             auto const rank = static_cast<std::size_t>(world().rank());
             held source(random_layout(tensors, world().size(), seed + 1000)[rank]);
             held target(random_layout(tensors, world().size(), seed + 2000)[rank]);
-            run(seed, [&](options const& how) {
+            run(seed, [&](options const& options) {
                 save(world(), source.tensors(), path);
-                load(world(), open_checkpoint(world(), path), target.cleared().tensors(), how);
+                load(world(), open_checkpoint(world(), path), target.cleared().tensors(), options);
                 BOOST_TEST(target.wrong() == "");
             });
         }
@@ -129,11 +129,11 @@ BOOST_AUTO_TEST_CASE(each_byte_is_read_once_or_by_each_rank) {
 
 BOOST_AUTO_TEST_CASE(tensors_of_many_rounds_reach_all_ranks) {
     shared_directory const directory;
-    held all(whole_tensors());
-    save(world(), all.tensors(), directory / "all");
+    held full_held(whole_tensors());
+    save(world(), full_held.tensors(), directory / "all");
     auto const saved = open_checkpoint(world(), directory / "all");
-    load(world(), saved, all.cleared().tensors(), reading(file_reads::once));
-    BOOST_TEST(all.wrong() == "");
+    load(world(), saved, full_held.cleared().tensors(), reading(file_reads::once));
+    BOOST_TEST(full_held.wrong() == "");
     held some(world().rank() == 1 ? std::vector<shard_descriptor>() : whole_tensors());
     load(world(), saved, some.cleared().tensors(), reading(file_reads::once));
     BOOST_TEST(some.wrong() == "");
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(what_is_passed_on_is_read_once_by_all_nodes) {
     save(world(), held(whole_tensors()).tensors(), directory / "all");
     auto const saved = open_checkpoint(world(), directory / "all");
     for (int const per_node : {1, 2, 3}) {
-        ranks_per_node_variable const told(std::to_string(per_node));
+        ranks_per_node_variable const variable(std::to_string(per_node));
         int const nodes = (world().size() + per_node - 1) / per_node;
         for (bool const verify : {false, true}) {
             if (nodes > 1)
@@ -162,18 +162,18 @@ BOOST_AUTO_TEST_CASE(what_is_passed_on_is_read_once_by_all_nodes) {
 
 BOOST_AUTO_TEST_CASE(stages_of_a_pipeline_take_their_turns_at_the_same_time) {
     auto const turns_of_node = [](std::uint32_t number) {
-        relayed_windows all({{world(), {}}, number, {{0}, {1}, {2}, {3}}, 1});
+        relayed_windows windows({{world(), {}}, number, {{0}, {1}, {2}, {3}}, 1});
         for (std::uint32_t const shard : {0u, 1u, 2u})
-            all.add({{0, shard}, 0, {0, 1}}, {0, 1});
+            windows.add({{0, shard}, 0, {0, 1}}, {0, 1});
         for (std::uint32_t const shard : {3u, 4u})
-            all.add({{0, shard}, 0, {0, 1}}, {2, 3});
-        all.add({{0, 5}, 0, {0, 1}}, {0, 1, 2, 3});
-        all.add({{0, 6}, 0, {0, 1}}, {0, 1});
+            windows.add({{0, shard}, 0, {0, 1}}, {2, 3});
+        windows.add({{0, 5}, 0, {0, 1}}, {0, 1, 2, 3});
+        windows.add({{0, 6}, 0, {0, 1}}, {0, 1});
         std::vector<std::pair<std::uint32_t, std::uint64_t>> turns;
-        for (relayed_window const& one : all.windows())
-            turns.emplace_back(one.window.place.shard, one.turn);
-        BOOST_TEST(all.find(3)->window.place.shard == 5u);
-        BOOST_TEST((all.find(2) == nullptr) == (number >= 2));
+        for (relayed_window const& window : windows.windows())
+            turns.emplace_back(window.window.position.shard, window.turn);
+        BOOST_TEST(windows.find(3)->window.position.shard == 5u);
+        BOOST_TEST((windows.find(2) == nullptr) == (number >= 2));
         return turns;
     };
     std::vector<std::pair<std::uint32_t, std::uint64_t>> const first{
@@ -188,31 +188,31 @@ BOOST_AUTO_TEST_CASE(what_one_node_needs_alone_is_not_passed_on) {
         return;
     shared_directory const directory;
     index_t const rows = 20 * world().size(), columns = 3001;
-    held all({whole_of("w", data_type::u8, {rows, columns})});
-    save(world(), all.tensors(), directory / "all", {.writing = {.digests = false}});
-    ranks_per_node_variable const told("1");
+    held full_held({whole_of("w", data_type::u8, {rows, columns})});
+    save(world(), full_held.tensors(), directory / "all", {.writing = {.digests = false}});
+    ranks_per_node_variable const variable("1");
     held part(
         {shard_of("w", data_type::u8, {rows, columns}, {20 * world().rank(), 0}, {20, columns})});
     auto const saved = open_checkpoint(world(), directory / "all");
     auto const nodes = nodes_of(world());
     chunk_reader const reader(saved, true);
     // Each node reads other bytes of windows that all need: to read them once saves nothing.
-    index_t const mine = 20 * columns * world().rank();
+    index_t const own = 20 * columns * world().rank();
     std::vector<std::byte> memory(static_cast<std::size_t>(20 * columns));
     window_reads reads(
         saved.metadata(),
-        {{{0, 0}, {{20 * columns}, mine, {1}, 0, {1}}, {data_type::u8, {}}, memory.data()}});
+        {{{0, 0}, {{20 * columns}, own, {1}, 0, {1}}, {data_type::u8, {}}, memory.data()}});
     std::vector<window_run> windows;
     reads.for_each_window([&](window_run const& window) { windows.push_back(window); });
-    auto const found = find_relayed(world(), nodes, reader, reads, windows, file_reads::chosen);
-    BOOST_TEST(found.most_bytes == 0u);
+    auto const relayed = find_relayed(world(), nodes, reader, reads, windows, file_reads::chosen);
+    BOOST_TEST(relayed.most_bytes == 0u);
     load(world(), saved, part.cleared().tensors(), relaying());
     BOOST_TEST(part.wrong() == "");
 }
 
 BOOST_AUTO_TEST_CASE(random_layouts_are_passed_on) {
     for_each_random_load([](unsigned seed, auto const& load_with) {
-        ranks_per_node_variable const told(std::to_string(1 + seed % 3));
+        ranks_per_node_variable const variable(std::to_string(1 + seed % 3));
         load_with(relaying(seed % 2 == 0));
     });
 }
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(many_windows_of_a_tensor_are_passed_on_where_some_nodes_nee
     index_t const first = rows * me / (2 * size);
     held part({shard_of("w", data_type::u8, {rows, columns}, {first, 1},
                         {me == 1 ? 0 : rows - first, columns - 1})});
-    ranks_per_node_variable const told("1");
+    ranks_per_node_variable const variable("1");
     load(world(), saved, part.cleared().tensors(), relaying());
     BOOST_TEST(part.wrong() == "");
 }
@@ -240,27 +240,27 @@ BOOST_AUTO_TEST_CASE(a_rank_that_cannot_read_what_it_passes_on_is_an_error_on_ev
         for (int rank = 0; rank < world().size(); ++rank) {
             if (world().size() % per_node != 0 && rank % per_node != 0)
                 continue; // the last node has no such rank, so none of them reads
-            ranks_per_node_variable const told(std::to_string(per_node));
+            ranks_per_node_variable const variable(std::to_string(per_node));
             auto const files = std::make_shared<refusing_files>();
             auto const saved = open_checkpoint(world(), directory / "all", {.files = files});
             files->refuses = rank == world().rank();
-            held all(whole_tensors());
-            BOOST_CHECK_EXCEPTION(load(world(), saved, all.tensors(), relaying()), error,
+            held full_held(whole_tensors());
+            BOOST_CHECK_EXCEPTION(load(world(), saved, full_held.tensors(), relaying()), error,
                                   mentions(errc::io, "rank " + std::to_string(rank) + " has lost"));
         }
 }
 
 BOOST_AUTO_TEST_CASE(what_each_rank_reads_for_itself_is_not_passed_on) {
     shared_directory const directory;
-    held all(whole_tensors());
-    save(world(), all.tensors(), directory / "all");
+    held full_held(whole_tensors());
+    save(world(), full_held.tensors(), directory / "all");
     options direct = relaying();
     direct.reads = file_reads::direct;
     BOOST_CHECK_EXCEPTION(
-        load(world(), open_checkpoint(world(), directory / "all"), all.tensors(), direct), error,
-        mentions(errc::usage, "options.reads = direct"));
+        load(world(), open_checkpoint(world(), directory / "all"), full_held.tensors(), direct),
+        error, mentions(errc::usage, "options.reads = direct"));
     auto const mapped = open_checkpoint(world(), directory / "all", {.mapped = true});
-    BOOST_CHECK_EXCEPTION(load(world(), mapped, all.tensors(), relaying()), error,
+    BOOST_CHECK_EXCEPTION(load(world(), mapped, full_held.tensors(), relaying()), error,
                           mentions(errc::usage, "is mapped"));
 }
 
@@ -272,32 +272,33 @@ BOOST_AUTO_TEST_CASE(a_changed_chunk_is_an_error_on_every_rank) {
     auto const file = path / "model.safetensors";
     std::string bytes = read_file(file);
     for (std::size_t const from_end : {std::size_t{1}, std::size_t{1000}}) {
-        ranks_per_node_variable const told("2");
+        ranks_per_node_variable const variable("2");
         std::string changed = bytes;
         changed[bytes.size() - from_end] ^= 1;
         meet();
         on_first_rank([&] { write_file(file, changed); });
-        held all(whole_tensors());
-        for (options const& how : {reading(file_reads::once), relaying()})
-            BOOST_CHECK_EXCEPTION(load(world(), open_checkpoint(world(), path), all.tensors(), how),
-                                  error, mentions(errc::corrupt_file, "digest"));
+        held full_held(whole_tensors());
+        for (options const& options : {reading(file_reads::once), relaying()})
+            BOOST_CHECK_EXCEPTION(
+                load(world(), open_checkpoint(world(), path), full_held.tensors(), options), error,
+                mentions(errc::corrupt_file, "digest"));
         meet();
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_became_shorter_is_named_with_its_size) {
-    for (options const& how :
+    for (options const& options :
          {reading(file_reads::chosen), reading(file_reads::once), relaying()}) {
-        ranks_per_node_variable const told("1");
+        ranks_per_node_variable const variable("1");
         shared_directory const directory;
         auto const path = directory / "all", file = path / "model.safetensors";
-        held all(whole_tensors());
-        save(world(), all.tensors(), path, {.form = save_form::huggingface});
+        held full_held(whole_tensors());
+        save(world(), full_held.tensors(), path, {.form = save_form::huggingface});
         auto const saved = open_checkpoint(world(), path);
         auto const left = std::filesystem::file_size(file) - 1500; // of 2340 bytes of tensors
         meet();
         on_first_rank([&] { std::filesystem::resize_file(file, left); });
-        BOOST_CHECK_EXCEPTION(load(world(), saved, all.tensors(), how), error,
+        BOOST_CHECK_EXCEPTION(load(world(), saved, full_held.tensors(), options), error,
                               mentions(errc::corrupt_file, file.string() + ": ends at byte " +
                                                                std::to_string(left) + ", "));
     }
@@ -307,11 +308,11 @@ BOOST_AUTO_TEST_CASE(ranks_that_ask_for_different_reads_are_refused) {
     if (world().size() == 1)
         return;
     shared_directory const directory;
-    held all(whole_tensors());
-    save(world(), all.tensors(), directory / "all");
+    held full_held(whole_tensors());
+    save(world(), full_held.tensors(), directory / "all");
     auto const saved = open_checkpoint(world(), directory / "all");
     BOOST_CHECK_EXCEPTION(
-        load(world(), saved, all.tensors(),
+        load(world(), saved, full_held.tensors(),
              reading(world().rank() == 0 ? file_reads::once : file_reads::direct)),
         error, mentions(errc::ranks_disagree, "a different options.reads;"));
 }

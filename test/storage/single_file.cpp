@@ -68,12 +68,12 @@ BOOST_FIXTURE_TEST_SUITE(storage_single_file, single_file_fixture)
 BOOST_AUTO_TEST_CASE(a_file_holds_all_tensors_and_is_checked_by_its_own_digests) {
     merge("one.safetensors");
     BOOST_TEST((directory.names() == names{"one.safetensors", "source", "whole.safetensors"}));
-    checkpoint const one = opened("one.safetensors");
-    BOOST_TEST(one.metadata().format == "safetensors");
-    BOOST_TEST(one.metadata().save == "");
-    comparison const found = compare(world(), one, opened("whole.safetensors"));
-    BOOST_TEST(found.equal());
-    verification const good = verify(world(), one);
+    checkpoint const checkpoint = opened("one.safetensors");
+    BOOST_TEST(checkpoint.metadata().format == "safetensors");
+    BOOST_TEST(checkpoint.metadata().save == "");
+    comparison const comparison = compare(world(), checkpoint, opened("whole.safetensors"));
+    BOOST_TEST(comparison.equal());
+    verification const good = verify(world(), checkpoint);
     BOOST_TEST(good.ok());
     BOOST_TEST(good.bytes == 13);
     BOOST_TEST(good.unverified.empty());
@@ -160,12 +160,12 @@ BOOST_AUTO_TEST_CASE(a_file_is_known_to_be_of_a_checkpoint_from_within_its_direc
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_appears_meanwhile_is_not_overwritten) {
-    convert_options how{.writing = {.single_file = true}};
-    how.progress = [&](index_t, index_t) {
+    convert_options options{.writing = {.single_file = true}};
+    options.progress = [&](index_t, index_t) {
         if (world().rank() == 0)
             write_file(path("one.safetensors"), "precious");
     };
-    auto const run = [&] { convert(world(), *source, path("one.safetensors"), how); };
+    auto const run = [&] { convert(world(), *source, path("one.safetensors"), options); };
     BOOST_CHECK_EXCEPTION(
         run(), error,
         says(errc::already_exists, text("one.safetensors") +
@@ -180,36 +180,36 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
     auto const rank = static_cast<index_t>(world().rank());
     std::vector<std::uint8_t> row{static_cast<std::uint8_t>(2 * rank),
                                   static_cast<std::uint8_t>(2 * rank + 1)};
-    state_dict held;
-    held.add({"v", data_type::u8, {size, 2}, {{rank, 0}, {1, 2}}},
-             tensor_view{row.data(), data_type::u8, {1, 2}, {2, 1}});
-    save_options how{
+    state_dict tensors;
+    tensors.add({"v", data_type::u8, {size, 2}, {{rank, 0}, {1, 2}}},
+                tensor_view{row.data(), data_type::u8, {1, 2}, {2, 1}});
+    save_options options{
         .form = save_form::huggingface, .writing = {.single_file = true}, .aliases = {{"u", "v"}}};
-    save_report const report = save(world(), held, path("saved.safetensors"), how);
+    save_report const report = save(world(), tensors, path("saved.safetensors"), options);
     BOOST_TEST(report.save == "");
     BOOST_TEST(report.bytes == 2 * size);
     checkpoint const saved = opened("saved.safetensors");
-    BOOST_TEST((saved.metadata().aliases == how.aliases));
+    BOOST_TEST((saved.metadata().aliases == options.aliases));
     std::string const bytes = read_file(path("saved.safetensors"));
     for (std::size_t i = 0; i < 2 * static_cast<std::size_t>(size); ++i)
         BOOST_TEST(bytes[bytes.size() - 2 * static_cast<std::size_t>(size) + i] ==
                    static_cast<char>(i));
 
-    how.form = save_form::sharded;
+    options.form = save_form::sharded;
     BOOST_CHECK_EXCEPTION(
-        save(world(), held, path("no.safetensors"), how), error,
+        save(world(), tensors, path("no.safetensors"), options), error,
         says(errc::usage, text("no.safetensors") +
                               ": one file holds whole tensors, and a layout of shards is asked "
                               "for; leave out the layout, or write a directory"));
-    how.form = save_form::huggingface;
+    options.form = save_form::huggingface;
     async_saver saver;
-    BOOST_CHECK_EXCEPTION(save_async(world(), held, path("no.safetensors"), saver, how), error,
-                          says(errc::usage, text("no.safetensors") +
-                                                ": a save in the background is a directory; "
-                                                "leave out single_file, or use save"));
-    how.writing.numbers = {{"loss", 1.0}};
     BOOST_CHECK_EXCEPTION(
-        save(world(), held, path("no.safetensors"), how), error,
+        save_async(world(), tensors, path("no.safetensors"), saver, options), error,
+        says(errc::usage, text("no.safetensors") + ": a save in the background is a directory; "
+                                                   "leave out single_file, or use save"));
+    options.writing.numbers = {{"loss", 1.0}};
+    BOOST_CHECK_EXCEPTION(
+        save(world(), tensors, path("no.safetensors"), options), error,
         says(errc::usage, text("no.safetensors") +
                               ": one file has no record, which would have the number 'loss'; "
                               "leave out the numbers, or write a directory"));

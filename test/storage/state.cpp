@@ -238,9 +238,9 @@ BOOST_AUTO_TEST_CASE(what_the_checkpoint_does_not_have_leaves_the_state_as_it_is
     BOOST_TEST(std::get<stored_value>(more.at("step")).bytes == "7");
     BOOST_TEST((verdict.give_back.unexpected == std::vector<std::string>{"common/step"}));
 
-    model_state other{{"lr", unsaved_value{}}};
+    model_state other_state{{"lr", unsaved_value{}}};
     BOOST_CHECK_EXCEPTION(
-        load_state(world(), checkpoint, other), error,
+        load_state(world(), checkpoint, other_state), error,
         says(errc::usage, path +
                               ": 'lr' is a common value of the checkpoint, and something else in "
                               "the state; give it another name there"));
@@ -269,9 +269,9 @@ struct recorded {
                 {name + ".step", stored_value{step}}};
     }
 
-    void loaded(model_state const& all) {
+    void loaded(model_state const& state) {
         note("loaded with " + std::to_string(weight).substr(0, 1));
-        step = std::get<stored_value>(all.at(name + ".step")).bytes;
+        step = std::get<stored_value>(state.at(name + ".step")).bytes;
     }
 };
 

@@ -28,27 +28,27 @@ using namespace reshard::test;
 std::vector<shard_descriptor> sharded(index_t rank, index_t size) {
     index_t const rows = 7, first = std::min(rows, 2 * rank),
                   end = rank + 1 == size ? rows : std::min(rows, first + 2);
-    std::vector<shard_descriptor> all{
+    std::vector<shard_descriptor> shards{
         shard_of("w", data_type::f32, {rows, 3}, {first, 0}, {end - first, 3}),
         whole_of("scalar", data_type::i32, {}), whole_of("bias", data_type::bf16, {5})};
-    all.push_back({"flat",
-                   data_type::f32,
-                   {5},
-                   whole({5}),
-                   flat_range{5 * rank / size, 5 * (rank + 1) / size}});
+    shards.push_back({"flat",
+                      data_type::f32,
+                      {5},
+                      whole({5}),
+                      flat_range{5 * rank / size, 5 * (rank + 1) / size}});
     if (rank == 0)
-        all.push_back(whole_of("empty", data_type::u8, {0, 2}));
-    return all;
+        shards.push_back(whole_of("empty", data_type::u8, {0, 2}));
+    return shards;
 }
 
 std::vector<shard_descriptor> sharded() { return sharded(world().rank(), world().size()); }
 
 /// Everything, whole.
-std::vector<shard_descriptor> full(catalog const& all) {
-    std::vector<shard_descriptor> whole;
-    for (catalog_entry const& tensor : all)
-        whole.push_back(replicated(tensor.key, tensor.dtype, tensor.shape));
-    return whole;
+std::vector<shard_descriptor> full(catalog const& catalog) {
+    std::vector<shard_descriptor> shards;
+    for (catalog_entry const& tensor : catalog)
+        shards.push_back(replicated(tensor.key, tensor.dtype, tensor.shape));
+    return shards;
 }
 
 bool is_first() { return world().rank() == 0; }
@@ -57,14 +57,14 @@ bool is_first() { return world().rank() == 0; }
 
 BOOST_AUTO_TEST_CASE(whole_tensors_go_to_the_first_rank_alone_and_come_back_from_it) {
     held part(sharded());
-    catalog const all = catalog_of(gather_layout(world(), part.tensors().descriptors()));
-    BOOST_TEST(all.size() == 5u);
-    held whole(is_first() ? full(all) : std::vector<shard_descriptor>());
-    redistribute(world(), part.tensors(), whole.cleared().tensors());
-    BOOST_TEST(whole.wrong() == "");
-    redistribute(world(), whole.tensors(), part.cleared().tensors());
+    catalog const catalog = catalog_of(gather_layout(world(), part.tensors().descriptors()));
+    BOOST_TEST(catalog.size() == 5u);
+    held whole_held(is_first() ? full(catalog) : std::vector<shard_descriptor>());
+    redistribute(world(), part.tensors(), whole_held.cleared().tensors());
+    BOOST_TEST(whole_held.wrong() == "");
+    redistribute(world(), whole_held.tensors(), part.cleared().tensors());
     BOOST_TEST(part.wrong() == "");
-    held everywhere(full(all));
+    held everywhere(full(catalog));
     redistribute(world(), part.tensors(), everywhere.cleared().tensors());
     BOOST_TEST(everywhere.wrong() == "");
 }
@@ -92,13 +92,13 @@ BOOST_AUTO_TEST_CASE(any_file_that_the_first_rank_alone_sees_is_read_by_it_and_c
                     return open_checkpoint(world(), directory / format);
                 }(),
                 path, {.writing = {.format = format}});
-        held whole({});
+        held whole_held({});
         if (is_first()) {
             auto const file = checkpoint(path);
-            whole = held(full(catalog_of(file)));
-            load(solo(), file, whole.cleared().tensors());
+            whole_held = held(full(catalog_of(file)));
+            load(solo(), file, whole_held.cleared().tensors());
         }
-        redistribute(world(), whole.tensors(), part.cleared().tensors());
+        redistribute(world(), whole_held.tensors(), part.cleared().tensors());
         BOOST_TEST(part.wrong() == "", format);
     }
 }
@@ -106,15 +106,15 @@ BOOST_AUTO_TEST_CASE(any_file_that_the_first_rank_alone_sees_is_read_by_it_and_c
 BOOST_AUTO_TEST_CASE(what_is_frozen_is_left_out_of_a_save_and_of_a_load) {
     shared_directory const directory;
     held part(sharded());
-    state_dict const all = part.tensors();
+    state_dict const tensors = part.tensors();
     state_dict trained;
-    for (auto const& [shard, tensor] : all)
+    for (auto const& [shard, tensor] : tensors)
         if (shard.key != "bias")
             trained.add(shard, tensor);
     save(world(), trained, directory / "trained");
     auto const saved = open_checkpoint(world(), directory / "trained");
     BOOST_TEST(!saved.files_layout().find("bias"));
-    auto const verdict = load(world(), saved, all, {.strict = strictness::return_unexpected});
+    auto const verdict = load(world(), saved, tensors, {.strict = strictness::return_unexpected});
     BOOST_TEST((verdict.give_back.unexpected == std::vector<std::string>{"bias"}));
     BOOST_TEST(part.wrong() == "");
 }
@@ -123,11 +123,11 @@ BOOST_AUTO_TEST_CASE(a_save_for_this_layout_only_has_a_file_a_rank_and_is_loaded
     shared_directory const directory;
     held part(sharded());
     async_saver saver;
-    save_options const how{.writing = {.this_layout_only = true}};
-    save(world(), part.tensors(), directory / "now", how);
-    save_async(world(), part.tensors(), directory / "later", saver, how).get();
+    save_options const options{.writing = {.this_layout_only = true}};
+    save(world(), part.tensors(), directory / "now", options);
+    save_async(world(), part.tensors(), directory / "later", saver, options).get();
     meet();
-    save_options again = how;
+    save_options again = options;
     again.writing.base = (directory / "now").string();
     save(world(), part.tensors(), directory / "delta", again);
     for (std::string const name : {"now", "later", "delta"}) {
@@ -155,16 +155,16 @@ BOOST_AUTO_TEST_CASE(a_save_for_this_layout_only_is_refused_in_another_one) {
     // Rows that are cut elsewhere, on every rank.
     index_t const rank = world().rank(), size = world().size();
     index_t const first = rank == 0 ? 0 : rank + 1, end = rank + 1 == size ? 7 : rank + 2;
-    held other({shard_of("w", data_type::f32, {7, 3}, {first, 0}, {end - first, 3})});
+    held other_held({shard_of("w", data_type::f32, {7, 3}, {first, 0}, {end - first, 3})});
     if (size == 1)
-        load(world(), saved, other.cleared().tensors()); // alone, all rows are all rows
+        load(world(), saved, other_held.cleared().tensors()); // alone, all rows are all rows
     else {
-        BOOST_CHECK_EXCEPTION(load(world(), saved, other.cleared().tensors()), error,
+        BOOST_CHECK_EXCEPTION(load(world(), saved, other_held.cleared().tensors()), error,
                               mentions(errc::bad_layout,
                                        "'w': rank 1 wants [2:3, 0:3] of [7, 3], and rank 1 of 3 "
                                        "has saved [2:4, 0:3] of [7, 3]; this checkpoint is for "
                                        "the layout that was saved only"));
-        BOOST_TEST(other.is_untouched());
+        BOOST_TEST(other_held.is_untouched());
     }
     held half({{"flat", data_type::f32, {5}, whole({5}), flat_range{0, 2}}});
     BOOST_CHECK_EXCEPTION(load(world(), saved, half.tensors()), error,
@@ -182,8 +182,8 @@ BOOST_AUTO_TEST_CASE(a_save_for_this_layout_only_is_refused_in_another_one) {
         error, mentions(errc::usage, "and a program makes other tensors of it"));
 
     convert(world(), saved, directory / "two", {.wanted = saved.files_layout()});
-    load(world(), open_checkpoint(world(), directory / "two"), other.cleared().tensors());
-    BOOST_TEST(other.wrong() == "");
+    load(world(), open_checkpoint(world(), directory / "two"), other_held.cleared().tensors());
+    BOOST_TEST(other_held.wrong() == "");
 }
 
 BOOST_AUTO_TEST_CASE(more_or_fewer_ranks_are_another_layout) {
@@ -193,10 +193,11 @@ BOOST_AUTO_TEST_CASE(more_or_fewer_ranks_are_another_layout) {
     if (world().size() == 1)
         return;
     if (is_first()) {
-        held whole(sharded(0, 1));
-        BOOST_CHECK_EXCEPTION(load(solo(), checkpoint(directory / "all"), whole.tensors()), error,
-                              mentions(errc::bad_layout, " of 3 has saved "));
-        save(solo(), whole.tensors(), directory / "one", {.writing = {.this_layout_only = true}});
+        held whole_held(sharded(0, 1));
+        BOOST_CHECK_EXCEPTION(load(solo(), checkpoint(directory / "all"), whole_held.tensors()),
+                              error, mentions(errc::bad_layout, " of 3 has saved "));
+        save(solo(), whole_held.tensors(), directory / "one",
+             {.writing = {.this_layout_only = true}});
     }
     meet();
     held bias({whole_of("bias", data_type::bf16, {5})}); // rank 1 has saved none
@@ -222,9 +223,9 @@ BOOST_AUTO_TEST_CASE(values_and_objects_of_a_save_for_this_layout_only_come_back
 BOOST_AUTO_TEST_CASE(whole_tensors_and_other_formats_are_for_any_layout) {
     shared_directory const directory;
     held part(sharded());
-    auto const refuses = [&](errc code, std::string const& text, save_options how) {
-        how.writing.this_layout_only = true;
-        BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "no", how), error,
+    auto const refuses = [&](errc code, std::string const& text, save_options options) {
+        options.writing.this_layout_only = true;
+        BOOST_CHECK_EXCEPTION(save(world(), part.tensors(), directory / "no", options), error,
                               mentions(code, text));
     };
     refuses(errc::usage, "whole tensors are to be written", {.form = save_form::huggingface});

@@ -44,16 +44,16 @@ struct wanted_a_and_b {
     held b{{strict_b}};
 
     state_dict cleared() {
-        state_dict all;
+        state_dict tensors;
         for (auto const& [shard, view] :
              {std::pair(strict_a, view_of(a, strict_a)), std::pair(strict_b, view_of(b, strict_b))})
-            all.add(shard, view);
-        return all;
+            tensors.add(shard, view);
+        return tensors;
     }
 
-    static tensor_view view_of(held& one, shard_descriptor const& shard) {
-        one.cleared();
-        return {one.memory(0).data(), shard.dtype, shard.global_shape, {1}};
+    static tensor_view view_of(held& current_held, shard_descriptor const& shard) {
+        current_held.cleared();
+        return {current_held.memory(0).data(), shard.dtype, shard.global_shape, {1}};
     }
 };
 
@@ -164,13 +164,14 @@ BOOST_AUTO_TEST_CASE(a_name_of_another_framework_is_said_and_taken_where_it_is_a
         return std::string_view(problem.what())
                    .find("; 'l.w' is 'l/w' by the names of 'separators'") != std::string_view::npos;
     });
-    std::vector<std::string> told;
+    std::vector<std::string> digests;
     load(world(), saved, want,
          {.program = model::program_by_names(
-              {"wrappers", "separators"}, [&](model::name_table const& table, auto const& one) {
-                  told.push_back(one.wanted + " " + one.stored + " " + std::string(table.name));
+              {"wrappers", "separators"}, [&](model::name_table const& table, auto const& element) {
+                  digests.push_back(element.wanted + " " + element.stored + " " +
+                                    std::string(table.name));
               })});
-    BOOST_TEST((told == std::vector<std::string>{"l.w l/w separators"}));
+    BOOST_TEST((digests == std::vector<std::string>{"l.w l/w separators"}));
     BOOST_TEST((target.memory(0) == content_of(stored)));
 }
 

@@ -70,21 +70,21 @@ struct tied_model {
     part head{"lm_head", 1};
 
     state_dict tensors() {
-        state_dict all;
-        all.add(embed.shard, embed.view());
-        all.add(head.shard, head.view());
-        return all;
+        state_dict tensors;
+        tensors.add(embed.shard, embed.view());
+        tensors.add(head.shard, head.view());
+        return tensors;
     }
 };
 
 /// Both names in the same memory.
 state_dict in_one_memory(part& embed) {
-    state_dict all;
-    all.add(embed.shard, embed.view());
+    state_dict tensors;
+    tensors.add(embed.shard, embed.view());
     shard_descriptor head = embed.shard;
     head.key = "lm_head";
-    all.add(head, embed.view());
-    return all;
+    tensors.add(head, embed.view());
+    return tensors;
 }
 
 /// The checkpoint has the tensor once, and both names load it.
@@ -118,16 +118,16 @@ struct fan_out {
             index_vector const shape{1 + some.below(6), 1 + some.below(6)};
             sources.push_back(replicated(key, data_type::f32, shape));
         }
-        std::vector<shard_descriptor> made;
+        std::vector<shard_descriptor> descriptors;
         for (index_t i = 0; i < 7; ++i) {
             shard_descriptor const& of = sources[static_cast<std::size_t>(some.below(3))];
             shard_descriptor copy = of;
             copy.key = "copy." + std::to_string(i);
             copies.emplace(copy.key, of);
             text += of.key + " -> " + copy.key + "\n";
-            made.push_back(copy);
+            descriptors.push_back(copy);
         }
-        for (auto const& shards : random_layout(made, target_ranks, seed + 1000)) {
+        for (auto const& shards : random_layout(descriptors, target_ranks, seed + 1000)) {
             held.emplace_back();
             for (shard_descriptor shard : shards) {
                 shard.flat.reset(); // not all formats have such
@@ -143,15 +143,15 @@ struct fan_out {
     std::string wrong(checkpoint const& saved) const {
         for (auto const& [key, of] : copies) {
             std::vector<std::byte> const expected = content_of(of);
-            std::vector<std::byte> found(expected.size(), std::byte{0xEE});
+            std::vector<std::byte> bytes(expected.size(), std::byte{0xEE});
             state_dict target;
             target.add(replicated(key, of.dtype, of.global_shape),
-                       tensor_view{found.data(), of.dtype, of.global_shape,
+                       tensor_view{bytes.data(), of.dtype, of.global_shape,
                                    row_major_strides(of.global_shape)});
             if (saved.metadata().aliases.contains(key))
                 return key + " is a name only";
             load(world(), saved, target);
-            if (found != expected)
+            if (bytes != expected)
                 return key;
         }
         return {};
@@ -217,11 +217,11 @@ BOOST_AUTO_TEST_CASE(each_name_that_a_program_makes_is_a_tensor_in_every_form) {
                 auto const& [writing, has_layout] = forms[i];
                 auto const path =
                     directory / (std::to_string(seed) + "." + target_name(writing, i));
-                convert_options how{.program = aoa::parse(program.text), .writing = writing};
+                convert_options options{.program = aoa::parse(program.text), .writing = writing};
                 if (has_layout)
-                    how.wanted = program.wanted();
-                BOOST_TEST(
-                    convert(world(), open_checkpoint(world(), from), path, how).aliases.empty());
+                    options.wanted = program.wanted();
+                BOOST_TEST(convert(world(), open_checkpoint(world(), from), path, options)
+                               .aliases.empty());
                 auto const saved = open_checkpoint(world(), path);
                 BOOST_TEST(program.wrong(saved) == "");
                 if (writing.per_rank)
@@ -266,9 +266,9 @@ BOOST_AUTO_TEST_CASE(an_alias_of_the_source_stays_one_only_where_its_key_is_held
     convert_report const two = convert(world(), saved, directory / "apart", {.wanted = apart});
     BOOST_TEST(two.aliases.empty());
     BOOST_TEST(two.bytes == 2 * rows * columns * 4);
-    convert_report const one = convert(world(), saved, directory / "once", {.wanted = together});
-    BOOST_TEST((one.aliases == tied));
-    BOOST_TEST(one.bytes == rows * columns * 4);
+    convert_report const report = convert(world(), saved, directory / "once", {.wanted = together});
+    BOOST_TEST((report.aliases == tied));
+    BOOST_TEST(report.bytes == rows * columns * 4);
     check_tied(directory / "once");
 }
 
@@ -352,38 +352,39 @@ BOOST_AUTO_TEST_CASE(a_flat_slice_is_compared_with_rows) {
     part embed("embed", 0);
     index_t const share = rows * columns / world().size(), first = world().rank() * share;
     bool const is_last = world().rank() + 1 == world().size();
-    flat_range const mine{first, is_last ? rows * columns : first + share};
-    std::vector<float> head(static_cast<std::size_t>(mine.size()));
+    flat_range const flat_range{first, is_last ? rows * columns : first + share};
+    std::vector<float> head(static_cast<std::size_t>(flat_range.size()));
     std::iota(head.begin(), head.end(), static_cast<float>(first));
-    state_dict all;
-    all.add(embed.shard, embed.view());
-    all.add(
+    state_dict tensors;
+    tensors.add(embed.shard, embed.view());
+    tensors.add(
         shard_descriptor{
-            "lm_head", data_type::f32, {rows, columns}, {{0, 0}, {rows, columns}}, mine},
-        tensor_view{head.data(), data_type::f32, {mine.size()}, {1}});
-    save(world(), all, directory / "saved", {.aliases = tied});
+            "lm_head", data_type::f32, {rows, columns}, {{0, 0}, {rows, columns}}, flat_range},
+        tensor_view{head.data(), data_type::f32, {flat_range.size()}, {1}});
+    save(world(), tensors, directory / "saved", {.aliases = tied});
     check_tied(directory / "saved");
     if (is_last)
         head.back() = 99;
-    BOOST_CHECK_EXCEPTION(save(world(), all, directory / "other", {.aliases = tied}), error,
+    BOOST_CHECK_EXCEPTION(save(world(), tensors, directory / "other", {.aliases = tied}), error,
                           mentions(errc::overlap, "element [4, 2] is 99 and 14"));
 }
 
 BOOST_AUTO_TEST_CASE(a_scalar_and_a_tensor_without_elements_are_tied) {
     shared_directory const directory;
     std::vector<float> scalar{7}, other{7};
-    state_dict all;
-    all.add(replicated("s", data_type::f32, {}),
-            tensor_view{scalar.data(), data_type::f32, {}, {}});
-    all.add(replicated("t", data_type::f32, {}), tensor_view{other.data(), data_type::f32, {}, {}});
-    all.add(replicated("e", data_type::f32, {0, 2}),
-            tensor_view{nullptr, data_type::f32, {0, 2}, {2, 1}});
+    state_dict tensors;
+    tensors.add(replicated("s", data_type::f32, {}),
+                tensor_view{scalar.data(), data_type::f32, {}, {}});
+    tensors.add(replicated("t", data_type::f32, {}),
+                tensor_view{other.data(), data_type::f32, {}, {}});
+    tensors.add(replicated("e", data_type::f32, {0, 2}),
+                tensor_view{nullptr, data_type::f32, {0, 2}, {2, 1}});
     std::map<std::string, std::string> const names{{"t", "s"}, {"f", "e"}};
-    save(world(), all, directory / "saved", {.aliases = names});
+    save(world(), tensors, directory / "saved", {.aliases = names});
     auto const saved = open_checkpoint(world(), directory / "saved");
     BOOST_TEST((saved.metadata().aliases == names));
     other[0] = 8;
-    BOOST_CHECK_EXCEPTION(save(world(), all, directory / "other", {.aliases = names}), error,
+    BOOST_CHECK_EXCEPTION(save(world(), tensors, directory / "other", {.aliases = names}), error,
                           mentions(errc::overlap, "element [] is 8 and 7"));
 }
 
@@ -403,11 +404,11 @@ BOOST_AUTO_TEST_CASE(what_can_be_no_alias_is_refused) {
     refuses({{"embed", "embed"}}, errc::bad_layout, "'embed' cannot be another name of 'embed'");
     refuses({{"format", "embed"}}, errc::bad_layout, "the metadata of files has it");
     std::vector<float> one(1);
-    state_dict all = source.tensors();
-    all.add(replicated("bias", data_type::f32, {1}),
-            tensor_view{one.data(), data_type::f32, {1}, {1}});
+    state_dict tensors = source.tensors();
+    tensors.add(replicated("bias", data_type::f32, {1}),
+                tensor_view{one.data(), data_type::f32, {1}, {1}});
     BOOST_CHECK_EXCEPTION(
-        save(world(), all, directory / "saved", {.aliases = {{"bias", "embed"}}}), error,
+        save(world(), tensors, directory / "saved", {.aliases = {{"bias", "embed"}}}), error,
         says(errc::shape_mismatch,
              "'bias' is to be another name of 'embed', but has the shape [1], and not [5, 3]"));
     BOOST_TEST(directory.names().empty());
@@ -418,13 +419,13 @@ BOOST_AUTO_TEST_CASE(a_name_that_nobody_wants_is_not_missed) {
     tied_model source;
     save(world(), source.tensors(), directory / "saved", {.aliases = tied});
     auto const saved = open_checkpoint(world(), directory / "saved");
-    for (part* const one : {&source.embed, &source.head}) {
-        std::vector<float> const expected = one->elements;
-        one->elements.assign(expected.size(), -1);
+    for (part* const element : {&source.embed, &source.head}) {
+        std::vector<float> const expected = element->elements;
+        element->elements.assign(expected.size(), -1);
         state_dict wanted;
-        wanted.add(one->shard, one->view());
+        wanted.add(element->shard, element->view());
         load(world(), saved, wanted, {.strict = strictness::raise_all});
-        BOOST_TEST(one->elements == expected, boost::test_tools::per_element());
+        BOOST_TEST(element->elements == expected, boost::test_tools::per_element());
     }
     // The tensor itself is missed, once, by its key.
     strict_verdict const verdict =
@@ -467,10 +468,10 @@ BOOST_AUTO_TEST_CASE(a_conversion_keeps_the_alias_and_writes_the_bytes_once) {
     auto const again = open_checkpoint(world(), directory / "tied");
     BOOST_TEST(
         (again.metadata().aliases == std::map<std::string, std::string>{{"embed", "lm_head"}}));
-    mapping other = identity_mapping(catalog_of(saved));
-    other.define("lm_head",
-                 cast(other.source("lm_head", {rows, columns}, data_type::f32), data_type::bf16));
-    convert(world(), saved, directory / "other", {.program = other});
+    mapping mapping = identity_mapping(catalog_of(saved));
+    mapping.define("lm_head", cast(mapping.source("lm_head", {rows, columns}, data_type::f32),
+                                   data_type::bf16));
+    convert(world(), saved, directory / "other", {.program = mapping});
     auto const two = open_checkpoint(world(), directory / "other");
     BOOST_TEST(two.metadata().aliases.empty());
     BOOST_TEST(two.metadata().tensors.size() == 2u);

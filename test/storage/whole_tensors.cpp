@@ -69,39 +69,40 @@ std::vector<std::string> const three_keys{"c", "a", "b"};
 BOOST_AUTO_TEST_CASE(saving_takes_the_memory_of_one_parameter_beside_the_slices) {
     // 8 parameters of 4 MiB and an element, which no number of ranks divides.
     constexpr index_t elements = (1 << 20) + 1, bytes = elements * 4;
-    sliced_parameters const held({"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"}, elements);
+    sliced_parameters const parameters({"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"}, elements);
     reshard::detail::memory_watch const memory;
-    index_t seen = 0;
-    for_each_whole(world(), held.shards(), [&](std::string_view key, const_tensor_view const& all) {
-        BOOST_TEST(key == "p" + std::to_string(seen));
-        BOOST_TEST((all.shape == index_vector{elements})); // without padding
-        BOOST_TEST(wrong_elements(all, seen) == 0);
-        ++seen;
-    });
-    BOOST_TEST(seen == (world().rank() == 0 ? 8 : 0));
+    index_t count = 0;
+    for_each_whole(world(), parameters.shards(),
+                   [&](std::string_view key, const_tensor_view const& view) {
+                       BOOST_TEST(key == "p" + std::to_string(count));
+                       BOOST_TEST((view.shape == index_vector{elements})); // without padding
+                       BOOST_TEST(wrong_elements(view, count) == 0);
+                       ++count;
+                   });
+    BOOST_TEST(count == (world().rank() == 0 ? 8 : 0));
     if (!is_sanitized) // what is freed is kept there for a while
         BOOST_TEST(memory.most_bytes() < 2 * bytes);
 }
 
 BOOST_AUTO_TEST_CASE(any_rank_may_read_and_keys_come_in_order) {
     int const last = world().size() - 1;
-    sliced_parameters const held(three_keys, 5);
+    sliced_parameters const parameters(three_keys, 5);
     std::string order;
-    auto const visit = [&](std::string_view key, const_tensor_view const& all) {
+    auto const visit = [&](std::string_view key, const_tensor_view const& view) {
         order += key;
-        BOOST_TEST(wrong_elements(all, key == "c" ? 0 : key == "a" ? 1 : 2) == 0);
+        BOOST_TEST(wrong_elements(view, key == "c" ? 0 : key == "a" ? 1 : 2) == 0);
     };
-    for_each_whole(world(), held.shards(), visit, last);
+    for_each_whole(world(), parameters.shards(), visit, last);
     BOOST_TEST(order == (world().rank() == last ? "abc" : ""));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_reader_throws_is_the_same_error_on_every_rank) {
-    sliced_parameters const held(three_keys, 5);
+    sliced_parameters const parameters(three_keys, 5);
     auto const visit = [](std::string_view key, const_tensor_view const&) {
         if (key == "b")
             fail(errc::io, "the disk is full at '" + std::string(key) + "'");
     };
-    BOOST_CHECK_EXCEPTION(for_each_whole(world(), held.shards(), visit), error,
+    BOOST_CHECK_EXCEPTION(for_each_whole(world(), parameters.shards(), visit), error,
                           says(errc::io, "the disk is full at 'b'"));
     meet();
 }
@@ -117,22 +118,22 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_no_rank_is_refused) {
 
 BOOST_AUTO_TEST_CASE(elements_that_nobody_holds_are_an_error_on_every_rank) {
     std::vector<float> const half(3);
-    const_state_dict held;
-    held.add({"w", data_type::f32, {6}, {{3}, {3}}, {}},
-             const_tensor_view{half.data(), data_type::f32, {3}, {1}});
+    const_state_dict tensors;
+    tensors.add({"w", data_type::f32, {6}, {{3}, {3}}, {}},
+                const_tensor_view{half.data(), data_type::f32, {3}, {1}});
     auto const visit = [](std::string_view, const_tensor_view const&) {};
-    BOOST_CHECK_EXCEPTION(for_each_whole(world(), held, visit), error,
+    BOOST_CHECK_EXCEPTION(for_each_whole(world(), tensors, visit), error,
                           [](error const& problem) { return problem.code() == errc::not_covered; });
 }
 
 BOOST_AUTO_TEST_CASE(one_process_needs_no_mpi) {
     std::vector<float> const elements{7, 8};
-    const_state_dict held;
-    held.add({"w", data_type::f32, {2}, {{0}, {2}}, {}},
-             const_tensor_view{elements.data(), data_type::f32, {2}, {1}});
-    for_each_whole(solo(), held, [&](std::string_view key, const_tensor_view const& all) {
+    const_state_dict tensors;
+    tensors.add({"w", data_type::f32, {2}, {{0}, {2}}, {}},
+                const_tensor_view{elements.data(), data_type::f32, {2}, {1}});
+    for_each_whole(solo(), tensors, [&](std::string_view key, const_tensor_view const& view) {
         BOOST_TEST(key == "w");
-        BOOST_TEST(wrong_elements(all, 7) == 0);
+        BOOST_TEST(wrong_elements(view, 7) == 0);
     });
 }
 

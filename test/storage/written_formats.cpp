@@ -47,20 +47,21 @@ bool has_dtype(std::string const& format, data_type dtype) {
 /// Random tensors that the format has; those that it lacks are float32.
 std::vector<shard_descriptor> tensors_for(std::string const& format, unsigned seed) {
     auto tensors = random_tensors(seed);
-    for (shard_descriptor& one : tensors)
-        if (!has_dtype(format, one.dtype))
-            one.dtype = data_type::f32;
+    for (shard_descriptor& shard : tensors)
+        if (!has_dtype(format, shard.dtype))
+            shard.dtype = data_type::f32;
     if (format == "paddle_flex")
-        std::erase_if(tensors, [](auto const& one) { return element_count(one.region) == 0; });
+        std::erase_if(tensors,
+                      [](auto const& element) { return element_count(element.region) == 0; });
     return tensors;
 }
 
 /// What this rank holds of tensors in a random layout, in which flat ranges are whole boxes.
 std::vector<shard_descriptor> my_boxes(std::vector<shard_descriptor> const& tensors,
                                        unsigned seed) {
-    auto const all = random_layout(tensors, world().size(), seed);
+    auto const elements = random_layout(tensors, world().size(), seed);
     std::vector<shard_descriptor> boxes;
-    for (shard_descriptor shard : all[static_cast<std::size_t>(world().rank())]) {
+    for (shard_descriptor shard : elements[static_cast<std::size_t>(world().rank())]) {
         shard.flat.reset();
         if (std::ranges::find(boxes, shard) == boxes.end())
             boxes.push_back(shard);
@@ -187,10 +188,10 @@ BOOST_AUTO_TEST_CASE(values_that_are_no_tensors_are_carried) {
 
 BOOST_AUTO_TEST_CASE(what_a_format_has_no_place_for_is_refused) {
     shared_directory const directory;
-    auto const refused = [&](std::vector<shard_descriptor> shards, save_options const& how,
+    auto const refused = [&](std::vector<shard_descriptor> shards, save_options const& options,
                              errc code, std::string const& text) {
         held source(std::move(shards));
-        BOOST_CHECK_EXCEPTION(save(world(), source.tensors(), directory / "no", how), error,
+        BOOST_CHECK_EXCEPTION(save(world(), source.tensors(), directory / "no", options), error,
                               mentions(code, text));
         BOOST_TEST(!std::filesystem::exists(directory / "no"));
     };
@@ -212,9 +213,9 @@ BOOST_AUTO_TEST_CASE(what_a_format_has_no_place_for_is_refused) {
     refused({flat}, as_file("npz"), errc::usage, "does not end with .npz");
     refused({flat}, in_format("npz"), errc::usage, "one file holds whole tensors");
     refused({flat}, in_format("huggingface"), errc::usage, "huggingface has whole tensors");
-    save_options how = in_format("torch_dcp");
-    how.writing.numbers = {{"loss", 1.0}};
-    refused({replicated("w", data_type::f32, {2})}, how, errc::unsupported,
+    save_options options = in_format("torch_dcp");
+    options.writing.numbers = {{"loss", 1.0}};
+    refused({replicated("w", data_type::f32, {2})}, options, errc::unsupported,
             "torch_dcp has no place for the number 'loss'");
     async_saver saver;
     held source({replicated("w", data_type::f32, {2})});
@@ -227,11 +228,11 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_others_is_replaced_as_ours_are) {
     shared_directory const directory;
     held source({replicated("w", data_type::f32, {2, 3})});
     save(world(), source.tensors(), directory / "saved", in_format("megatron_torch_dist"));
-    save_options how = in_format("torch_dcp");
-    BOOST_CHECK_EXCEPTION(save(world(), source.tensors(), directory / "saved", how), error,
+    save_options options = in_format("torch_dcp");
+    BOOST_CHECK_EXCEPTION(save(world(), source.tensors(), directory / "saved", options), error,
                           mentions(errc::already_exists, "saved"));
-    how.writing.replace = true;
-    save(world(), source.tensors(), directory / "saved", how);
+    options.writing.replace = true;
+    save(world(), source.tensors(), directory / "saved", options);
     BOOST_TEST(open_checkpoint(world(), directory / "saved").metadata().format == "torch_dcp");
     BOOST_TEST(!std::filesystem::exists(directory / "saved" / "metadata.json"));
 }

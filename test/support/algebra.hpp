@@ -22,12 +22,12 @@ using namespace reshard::detail;
 /// Runs the steps of a scenario on expressions.
 class algebra {
 public:
-    algebra(oracle::scenario const& all, catalog const& source) : result_(source) {
-        for (oracle::step const& one : all.steps)
-            run(one);
-        for (oracle::tensor const& wanted : all.targets)
-            if (auto const found = assigned_.find(wanted.key); found != assigned_.end())
-                result_.define(wanted.key, found->second);
+    algebra(oracle::scenario const& scenario, catalog const& source) : result_(source) {
+        for (oracle::step const& step : scenario.steps)
+            run(step);
+        for (oracle::tensor const& wanted : scenario.targets)
+            if (auto const match = assigned_.find(wanted.key); match != assigned_.end())
+                result_.define(wanted.key, match->second);
             else if (!result_.find(wanted.key))
                 result_.define(wanted.key, value(wanted.key));
     }
@@ -38,50 +38,50 @@ private:
     using operation = oracle::operation;
 
     expression value(std::string const& key) const {
-        if (auto const found = assigned_.find(key); found != assigned_.end())
-            return found->second;
+        if (auto const match = assigned_.find(key); match != assigned_.end())
+            return match->second;
         for (key_id id = 0; id < result_.sources().size(); ++id)
             if (result_.sources()[id].key == key)
                 return result_.source(id);
         throw std::logic_error("no tensor '" + key + "'");
     }
 
-    void run(oracle::step const& one) {
-        if (one.what == operation::add)
-            return result_.add(one.right[0], index_vector(one.sizes.begin(), one.sizes.end()),
-                               *data_type_from_name(one.dtype));
-        if (one.what == operation::remove)
-            return result_.remove(one.left[0]);
-        std::vector<expression> const made = make(one);
-        for (std::size_t i = 0; i < made.size(); ++i)
-            assigned_[one.right.at(i)] = made[i];
+    void run(oracle::step const& step) {
+        if (step.type == operation::add)
+            return result_.add(step.right[0], index_vector(step.sizes.begin(), step.sizes.end()),
+                               *data_type_from_name(step.dtype));
+        if (step.type == operation::remove)
+            return result_.remove(step.left[0]);
+        std::vector<expression> const expressions = make(step);
+        for (std::size_t i = 0; i < expressions.size(); ++i)
+            assigned_[step.right.at(i)] = expressions[i];
     }
 
-    std::vector<expression> make(oracle::step const& one) const {
+    std::vector<expression> make(oracle::step const& step) const {
         std::vector<expression> left;
-        for (std::string const& key : one.left)
+        for (std::string const& key : step.left)
             left.push_back(value(key));
-        switch (one.what) {
-        case operation::concat: return {concat(left, one.axis)};
-        case operation::even_split: return split(left[0], one.axis, one.right.size());
-        case operation::sized_split: return split(left[0], one.axis, one.sizes);
+        switch (step.type) {
+        case operation::concat: return {concat(left, step.axis)};
+        case operation::even_split: return split(left[0], step.axis, step.right.size());
+        case operation::sized_split: return split(left[0], step.axis, step.sizes);
         case operation::permute:
-            return {permute(left[0], index_vector(one.order.begin(), one.order.end()))};
-        case operation::slice: return {slice(left[0], ranges(one))};
+            return {permute(left[0], index_vector(step.order.begin(), step.order.end()))};
+        case operation::slice: return {slice(left[0], ranges(step))};
         case operation::reshape:
-            return {reshape(left[0], index_vector(one.sizes.begin(), one.sizes.end()))};
+            return {reshape(left[0], index_vector(step.sizes.begin(), step.sizes.end()))};
         case operation::resize:
-            return {resize(left[0], index_vector(one.sizes.begin(), one.sizes.end()))};
-        case operation::cast: return {cast(left[0], *data_type_from_name(one.dtype))};
+            return {resize(left[0], index_vector(step.sizes.begin(), step.sizes.end()))};
+        case operation::cast: return {cast(left[0], *data_type_from_name(step.dtype))};
         default: return {left[0]};
         }
     }
 
-    static std::vector<axis_range> ranges(oracle::step const& one) {
-        std::vector<axis_range> all;
-        for (std::size_t axis = 0; axis < one.sizes.size(); ++axis)
-            all.push_back({one.order[axis], one.order[axis] + one.sizes[axis]});
-        return all;
+    static std::vector<axis_range> ranges(oracle::step const& step) {
+        std::vector<axis_range> ranges;
+        for (std::size_t axis = 0; axis < step.sizes.size(); ++axis)
+            ranges.push_back({step.order[axis], step.order[axis] + step.sizes[axis]});
+        return ranges;
     }
 
     mapping result_;

@@ -32,17 +32,17 @@ layout layout_of_ranks(std::span<basic_state_dict<View> const> ranks) {
 }
 
 /// Fills the tensors of `target` from those of `source`; element `r` is rank `r`. By name, or as
-/// the mapping in `how.program` says. Nothing is written where something is wrong.
+/// the mapping in `options.program` says. Nothing is written where something is wrong.
 inline void redistribute_ranks(std::span<const_state_dict const> source,
-                               std::span<state_dict const> target, options const& how = {}) {
+                               std::span<state_dict const> target, options const& options = {}) {
     layout const have = layout_of_ranks(source);
     layout const want = layout_of_ranks(target);
-    mapping const* const known = how.program.known();
+    mapping const* const mapping = options.program.known();
     auto const [program, verdict] =
-        detail::fitted_program(known ? std::optional(*known) : std::nullopt, catalog_of(have), want,
-                               {how.strict, how.shape_mismatch});
+        detail::fitted_program(mapping ? std::optional(*mapping) : std::nullopt, catalog_of(have),
+                               want, {options.strict, options.shape_mismatch});
     plan_problem const problem = problem_of(program, have, want);
-    plan const all = make_plan(problem, {}, {.processes_per_node = how.processes_per_node});
+    plan const plan = make_plan(problem, {}, {.processes_per_node = options.processes_per_node});
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     for (holder_t rank = 0; rank < source.size(); ++rank)
@@ -50,8 +50,8 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
     for (holder_t rank = 0; rank < target.size(); ++rank)
         targets.add(target[rank], want, rank);
     check_memory(source, target);
-    for (transfer const& t : all.transfers)
-        run_locally({all, problem, sources, targets}, t);
+    for (transfer const& t : plan.transfers)
+        run_locally({plan, problem, sources, targets}, t);
 }
 
 inline void redistribute_ranks(std::span<const_state_dict const> source,

@@ -88,8 +88,8 @@ int damaged_archives_that_pass(T const& value) {
             std::string damaged = bytes;
             damaged[i] = static_cast<char>(damaged[i] ^ change);
             try {
-                T const other = from_bytes<T>(damaged);
-                BOOST_TEST(comes_back(other));
+                T const other_value = from_bytes<T>(damaged);
+                BOOST_TEST(comes_back(other_value));
                 ++passed;
             } catch (error const&) {
             }
@@ -103,10 +103,10 @@ std::string replaced(std::string bytes, Number from, Number to) {
     auto const raw = [](Number const& number) {
         return std::string(reinterpret_cast<char const*>(&number), sizeof(Number));
     };
-    std::size_t const place = bytes.find(raw(from));
-    BOOST_TEST_REQUIRE(place != std::string::npos);
-    BOOST_TEST_REQUIRE(bytes.find(raw(from), place + 1) == std::string::npos);
-    return bytes.replace(place, sizeof(Number), raw(to));
+    std::size_t const index = bytes.find(raw(from));
+    BOOST_TEST_REQUIRE(index != std::string::npos);
+    BOOST_TEST_REQUIRE(bytes.find(raw(from), index + 1) == std::string::npos);
+    return bytes.replace(index, sizeof(Number), raw(to));
 }
 
 } // namespace reshard::test

@@ -32,8 +32,8 @@ public:
 
     /// How often a function was called.
     int of(std::string_view call) const {
-        auto const place = seen_.find(call);
-        return place == seen_.end() ? 0 : place->second;
+        auto const position = seen_.find(call);
+        return position == seen_.end() ? 0 : position->second;
     }
 
     /// How many steps there were that every rank must enter before one may go on.

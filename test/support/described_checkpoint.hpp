@@ -32,18 +32,18 @@ struct described_tensor {
 
 using described_tensors = std::map<std::string, described_tensor>;
 
-inline std::ostream& operator<<(std::ostream& out, described_tensor const& one) {
-    return out << one.dtype << ' ' << to_string(one.shape) << ' ' << one.bytes;
+inline std::ostream& operator<<(std::ostream& out, described_tensor const& tensor) {
+    return out << tensor.dtype << ' ' << to_string(tensor.shape) << ' ' << tensor.bytes;
 }
 
 inline std::vector<std::filesystem::path> descriptions() {
-    std::vector<std::filesystem::path> all;
+    std::vector<std::filesystem::path> paths;
     for (auto const& entry : std::filesystem::recursive_directory_iterator(
              std::filesystem::path(RESHARD_TEST_DATA) / "formats"))
         if (entry.path().filename().string().ends_with(".expected.json"))
-            all.push_back(entry.path());
-    std::sort(all.begin(), all.end());
-    return all;
+            paths.push_back(entry.path());
+    std::sort(paths.begin(), paths.end());
+    return paths;
 }
 
 /// The checkpoint that a description is of.
@@ -59,19 +59,19 @@ inline std::string key_in(std::string const& key, std::filesystem::path const& p
 
 inline described_tensors expected_tensors(json_cursor const& expected,
                                           std::filesystem::path const& path) {
-    described_tensors all;
-    auto const add = [&](json_cursor const& one) {
-        all.emplace(key_in(one.at("key").text(), path),
-                    described_tensor{one.at("dtype").text(), one.at("shape").extents(),
-                                     one.at("bytes").text()});
+    described_tensors tensors;
+    auto const add = [&](json_cursor const& cursor) {
+        tensors.emplace(key_in(cursor.at("key").text(), path),
+                        described_tensor{cursor.at("dtype").text(), cursor.at("shape").extents(),
+                                         cursor.at("bytes").text()});
     };
-    for (json_cursor const& one : expected.at("tensors").elements())
-        add(one);
+    for (json_cursor const& cursor : expected.at("tensors").elements())
+        add(cursor);
     if (auto const common = expected.find("common"))
-        for (json_cursor const& one : common->elements())
-            if (one.find("dtype"))
-                add(one);
-    return all;
+        for (json_cursor const& cursor : common->elements())
+            if (cursor.find("dtype"))
+                add(cursor);
+    return tensors;
 }
 
 inline std::string hexadecimal(std::string const& bytes) {

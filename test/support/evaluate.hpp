@@ -44,11 +44,11 @@ inline std::vector<index_t> evaluate(expression const& value,
                 moved(part.target_offset, step, part.extent, part.joins.target);
             index_vector const source = moved(part.source_offset, part.order.undo(step),
                                               part.order.undo(part.extent), part.joins.source);
-            auto& place = result[static_cast<std::size_t>(ravel_index(target, value.shape))];
+            auto& position = result[static_cast<std::size_t>(ravel_index(target, value.shape))];
             auto const from = static_cast<std::size_t>(
                 part.source == zero_source ? 0 : ravel_index(source, source_shapes[part.source]));
             index_t const number = part.source == zero_source ? 0 : sources[part.source][from];
-            place = place == -1 ? number : -2;
+            position = position == -1 ? number : -2;
         }
     }
     return result;

@@ -30,19 +30,19 @@ using namespace reshard::detail;
 /// The number of programs that each property is tried on.
 inline constexpr std::uint64_t program_count = trials(2000);
 
-inline layout source_layout(oracle::scenario const& all) {
-    return layout_of(all.sources, all.source_ranks);
+inline layout source_layout(oracle::scenario const& scenario) {
+    return layout_of(scenario.sources, scenario.source_ranks);
 }
 
-inline layout target_layout(oracle::scenario const& all) {
-    return layout_of(all.targets, all.target_ranks);
+inline layout target_layout(oracle::scenario const& scenario) {
+    return layout_of(scenario.targets, scenario.target_ranks);
 }
 
 /// What the text of a scenario says, by way of the whole front end.
-inline mapping mapping_of(oracle::scenario const& all) {
-    catalog const source = catalog_of(source_layout(all));
-    catalog const target = catalog_of(target_layout(all));
-    auto const expanded = aoa::expand(aoa::parse(all.text, "program"), source, &target);
+inline mapping mapping_of(oracle::scenario const& scenario) {
+    catalog const source = catalog_of(source_layout(scenario));
+    catalog const target = catalog_of(target_layout(scenario));
+    auto const expanded = aoa::expand(aoa::parse(scenario.text, "program"), source, &target);
     return aoa::lower(expanded.code, source, &target);
 }
 
@@ -51,39 +51,39 @@ inline void redistribute(std::vector<rank_memory>& from, std::vector<rank_memory
                          mapping const& program) {
     std::vector<const_state_dict> source;
     std::vector<state_dict> target;
-    for (rank_memory& one : from)
-        source.push_back(one.shards());
-    for (rank_memory& one : to)
-        target.push_back(one.shards());
+    for (rank_memory& memory : from)
+        source.push_back(memory.shards());
+    for (rank_memory& memory : to)
+        target.push_back(memory.shards());
     reshard::test::redistribute_ranks(source, target, program);
 }
 
 /// The tensors of a scenario in memory, and what the oracle says that the targets become.
 class experiment {
 public:
-    explicit experiment(oracle::scenario const& all)
-        : experiment(all, oracle::world_of(all).sources,
-                     oracle::answers(all, oracle::world_of(all))) {}
+    explicit experiment(oracle::scenario const& scenario)
+        : experiment(scenario, oracle::world_of(scenario).sources,
+                     oracle::answers(scenario, oracle::world_of(scenario))) {}
 
     /// The same with other values, of which somebody knows what they become.
-    experiment(oracle::scenario const& all, std::map<std::string, oracle::array> const& before,
+    experiment(oracle::scenario const& scenario, std::map<std::string, oracle::array> const& before,
                std::map<std::string, std::optional<oracle::array>> const& after)
-        : all_(all),
-          sources_(memory_of(all.sources, all.source_ranks)),
-          targets_(memory_of(all.targets, all.target_ranks)),
+        : all_(scenario),
+          sources_(memory_of(scenario.sources, scenario.source_ranks)),
+          targets_(memory_of(scenario.targets, scenario.target_ranks)),
           expected_(targets_) {
-        for (rank_memory& one : sources_)
-            one.fill(before);
-        for (rank_memory& one : expected_)
-            one.fill(after);
+        for (rank_memory& memory : sources_)
+            memory.fill(before);
+        for (rank_memory& memory : expected_)
+            memory.fill(after);
     }
 
     void run(mapping const& program) { redistribute(sources_, targets_, program); }
 
     std::int64_t elements() const {
         std::int64_t count = 0;
-        for (rank_memory const& one : targets_)
-            count += one.elements();
+        for (rank_memory const& memory : targets_)
+            count += memory.elements();
         return count;
     }
 

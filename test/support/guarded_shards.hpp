@@ -38,12 +38,12 @@ public:
     }
 
     state_dict views() {
-        state_dict all;
+        state_dict tensors;
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            all.add(shards_[i],
-                    tensor_view{memory_[i].data() + width_of(shards_[i]), shards_[i].dtype,
-                                shape_of(shards_[i]), strides_of(shape_of(shards_[i]))});
-        return all;
+            tensors.add(shards_[i],
+                        tensor_view{memory_[i].data() + width_of(shards_[i]), shards_[i].dtype,
+                                    shape_of(shards_[i]), strides_of(shape_of(shards_[i]))});
+        return tensors;
     }
 
     /// The first shard with a wrong element or a wrong guard; nothing where there is none.

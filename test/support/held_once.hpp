@@ -19,11 +19,11 @@ using namespace reshard::detail;
 
 /// The row-major numbers of the elements of a box, by counting.
 inline std::vector<index_t> elements_of(box const& part, index_vector const& shape) {
-    std::vector<index_t> found;
+    std::vector<index_t> matches;
     for (index_t i = 0; i < element_count(shape); ++i)
         if (intersect(part, {unravel_index(i, shape), index_vector::filled(shape.size(), 1)}))
-            found.push_back(i);
-    return found;
+            matches.push_back(i);
+    return matches;
 }
 
 /// Whether the main copies hold each element of a tensor exactly once.
@@ -41,14 +41,14 @@ inline bool is_held_once(tensor_sharding const& tensor) {
 /// Whether, for each element, the holders found from its box are the ranks that say they hold it.
 inline bool is_inverse(tensor_sharding const& tensor) {
     std::vector<std::vector<holder_t>> said(static_cast<std::size_t>(element_count(tensor.shape)));
-    for (holder_t rank = 0; rank < tensor.parts.front().how.ranks().rank_count(); ++rank)
+    for (holder_t rank = 0; rank < tensor.parts.front().spread.ranks().rank_count(); ++rank)
         for (shard_descriptor const& shard : shards_of(tensor, rank))
             for (box const& part : boxes_of(shard.region, shard.flat))
                 for (index_t const i : elements_of(part, tensor.shape))
                     said[static_cast<std::size_t>(i)].push_back(rank);
     for (index_t i = 0; i < element_count(tensor.shape); ++i) {
-        box const one{unravel_index(i, tensor.shape), index_vector::filled(tensor.shape.size(), 1)};
-        if (holders_of(tensor, one) != said[static_cast<std::size_t>(i)])
+        box const box{unravel_index(i, tensor.shape), index_vector::filled(tensor.shape.size(), 1)};
+        if (holders_of(tensor, box) != said[static_cast<std::size_t>(i)])
             return false;
     }
     return true;

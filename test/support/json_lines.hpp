@@ -36,8 +36,8 @@ inline std::vector<boost::json::value> json_lines(std::string const& file,
                                                   std::string const& kind) {
     auto lines = json_lines(file);
     std::erase_if(lines, [&](boost::json::value const& line) {
-        auto const* const found = line.as_object().if_contains("kind");
-        return !found || json_string(*found) != kind;
+        auto const* const as_object = line.as_object().if_contains("kind");
+        return !as_object || json_string(*as_object) != kind;
     });
     return lines;
 }

@@ -24,15 +24,15 @@ struct listed_tensor {
 
 /// \pre `tensors` is sorted by key
 inline layout listed_layout(holder_t holders, std::vector<listed_tensor> tensors) {
-    detail::layout_builder made(holders);
-    for (listed_tensor& one : tensors)
-        made.add(std::move(one.key), one.dtype, {one.shape, std::move(one.shards)});
-    return std::move(made).take();
+    detail::layout_builder builder(holders);
+    for (listed_tensor& tensor : tensors)
+        builder.add(std::move(tensor.key), tensor.dtype, {tensor.shape, std::move(tensor.shards)});
+    return std::move(builder).take();
 }
 
 /// The shards of tensor number `i`, in the order of the layout.
-inline detail::shard_table shards_listed(layout const& all, std::size_t i) {
-    return detail::listed(all.spread_of(all.tensors[i]));
+inline detail::shard_table shards_listed(layout const& layout, std::size_t i) {
+    return detail::listed(layout.spread_of(layout.tensors[i]));
 }
 
 } // namespace reshard::test

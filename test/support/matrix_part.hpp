@@ -44,11 +44,11 @@ public:
     }
 
     state_dict views() {
-        state_dict all;
-        all.add(
+        state_dict tensors;
+        tensors.add(
             descriptor_,
             tensor_view{elements_.data(), data_type::i32, descriptor_.region.shape, {pitch_, 1}});
-        return all;
+        return tensors;
     }
 
     index_t bytes() const { return 4 * element_count(descriptor_.region.shape); }

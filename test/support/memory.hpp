@@ -24,43 +24,44 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-inline index_vector to_index_vector(oracle::numbers const& all) {
-    return index_vector(all.begin(), all.end());
+inline index_vector to_index_vector(oracle::numbers const& all_numbers) {
+    return index_vector(all_numbers.begin(), all_numbers.end());
 }
 
 /// What the library calls a shard of the oracle.
-inline shard_descriptor descriptor_of(oracle::tensor const& all, oracle::shard const& one) {
-    shard_descriptor result{all.key,
-                            *data_type_from_name(all.dtype),
-                            to_index_vector(all.shape),
-                            {to_index_vector(one.offset), to_index_vector(one.shape)},
+inline shard_descriptor descriptor_of(oracle::tensor const& tensor, oracle::shard const& shard) {
+    shard_descriptor result{tensor.key,
+                            *data_type_from_name(tensor.dtype),
+                            to_index_vector(tensor.shape),
+                            {to_index_vector(shard.offset), to_index_vector(shard.shape)},
                             {}};
-    if (one.flat)
-        result.flat = flat_range{one.flat->first, one.flat->second};
+    if (shard.flat)
+        result.flat = flat_range{shard.flat->first, shard.flat->second};
     return result;
 }
 
 /// The layout of one side.
 inline layout layout_of(std::vector<oracle::tensor> const& side, std::int64_t ranks) {
-    std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(ranks));
-    for (oracle::tensor const& all : side)
-        for (oracle::shard const& one : all.shards)
-            held[static_cast<std::size_t>(one.rank)].push_back(descriptor_of(all, one));
-    return reshard::layout_of(held);
+    std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(ranks));
+    for (oracle::tensor const& tensor : side)
+        for (oracle::shard const& shard : tensor.shards)
+            shards[static_cast<std::size_t>(shard.rank)].push_back(descriptor_of(tensor, shard));
+    return reshard::layout_of(shards);
 }
 
 /// One shard and its bytes, which lie in one of four orders: row by row, column by column, with gaps, or
 /// backwards.
 class shard_memory {
 public:
-    shard_memory(oracle::tensor const& all, oracle::shard const& one, std::byte background,
+    shard_memory(oracle::tensor const& tensor, oracle::shard const& shard, std::byte background,
                  std::pmr::memory_resource* where = std::pmr::get_default_resource())
         : bytes_(where),
-          descriptor_(descriptor_of(all, one)),
-          shard_(one),
-          dtype_(all.dtype),
-          shape_(one.flat ? oracle::numbers{one.flat->second - one.flat->first} : one.shape) {
-        set_strides(one.order);
+          descriptor_(descriptor_of(tensor, shard)),
+          shard_(shard),
+          dtype_(tensor.dtype),
+          shape_(shard.flat ? oracle::numbers{shard.flat->second - shard.flat->first}
+                            : shard.shape) {
+        set_strides(shard.order);
         std::int64_t elements = oracle::count_of(shape_) == 0 ? 0 : 1;
         for (std::size_t axis = 0; axis < shape_.size() && elements > 0; ++axis) {
             std::int64_t const reach = strides_[axis] * (shape_[axis] - 1);
@@ -74,14 +75,14 @@ public:
     std::pmr::vector<std::byte> const& bytes() const { return bytes_; }
 
     /// Writes the elements that the shard holds of a whole array.
-    void fill(oracle::array const& all) {
+    void fill(oracle::array const& array) {
         std::size_t const size = oracle::bytes_of(dtype_);
         oracle::for_each_index(shape_, [&](oracle::numbers const& local) {
-            std::int64_t place = first_;
+            std::int64_t index = first_;
             for (std::size_t axis = 0; axis < local.size(); ++axis)
-                place += local[axis] * strides_[axis];
-            std::uint64_t const bits = oracle::bits_of(dtype_, oracle::at(all, global(local)));
-            std::memcpy(bytes_.data() + static_cast<std::size_t>(place) * size, &bits, size);
+                index += local[axis] * strides_[axis];
+            std::uint64_t const bits = oracle::bits_of(dtype_, oracle::at(array, global(local)));
+            std::memcpy(bytes_.data() + static_cast<std::size_t>(index) * size, &bits, size);
         });
     }
 
@@ -103,10 +104,10 @@ private:
 
     oracle::numbers global(oracle::numbers local) const {
         if (shard_.flat) {
-            std::int64_t place = shard_.flat->first + local[0];
+            std::int64_t index = shard_.flat->first + local[0];
             local.assign(shard_.shape.size(), 0);
-            for (std::size_t axis = local.size(); axis-- > 0; place /= shard_.shape[axis])
-                local[axis] = place % shard_.shape[axis];
+            for (std::size_t axis = local.size(); axis-- > 0; index /= shard_.shape[axis])
+                local[axis] = index % shard_.shape[axis];
         }
         for (std::size_t axis = 0; axis < local.size(); ++axis)
             local[axis] += shard_.offset[axis];
@@ -130,42 +131,42 @@ class rank_memory {
 public:
     rank_memory(std::vector<oracle::tensor> const& side, std::int64_t rank,
                 std::pmr::memory_resource* where = std::pmr::get_default_resource()) {
-        for (oracle::tensor const& all : side)
-            for (oracle::shard const& one : all.shards)
-                if (one.rank == rank)
-                    shards_.emplace_back(all, one, background, where);
+        for (oracle::tensor const& tensor : side)
+            for (oracle::shard const& shard : tensor.shards)
+                if (shard.rank == rank)
+                    shards_.emplace_back(tensor, shard, background, where);
     }
 
     void fill(std::map<std::string, oracle::array> const& arrays) {
-        for (shard_memory& one : shards_)
-            one.fill(arrays.at(one.descriptor().key));
+        for (shard_memory& memory : shards_)
+            memory.fill(arrays.at(memory.descriptor().key));
     }
 
     /// Where arrays are not there, the bytes stay what they are.
     void fill(std::map<std::string, std::optional<oracle::array>> const& arrays) {
-        for (shard_memory& one : shards_)
-            if (auto const& all = arrays.at(one.descriptor().key))
-                one.fill(*all);
+        for (shard_memory& memory : shards_)
+            if (auto const& elements = arrays.at(memory.descriptor().key))
+                memory.fill(*elements);
     }
 
     state_dict shards() {
-        state_dict all;
-        for (shard_memory& one : shards_)
-            all.add(one.descriptor(), one.view());
-        return all;
+        state_dict tensors;
+        for (shard_memory& memory : shards_)
+            tensors.add(memory.descriptor(), memory.view());
+        return tensors;
     }
 
     std::int64_t elements() const {
         std::int64_t count = 0;
-        for (shard_memory const& one : shards_)
-            count += element_count(local_shape(one.descriptor()));
+        for (shard_memory const& memory : shards_)
+            count += element_count(local_shape(memory.descriptor()));
         return count;
     }
 
     /// The first shard whose bytes differ, gaps included; nothing where all are equal.
-    std::optional<std::string> difference(rank_memory const& other) const {
+    std::optional<std::string> difference(rank_memory const& memory) const {
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            if (shards_[i].bytes() != other.shards_.at(i).bytes())
+            if (shards_[i].bytes() != memory.shards_.at(i).bytes())
                 return to_string(shards_[i].descriptor());
         return std::nullopt;
     }
@@ -177,10 +178,10 @@ private:
 /// The tensors of all ranks of one side.
 inline std::vector<rank_memory> memory_of(std::vector<oracle::tensor> const& side,
                                           std::int64_t ranks) {
-    std::vector<rank_memory> all;
+    std::vector<rank_memory> memories;
     for (std::int64_t rank = 0; rank < ranks; ++rank)
-        all.emplace_back(side, rank);
-    return all;
+        memories.emplace_back(side, rank);
+    return memories;
 }
 
 } // namespace reshard::test

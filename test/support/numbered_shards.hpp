@@ -29,35 +29,36 @@ public:
     static constexpr std::byte background{0xa5};
 
     explicit numbered_shards(std::vector<shard_descriptor> const& shards) : shards_(shards) {
-        for (shard_descriptor const& one : shards_)
-            bytes_.emplace_back(static_cast<std::size_t>(element_count(one.region)) * width(one),
-                                background);
+        for (shard_descriptor const& shard : shards_)
+            bytes_.emplace_back(
+                static_cast<std::size_t>(element_count(shard.region)) * width(shard), background);
     }
 
     /// Writes the values that a source has.
     void fill(std::map<std::string, index_t> const& bases) {
         for (std::size_t i = 0; i < shards_.size(); ++i) {
-            shard_descriptor const& one = shards_[i];
-            for (index_t n = 0; n < element_count(one.region); ++n) {
-                index_vector place = unravel_index(n, one.region.shape);
-                for (std::size_t axis = 0; axis < place.size(); ++axis)
-                    place[axis] += one.region.offset[axis];
-                index_t const value = bases.at(one.key) + ravel_index(place, one.global_shape);
+            shard_descriptor const& shard = shards_[i];
+            for (index_t n = 0; n < element_count(shard.region); ++n) {
+                index_vector position = unravel_index(n, shard.region.shape);
+                for (std::size_t axis = 0; axis < position.size(); ++axis)
+                    position[axis] += shard.region.offset[axis];
+                index_t const value =
+                    bases.at(shard.key) + ravel_index(position, shard.global_shape);
                 std::uint64_t const bits =
-                    oracle::bits_of(std::string(reshard::name(one.dtype)), value);
-                std::memcpy(bytes_[i].data() + static_cast<std::size_t>(n) * width(one), &bits,
-                            width(one));
+                    oracle::bits_of(std::string(reshard::name(shard.dtype)), value);
+                std::memcpy(bytes_[i].data() + static_cast<std::size_t>(n) * width(shard), &bits,
+                            width(shard));
             }
         }
     }
 
     state_dict views() {
-        state_dict all;
+        state_dict tensors;
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            all.add(shards_[i],
-                    tensor_view{bytes_[i].data(), shards_[i].dtype, shards_[i].region.shape,
-                                row_major_strides(shards_[i].region.shape)});
-        return all;
+            tensors.add(shards_[i],
+                        tensor_view{bytes_[i].data(), shards_[i].dtype, shards_[i].region.shape,
+                                    row_major_strides(shards_[i].region.shape)});
+        return tensors;
     }
 
     std::vector<shard_descriptor> const& shards() const { return shards_; }
@@ -68,19 +69,19 @@ public:
 
     /// The values of a shard as 64-bit integers, row by row; -1 for what is none.
     std::vector<std::int64_t> values(std::size_t shard) const {
-        shard_descriptor const& one = shards_[shard];
-        std::vector<std::int64_t> found;
-        for (std::size_t at = 0; at < bytes_[shard].size(); at += width(one)) {
+        shard_descriptor const& descriptor = shards_[shard];
+        std::vector<std::int64_t> matches;
+        for (std::size_t at = 0; at < bytes_[shard].size(); at += width(descriptor)) {
             std::uint64_t bits = 0;
-            std::memcpy(&bits, bytes_[shard].data() + at, width(one));
-            found.push_back(value_of(one.dtype, bits));
+            std::memcpy(&bits, bytes_[shard].data() + at, width(descriptor));
+            matches.push_back(value_of(descriptor.dtype, bits));
         }
-        return found;
+        return matches;
     }
 
 private:
-    static std::size_t width(shard_descriptor const& one) {
-        return static_cast<std::size_t>(byte_count(1, one.dtype));
+    static std::size_t width(shard_descriptor const& shard) {
+        return static_cast<std::size_t>(byte_count(1, shard.dtype));
     }
 
     /// The integer from 0 on that has these bits, by data type; the cases have none beyond 20000.
@@ -98,8 +99,8 @@ private:
         auto& table = tables[dtype];
         if (table.empty())
             table = table_of(dtype);
-        auto const found = table.find(bits);
-        return found == table.end() ? -1 : found->second;
+        auto const match = table.find(bits);
+        return match == table.end() ? -1 : match->second;
     }
 
     std::vector<shard_descriptor> shards_;

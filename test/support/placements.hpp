@@ -89,12 +89,12 @@ inline distribution any_placement_of(oracle::random_numbers& random, rank_mesh c
 inline rank_mesh any_ranks_on(oracle::random_numbers& random, mesh const& ranks, holder_t count) {
     if (random.chance(70))
         return ranks;
-    std::vector<holder_t> all;
+    std::vector<holder_t> holders;
     for (holder_t rank = 0; rank < count; ++rank)
-        all.push_back(rank);
-    random.shuffle(all);
-    all.resize(ranks.rank_count());
-    return {ranks, all};
+        holders.push_back(rank);
+    random.shuffle(holders);
+    holders.resize(ranks.rank_count());
+    return {ranks, holders};
 }
 
 /// No to three axes; extents from 0.

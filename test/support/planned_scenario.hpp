@@ -19,10 +19,10 @@ namespace reshard::test {
 
 /// A scenario as a problem, with what the problem refers to.
 struct planned {
-    explicit planned(oracle::scenario const& all)
-        : source(source_layout(all)),
-          target(target_layout(all)),
-          program(mapping_of(all)),
+    explicit planned(oracle::scenario const& scenario)
+        : source(source_layout(scenario)),
+          target(target_layout(scenario)),
+          program(mapping_of(scenario)),
           problem(problem_of(program, source, target)) {}
 
     layout source;
@@ -34,10 +34,10 @@ struct planned {
 template <class Law>
 void for_each_program(std::uint64_t count, Law&& law) {
     for (std::uint64_t seed = 0; seed < count; ++seed) {
-        oracle::scenario const all = oracle::generator(seed).make();
-        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << all.text) {
-            planned const one(all);
-            law(one);
+        oracle::scenario const scenario = oracle::generator(seed).make();
+        BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
+            planned const planned(scenario);
+            law(planned);
         }
     }
 }

@@ -23,11 +23,11 @@ using namespace reshard::detail;
 /// What one rank holds of a layout: floats, whose values say where in which tensor they stand.
 class rank_tensors {
 public:
-    rank_tensors(layout const& all, int rank) {
-        for (tensor_layout const& tensor : all.tensors)
-            for (std::size_t i = 0; i < all.shards_of(tensor).size(); ++i)
-                if (all.shards_of(tensor).holder(i) == static_cast<holder_t>(rank)) {
-                    shards_.push_back(descriptor_of(all, tensor, i));
+    rank_tensors(layout const& layout, int rank) {
+        for (tensor_layout const& tensor : layout.tensors)
+            for (std::size_t i = 0; i < layout.shards_of(tensor).size(); ++i)
+                if (layout.shards_of(tensor).holder(i) == static_cast<holder_t>(rank)) {
+                    shards_.push_back(descriptor_of(layout, tensor, i));
                     elements_.emplace_back(
                         static_cast<std::size_t>(element_count(local_shape(shards_.back()))),
                         untouched);
@@ -58,12 +58,12 @@ public:
 
     /// All but the first `without` shards.
     state_dict views(std::size_t without = 0) {
-        state_dict held;
+        state_dict tensors;
         for (std::size_t i = without; i < shards_.size(); ++i)
-            held.add(shards_[i],
-                     tensor_view{elements_[i].data(), data_type::f32, local_shape(shards_[i]),
-                                 row_major_strides(local_shape(shards_[i]))});
-        return held;
+            tensors.add(shards_[i],
+                        tensor_view{elements_[i].data(), data_type::f32, local_shape(shards_[i]),
+                                    row_major_strides(local_shape(shards_[i]))});
+        return tensors;
     }
 
 private:
@@ -73,13 +73,14 @@ private:
     static float value(shard_descriptor const& shard, std::size_t n) {
         index_t const begin = shard.flat ? shard.flat->begin : 0;
         index_vector const stored = shard.flat ? shard.region.shape : local_shape(shard);
-        index_vector place = unravel_index(begin + static_cast<index_t>(n), stored);
-        for (axis_cycle const& one : shard.cycles)
-            place[one.axis] += place[one.axis] / one.block * (one.period - one.block);
-        for (std::size_t axis = 0; axis < place.size(); ++axis)
-            place[axis] += shard.region.offset[axis];
+        index_vector position = unravel_index(begin + static_cast<index_t>(n), stored);
+        for (axis_cycle const& cycle : shard.cycles)
+            position[cycle.axis] +=
+                position[cycle.axis] / cycle.block * (cycle.period - cycle.block);
+        for (std::size_t axis = 0; axis < position.size(); ++axis)
+            position[axis] += shard.region.offset[axis];
         index_t const base = (shard.key[0] - 'a') * 1000;
-        return static_cast<float>(base + ravel_index(place, shard.global_shape));
+        return static_cast<float>(base + ravel_index(position, shard.global_shape));
     }
 
     std::vector<shard_descriptor> shards_;

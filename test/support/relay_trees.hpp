@@ -9,7 +9,7 @@
 #include <vector>
 
 /// \file
-/// Trees of relays with their takers written out.
+/// Trees of relays with their receivers written out.
 
 namespace reshard::test {
 
@@ -17,27 +17,27 @@ using namespace reshard::detail;
 
 struct written_tree {
     holder_t source = 0;
-    std::vector<holder_t> takers;
+    std::vector<holder_t> receivers;
     std::uint32_t branches = 1;
 
     bool operator==(written_tree const&) const = default;
 };
 
 inline std::vector<written_tree> written(relay_trees const& trees) {
-    std::vector<written_tree> all;
+    std::vector<written_tree> written_trees;
     for (std::size_t i = 0; i < trees.size(); ++i) {
         relay_tree const tree = trees[i];
-        all.push_back({tree.source, {}, tree.branches});
-        for (std::uint32_t place = 0; place < tree.takers.size(); ++place)
-            all.back().takers.push_back(tree.takers[place]);
+        written_trees.push_back({tree.source, {}, tree.branches});
+        for (std::uint32_t index = 0; index < tree.receivers.size(); ++index)
+            written_trees.back().receivers.push_back(tree.receivers[index]);
     }
-    return all;
+    return written_trees;
 }
 
-/// One tree, whose takers are all of its list.
+/// One tree, whose receivers are all of its list.
 inline relay_trees tree_of(written_tree const& tree) {
-    auto const size = static_cast<std::uint32_t>(tree.takers.size());
-    return {{tree.takers}, {{tree.source, 0, size, tree.branches, {{0, 0}}}}};
+    auto const size = static_cast<std::uint32_t>(tree.receivers.size());
+    return {{tree.receivers}, {{tree.source, 0, size, tree.branches, {{0, 0}}}}};
 }
 
 } // namespace reshard::test

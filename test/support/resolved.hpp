@@ -24,19 +24,19 @@ struct resolved_transfer {
 };
 
 template <class Wanted>
-std::vector<resolved_transfer> resolved(plan const& whole, Wanted&& wanted) {
-    std::vector<resolved_transfer> all;
-    for (transfer const& one : whole.transfers)
-        if (wanted(one)) {
-            all.push_back({one, cut_of(whole, one), whole.chains[one.chain]});
-            all.back().numbers.cut = 0;
-            all.back().numbers.chain = 0;
+std::vector<resolved_transfer> resolved(plan const& plan, Wanted&& wanted) {
+    std::vector<resolved_transfer> transfers;
+    for (transfer const& transfer : plan.transfers)
+        if (wanted(transfer)) {
+            transfers.push_back({transfer, cut_of(plan, transfer), plan.chains[transfer.chain]});
+            transfers.back().numbers.cut = 0;
+            transfers.back().numbers.chain = 0;
         }
-    return all;
+    return transfers;
 }
 
-inline std::vector<resolved_transfer> resolved(plan const& whole) {
-    return resolved(whole, [](transfer const&) { return true; });
+inline std::vector<resolved_transfer> resolved(plan const& plan) {
+    return resolved(plan, [](transfer const&) { return true; });
 }
 
 } // namespace reshard::test

@@ -40,13 +40,13 @@ constexpr std::uint32_t root_fraction(std::uint64_t prime, bool cube) {
 template <std::size_t Count>
 constexpr std::array<std::uint32_t, Count> root_fractions(bool cube) {
     std::array<std::uint32_t, Count> result{};
-    std::size_t found = 0;
-    for (std::uint64_t number = 2; found < Count; ++number) {
+    std::size_t index = 0;
+    for (std::uint64_t number = 2; index < Count; ++number) {
         bool is_prime = true;
         for (std::uint64_t divisor = 2; divisor * divisor <= number; ++divisor)
             is_prime = is_prime && number % divisor != 0;
         if (is_prime)
-            result[found++] = root_fraction(number, cube);
+            result[index++] = root_fraction(number, cube);
     }
     return result;
 }

@@ -22,17 +22,17 @@ using namespace reshard::detail;
 
 /// Slices for the ranks along some of the axes that replicate, perhaps none.
 inline std::optional<flat_sharing> any_sharing(oracle::random_numbers& random,
-                                               distribution const& how) {
+                                               distribution const& distribution) {
     flat_sharing flat;
     index_t count = 1;
-    for (std::size_t i = 0; i < how.ranks().ndim(); ++i)
-        if (how.placements()[i].what == placement::kind::replicate && random.chance(70)) {
+    for (std::size_t i = 0; i < distribution.ranks().ndim(); ++i)
+        if (distribution.placements()[i].type == placement::kind::replicate && random.chance(70)) {
             flat.axes = static_cast<axis_set>(flat.axes | 1u << i);
-            count *= how.ranks().all_axes[i].extent;
+            count *= distribution.ranks().all_axes[i].extent;
         }
     if (random.chance(50))
         return flat;
-    index_t const elements = element_count(detail::largest_region(how));
+    index_t const elements = element_count(detail::largest_region(distribution));
     index_t const begin = random.between(0, 5);
     flat.slices = flat_slices{begin, (begin + elements + count - 1) / count + random.between(0, 3)};
     return flat;
@@ -41,7 +41,7 @@ inline std::optional<flat_sharing> any_sharing(oracle::random_numbers& random,
 /// A tensor of one part, or of two that lie side by side.
 inline tensor_sharding any_sharding_of(oracle::random_numbers& random, std::string key,
                                        mesh const& ranks, index_vector const& shape) {
-    tensor_sharding all{std::move(key), data_type::f32, shape, {}};
+    tensor_sharding sharding{std::move(key), data_type::f32, shape, {}};
     bool const is_fused = shape.size() > 0 && random.chance(40);
     std::size_t const axis =
         is_fused ? static_cast<std::size_t>(random.below(static_cast<index_t>(shape.size()))) : 0;
@@ -54,15 +54,17 @@ inline tensor_sharding any_sharding_of(oracle::random_numbers& random, std::stri
             offset[axis] = second ? cut : 0;
             part[axis] = second ? shape[axis] - cut : cut;
         }
-        distribution how =
+        distribution distribution =
             any_placement_of(random, any_ranks_on(random, ranks, ranks.rank_count() + 1), part);
-        bool const is_cyclic = std::ranges::any_of(how.placements(), [](placement const& one) {
-            return one.what == placement::kind::cyclic;
-        });
-        auto flat = !is_cyclic && random.chance(60) ? any_sharing(random, how) : std::nullopt;
-        all.parts.push_back({offset, std::move(how), flat});
+        bool const is_cyclic =
+            std::ranges::any_of(distribution.placements(), [](placement const& placement) {
+                return placement.type == placement::kind::cyclic;
+            });
+        auto flat =
+            !is_cyclic && random.chance(60) ? any_sharing(random, distribution) : std::nullopt;
+        sharding.parts.push_back({offset, std::move(distribution), flat});
     }
-    return all;
+    return sharding;
 }
 
 } // namespace reshard::test

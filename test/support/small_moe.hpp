@@ -133,16 +133,17 @@ enum class sharing {
 inline std::vector<tensor_sharding> fully_sharded(std::vector<tensor_sharding> tensors) {
     for (tensor_sharding& tensor : tensors)
         for (sharding_part& part : tensor.parts)
-            part.how = fully_shard(part.how, find_axis(part.how.ranks(), "edp") ? "edp" : "dp",
-                                   tensor.key);
+            part.spread = fully_shard(
+                part.spread, find_axis(part.spread.ranks(), "edp") ? "edp" : "dp", tensor.key);
     return tensors;
 }
 
 /// Who holds what of the parameters and of their state.
 inline std::vector<tensor_sharding> with_state(std::vector<tensor_sharding> parameters,
-                                               sharing what, std::vector<state_kind> const& kinds) {
+                                               sharing sharing,
+                                               std::vector<state_kind> const& kinds) {
     std::vector<tensor_sharding> state = parameters;
-    switch (what) {
+    switch (sharing) {
     case sharing::nothing: break;
     case sharing::zero_1: state = shard_buffers(state, megatron_buckets); break;
     case sharing::zero_3: state = parameters = shard_slices(state, 24); break;

@@ -78,8 +78,8 @@ private:
 
     /// \pre the side has that key
     static constexpr std::size_t number_of(detail::keyed_tables const& side, std::string_view key) {
-        auto const place = std::ranges::find(side.all(), key, &detail::keyed_table::key);
-        return static_cast<std::size_t>(place - side.all().begin());
+        auto const position = std::ranges::find(side.all(), key, &detail::keyed_table::key);
+        return static_cast<std::size_t>(position - side.all().begin());
     }
 
     detail::keyed_tables sources_{Source{}};

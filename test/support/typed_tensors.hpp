@@ -27,37 +27,38 @@ class typed_tensors {
 public:
     typed_tensors() : shards_(Layout::ranks.rank_count()) {
         for (holder_t rank = 0; rank < shards_.size(); ++rank)
-            for (shard_descriptor& held : descriptors_of<Layout>(rank)) {
-                auto const count = static_cast<std::size_t>(element_count(held.region.shape));
-                shards_[rank].push_back({std::move(held), std::vector<T>(count + 1)});
+            for (shard_descriptor& descriptor : descriptors_of<Layout>(rank)) {
+                auto const count = static_cast<std::size_t>(element_count(descriptor.region.shape));
+                shards_[rank].push_back({std::move(descriptor), std::vector<T>(count + 1)});
             }
     }
 
     void fill(element_rule const& rule) {
-        each([&](shard_descriptor const& held, index_vector const& at, T& element) {
-            element = static_cast<T>(rule(held.key, at));
+        each([&](shard_descriptor const& descriptor, index_vector const& at, T& element) {
+            element = static_cast<T>(rule(descriptor.key, at));
         });
     }
 
     /// The number of elements that are not what the rule says.
     std::size_t differences(element_rule const& rule) {
         std::size_t wrong = 0;
-        each([&](shard_descriptor const& held, index_vector const& at, T& element) {
-            wrong += element != static_cast<T>(rule(held.key, at));
+        each([&](shard_descriptor const& descriptor, index_vector const& at, T& element) {
+            wrong += element != static_cast<T>(rule(descriptor.key, at));
         });
         return wrong;
     }
 
     template <class Dict>
     std::vector<Dict> state_dicts() {
-        std::vector<Dict> all(shards_.size());
-        for (std::size_t rank = 0; rank < all.size(); ++rank)
-            for (shard& one : shards_[rank]) {
-                index_vector const& shape = one.held.region.shape;
-                all[rank].add(one.held, tensor_view{one.elements.data(), one.held.dtype, shape,
-                                                    row_major_strides(shape)});
+        std::vector<Dict> values(shards_.size());
+        for (std::size_t rank = 0; rank < values.size(); ++rank)
+            for (shard& element : shards_[rank]) {
+                index_vector const& shape = element.held.region.shape;
+                values[rank].add(element.held,
+                                 tensor_view{element.elements.data(), element.held.dtype, shape,
+                                             row_major_strides(shape)});
             }
-        return all;
+        return values;
     }
 
 private:
@@ -69,12 +70,12 @@ private:
     template <class Visit>
     void each(Visit&& visit) {
         for (auto& rank : shards_)
-            for (shard& one : rank)
-                for (index_t i = 0; i < element_count(one.held.region.shape); ++i) {
-                    index_vector at = unravel_index(i, one.held.region.shape);
+            for (shard& element : rank)
+                for (index_t i = 0; i < element_count(element.held.region.shape); ++i) {
+                    index_vector at = unravel_index(i, element.held.region.shape);
                     for (std::size_t axis = 0; axis < at.size(); ++axis)
-                        at[axis] += one.held.region.offset[axis];
-                    visit(one.held, at, one.elements[static_cast<std::size_t>(i)]);
+                        at[axis] += element.held.region.offset[axis];
+                    visit(element.held, at, element.elements[static_cast<std::size_t>(i)]);
                 }
     }
 

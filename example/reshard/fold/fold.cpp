@@ -23,14 +23,14 @@ namespace {
 struct folding {
     catalog const& source;
     catalog const& target;
-    aoa::lower_options const& how;
+    aoa::lower_options const& options;
     std::optional<mapping> meant = {}; ///< nothing for a program that is refused
 
     /// What a program becomes, or nothing where it is refused.
     std::optional<mapping> meaning_of(name_list const& lines) const {
         try {
             auto const expanded = aoa::expand(aoa::parse(joined_lines(lines)), source, &target);
-            return aoa::lower(expanded.code, source, &target, how);
+            return aoa::lower(expanded.code, source, &target, options);
         } catch (error const&) {
             return std::nullopt;
         }
@@ -49,8 +49,8 @@ struct folding {
                 lines, [&](std::string const& name) { return is_tensor(name); },
                 [&](std::size_t group) { return !left_out.contains(group); });
         };
-        if (auto all = now(); holds(all))
-            return all;
+        if (auto elements = now(); holds(elements))
+            return elements;
         std::size_t const groups = count_groups(lines);
         for (std::size_t group = 0; group < groups; ++group)
             left_out.insert(group);
@@ -69,16 +69,16 @@ struct folding {
 } // namespace
 
 std::vector<std::string> fold(std::vector<std::string> const& lines, catalog const& source,
-                              catalog const& target, aoa::lower_options const& how) {
-    folding goal{source, target, how};
+                              catalog const& target, aoa::lower_options const& options) {
+    folding goal{source, target, options};
     goal.meant = goal.meaning_of(lines);
     if (!goal.meant)
         return lines;
     std::vector<folded_line> const plain = lines_of(lines);
     auto const is_tensor = [&](std::string const& name) { return goal.is_tensor(name); };
     for (auto const& some : {with_macros(plain, is_tensor), plain})
-        if (auto const found = goal.shorter(some); found && found->size() < lines.size())
-            return texts_of(*found);
+        if (auto const shorter = goal.shorter(some); shorter && shorter->size() < lines.size())
+            return texts_of(*shorter);
     return lines;
 }
 

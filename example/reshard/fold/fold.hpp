@@ -21,7 +21,7 @@ namespace tool {
 /// \post it is expanded and lowered to the mapping of `lines`; where nothing shorter is, it is they
 std::vector<std::string> fold(std::vector<std::string> const& lines, reshard::catalog const& source,
                               reshard::catalog const& target,
-                              reshard::aoa::lower_options const& how);
+                              reshard::aoa::lower_options const& options);
 
 } // namespace tool
 

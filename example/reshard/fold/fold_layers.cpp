@@ -77,11 +77,11 @@ std::vector<layer_group> groups_of(std::vector<folded_line> const& lines) {
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         auto [kind, numbers] = kind_and_numbers(lines[i]);
-        auto const [place, is_new] = places.emplace(std::move(kind), groups.size());
+        auto const [position, is_new] = places.emplace(std::move(kind), groups.size());
         if (is_new)
             groups.emplace_back();
-        groups[place->second].rows.push_back(std::move(numbers));
-        groups[place->second].places.push_back(i);
+        groups[position->second].rows.push_back(std::move(numbers));
+        groups[position->second].places.push_back(i);
     }
     return groups;
 }
@@ -128,7 +128,7 @@ name_list column_of(layer_group const& group, std::size_t column) {
 /// nothing where more numbers vary than there are placeholders.
 std::optional<name_list> placeholders_of(layer_group const& group) {
     constexpr std::string_view words[] = {"$LAYER_ID", "$EXPERT_ID"};
-    std::vector<name_list> known; // the numbers of each word
+    std::vector<name_list> name_lists; // the numbers of each word
     name_list texts;
     for (std::size_t column = 0; column < group.rows[0].size(); ++column) {
         name_list const values = column_of(group, column);
@@ -137,13 +137,13 @@ std::optional<name_list> placeholders_of(layer_group const& group) {
             continue;
         }
         std::size_t word = 0;
-        while (word < known.size() && !shift_between(values, known[word]))
+        while (word < name_lists.size() && !shift_between(values, name_lists[word]))
             ++word;
         if (word == std::size(words))
             return std::nullopt;
-        if (word == known.size())
-            known.push_back(values);
-        auto const shift = shift_between(values, known[word]);
+        if (word == name_lists.size())
+            name_lists.push_back(values);
+        auto const shift = shift_between(values, name_lists[word]);
         if (!shift) // numbers that exceed 64 bits
             return std::nullopt;
         texts.push_back(shifted(words[word], *shift));
@@ -181,9 +181,9 @@ std::vector<folded_line> by_layers(std::vector<folded_line> const& lines,
     for (layer_group const& group : groups_of(lines)) {
         bool const is_folded = folds(number++) && group.rows.size() > 1;
         auto const numbers = is_folded ? placeholders_of(group) : std::nullopt;
-        for (std::size_t const place : group.places)
+        for (std::size_t const index : group.places)
             if (!numbers)
-                by_place[place] = lines[place];
+                by_place[index] = lines[index];
         if (!numbers)
             continue;
         std::size_t const first = group.places.front();
@@ -191,7 +191,7 @@ std::vector<folded_line> by_layers(std::vector<folded_line> const& lines,
         by_place[is_last ? group.places.back() : first] = with_numbers(lines[first], *numbers);
     }
     std::vector<folded_line> folded;
-    for (auto& [place, line] : by_place)
+    for (auto& [index, line] : by_place)
         folded.push_back(std::move(line));
     return folded;
 }

@@ -82,10 +82,10 @@ std::string axis_text(std::string const& attributes) {
 name_list interleaved(std::vector<share> const& shares, std::size_t groups) {
     name_list pieces;
     for (std::size_t group = 0; group < groups; ++group)
-        for (share const& one : shares) {
-            std::size_t const step = one.pieces.size() / groups;
+        for (share const& share : shares) {
+            std::size_t const step = share.pieces.size() / groups;
             for (std::size_t i = group * step; i < (group + 1) * step; ++i)
-                pieces.push_back(one.pieces[i]);
+                pieces.push_back(share.pieces[i]);
         }
     return pieces;
 }
@@ -112,10 +112,10 @@ std::string macro_for(name_list const& pieces, std::vector<share> const& shares)
 std::vector<std::size_t> sizes_in(std::string_view attributes) {
     constexpr std::string_view word = ", sizes=\"[";
     std::vector<std::size_t> sizes;
-    std::size_t const place = attributes.find(word);
-    if (place == attributes.npos)
+    std::size_t const index = attributes.find(word);
+    if (index == attributes.npos)
         return sizes;
-    char const* text = attributes.data() + place + word.size();
+    char const* text = attributes.data() + index + word.size();
     char const* const last = attributes.data() + attributes.size();
     for (std::size_t size = 0;; text = std::min(last, text + 2)) { // behind ", "
         auto const [end, problem] = std::from_chars(text, last, size);
@@ -162,14 +162,14 @@ public:
     macro_folder(std::vector<folded_line> lines, tensor_names const& is_tensor)
         : lines_(std::move(lines)) {
         number_temporaries(lines_, is_tensor);
-        std::map<std::string, int> made, read;
+        std::map<std::string, int> results, read;
         for (folded_line const& line : lines_) {
             for (std::string const& name : line.left)
                 ++read[name];
             for (std::string const& name : line.right)
-                ++made[name];
+                ++results[name];
         }
-        for (auto const& [name, count] : made)
+        for (auto const& [name, count] : results)
             if (count == 1 && read[name] == 1 && !is_tensor(name))
                 temporaries_.insert(name);
         for (std::size_t i = 0; i < lines_.size(); ++i)
@@ -209,10 +209,10 @@ private:
     }
 
     /// Puts one statement in the place of several.
-    void replace(std::set<std::size_t> const& gone, folded_line made) {
+    void replace(std::set<std::size_t> const& gone, folded_line line) {
         for (std::size_t const i : gone)
             lines_[i] = {};
-        lines_[*gone.begin()] = std::move(made);
+        lines_[*gone.begin()] = std::move(line);
         note_names(*gone.begin());
     }
 
@@ -264,30 +264,30 @@ private:
     /// By the statements at the other ends of the pieces of `fused`, what these are of; nothing
     /// where one of them does something else.
     std::optional<interleaving> followed(folded_line const& fused, direction way) const {
-        interleaving found;
+        interleaving interleaving;
         std::size_t count = 0;
         for (std::string const& piece : fused.*way.others) {
             std::size_t const i = (way.fused == splitting.fused ? reader_ : maker_).at(piece);
             folded_line const& line = lines_[i];
             if (!passes_on(line, fused, way))
                 return std::nullopt;
-            if (!found.lines.insert(i).second)
+            if (!interleaving.lines.insert(i).second)
                 continue; // the shares are in the order of their first pieces
-            found.shares.push_back({line.*way.fused, (line.*way.others)[0]});
+            interleaving.shares.push_back({line.*way.fused, (line.*way.others)[0]});
             count += (line.*way.fused).size();
         }
-        return count == (fused.*way.others).size() ? std::optional(found) : std::nullopt;
+        return count == (fused.*way.others).size() ? std::optional(interleaving) : std::nullopt;
     }
 
     /// Where all pieces are one temporary that is split: the shares of what it is split into.
-    void follow_split(interleaving& found, folded_line const& fused) const {
-        share const only = found.shares[0];
-        if (found.shares.size() > 1 || !is_temporary(only.tensor))
+    void follow_split(interleaving& interleaving, folded_line const& fused) const {
+        share const only = interleaving.shares[0];
+        if (interleaving.shares.size() > 1 || !is_temporary(only.tensor))
             return;
         std::size_t const i = reader_.at(only.tensor);
         if (lines_[i].left.size() == 1 && lines_[i].attributes.starts_with(fused.attributes)) {
-            found.shares = shares_of(only.pieces, lines_[i]);
-            found.lines.insert(i);
+            interleaving.shares = shares_of(only.pieces, lines_[i]);
+            interleaving.lines.insert(i);
         }
     }
 
@@ -299,20 +299,20 @@ private:
         bool const is_cut =
             (fused.*way.fused).size() == 1 && pieces.size() > 1 && has_only_axis(fused) &&
             std::ranges::all_of(pieces, [&](auto const& name) { return is_temporary(name); });
-        auto found = is_cut ? followed(fused, way) : std::nullopt;
-        if (!found)
+        auto match = is_cut ? followed(fused, way) : std::nullopt;
+        if (!match)
             return false;
         if (way.fused == splitting.fused)
-            follow_split(*found, fused);
-        std::string const macro = macro_for(pieces, found->shares);
+            follow_split(*match, fused);
+        std::string const macro = macro_for(pieces, match->shares);
         if (macro.empty())
             return false;
-        folded_line made{{}, {}, macro + axis_text(fused.attributes)};
-        made.*way.fused = fused.*way.fused;
-        for (share const& one : found->shares)
-            (made.*way.others).push_back(one.tensor);
-        found->lines.insert(i);
-        replace(found->lines, std::move(made));
+        folded_line line{{}, {}, macro + axis_text(fused.attributes)};
+        line.*way.fused = fused.*way.fused;
+        for (share const& share : match->shares)
+            (line.*way.others).push_back(share.tensor);
+        match->lines.insert(i);
+        replace(match->lines, std::move(line));
         return true;
     }
 

@@ -16,12 +16,12 @@ using namespace reshard;
 
 namespace {
 
-std::string text_of(aoa::attribute const& one) {
-    std::string text = ", " + one.word;
-    if (auto const* const number = std::get_if<index_t>(&one.value))
+std::string text_of(aoa::attribute const& attribute) {
+    std::string text = ", " + attribute.word;
+    if (auto const* const number = std::get_if<index_t>(&attribute.value))
         text += "=" + std::to_string(*number);
-    if (auto const* const value = std::get_if<std::string>(&one.value))
-        text += std::string("=") + one.quote + *value + one.quote;
+    if (auto const* const value = std::get_if<std::string>(&attribute.value))
+        text += std::string("=") + attribute.quote + *value + attribute.quote;
     return text;
 }
 
@@ -42,17 +42,17 @@ std::string text_of(name_list const& names) {
     return text;
 }
 
-std::string text_of(aoa::program const& code, aoa::name const& one) {
-    if (one.kind == aoa::name::kind_type::nothing)
+std::string text_of(aoa::program const& code, aoa::name const& name) {
+    if (name.kind == aoa::name::kind_type::nothing)
         return "_";
-    return std::string(code.text(one)) + (one.transposed ? "^T" : "");
+    return std::string(code.text(name)) + (name.transposed ? "^T" : "");
 }
 
 template <class Names>
 name_list names_of(aoa::program const& code, Names const& names) {
     name_list texts;
-    for (aoa::name const& one : names)
-        texts.push_back(text_of(code, one));
+    for (aoa::name const& name : names)
+        texts.push_back(text_of(code, name));
     return texts;
 }
 
@@ -61,9 +61,10 @@ name_list names_of(aoa::program const& code, Names const& names) {
 std::vector<folded_line> lines_of(name_list const& texts) {
     aoa::program const code = aoa::parse(joined_lines(texts));
     std::vector<folded_line> lines;
-    for (aoa::statement const& one : code.statements()) {
-        lines.push_back({names_of(code, code.left(one)), names_of(code, code.right(one)), {}});
-        for (aoa::attribute const& each : code.attributes(one))
+    for (aoa::statement const& statement : code.statements()) {
+        lines.push_back(
+            {names_of(code, code.left(statement)), names_of(code, code.right(statement)), {}});
+        for (aoa::attribute const& each : code.attributes(statement))
             lines.back().attributes += text_of(each);
     }
     return lines;
@@ -71,8 +72,8 @@ std::vector<folded_line> lines_of(name_list const& texts) {
 
 name_list texts_of(std::vector<folded_line> const& lines) {
     name_list texts;
-    for (folded_line const& one : lines)
-        texts.push_back(text_of(one.left) + " -> " + text_of(one.right) + one.attributes);
+    for (folded_line const& line : lines)
+        texts.push_back(text_of(line.left) + " -> " + text_of(line.right) + line.attributes);
     return texts;
 }
 

@@ -29,8 +29,8 @@ html count_of(std::size_t count, std::string const& severity) {
 
 html verdict(json::object const& document) {
     std::size_t counts[3] = {};
-    for (json::value const& one : document.at("findings").as_array()) {
-        std::string const severity = text_at(one.as_object(), "severity");
+    for (json::value const& value : document.at("findings").as_array()) {
+        std::string const severity = text_at(value.as_object(), "severity");
         ++counts[severity == "error" ? 0 : severity == "warning" ? 1 : 2];
     }
     bool const ok = document.at("ok").as_bool();
@@ -44,11 +44,11 @@ html verdict(json::object const& document) {
 }
 
 /// `fuse.aoa:3:1`, or the file alone.
-std::string place_text(json::object const& one) {
-    std::string text = text_at(one, "file");
-    if (one.at("line").is_number())
-        text += ":" + std::to_string(one.at("line").to_number<std::int64_t>()) + ":" +
-                std::to_string(one.at("column").to_number<std::int64_t>());
+std::string place_text(json::object const& object) {
+    std::string text = text_at(object, "file");
+    if (object.at("line").is_number())
+        text += ":" + std::to_string(object.at("line").to_number<std::int64_t>()) + ":" +
+                std::to_string(object.at("column").to_number<std::int64_t>());
     return text;
 }
 
@@ -59,14 +59,14 @@ html source_part(std::string const& text) {
     return end == text.npos ? html() : element("pre", html_text(text.substr(end + 1)));
 }
 
-html finding_part(json::object const& one, std::string const& text) {
-    std::string const severity = text_at(one, "severity");
-    std::string const key = text_at(one, "key");
+html finding_part(json::object const& object, std::string const& text) {
+    std::string const severity = text_at(object, "severity");
+    std::string const key = text_at(object, "key");
     return element("div",
                    element("b", html_text(severity)) +
-                       html_text(" " + text_at(one, "code") + (key.empty() ? "" : ", " + key)) +
-                       element("p", html_text(text_at(one, "message"))) +
-                       element("p", html_text(place_text(one)), "class=\"soft place\"") +
+                       html_text(" " + text_at(object, "code") + (key.empty() ? "" : ", " + key)) +
+                       element("p", html_text(text_at(object, "message"))) +
+                       element("p", html_text(place_text(object)), "class=\"soft place\"") +
                        source_part(text),
                    "class=\"finding " + severity + "\"");
 }
@@ -89,18 +89,18 @@ html findings_part(json::object const& document, std::vector<std::string> const&
 html keys_part(json::object const& keys) {
     std::vector<std::vector<std::string>> rows{{"what becomes of keys", "how many"}};
     html lists;
-    for (auto const& [what, names] : keys) {
-        json::array const& all = names.as_array();
-        rows.push_back({std::string(what), grouped(static_cast<index_t>(all.size()))});
-        if (all.empty())
+    for (auto const& [noun, names] : keys) {
+        json::array const& array = names.as_array();
+        rows.push_back({std::string(noun), grouped(static_cast<index_t>(array.size()))});
+        if (array.empty())
             continue;
         std::string text;
-        for (std::size_t i = 0; i < std::min(all.size(), most_findings); ++i)
-            text += std::string(all[i].as_string()) + "\n";
-        if (all.size() > most_findings)
-            text += "and " + grouped(static_cast<index_t>(all.size() - most_findings)) +
+        for (std::size_t i = 0; i < std::min(array.size(), most_findings); ++i)
+            text += std::string(array[i].as_string()) + "\n";
+        if (array.size() > most_findings)
+            text += "and " + grouped(static_cast<index_t>(array.size() - most_findings)) +
                     " more; --json has all\n";
-        lists.text += on_demand(std::string(what), element("pre", html_text(text))).text;
+        lists.text += on_demand(std::string(noun), element("pre", html_text(text))).text;
     }
     return section("Keys",
                    html_table("Tensors of the target, and those that are removed", rows) + lists);
@@ -110,8 +110,8 @@ html keys_part(json::object const& keys) {
 html program_part(json::object const& document, std::string const& file,
                   std::string const& program) {
     std::set<std::int64_t> marked;
-    for (json::value const& one : document.at("findings").as_array())
-        if (auto const& line = one.as_object().at("line"); line.is_number())
+    for (json::value const& value : document.at("findings").as_array())
+        if (auto const& line = value.as_object().at("line"); line.is_number())
             marked.insert(line.to_number<std::int64_t>());
     html lines;
     std::istringstream text(program);

@@ -154,12 +154,12 @@ html section(std::string_view heading, html const& inner) {
     return element("section", element("h2", html_text(heading)) + inner);
 }
 
-html fact(std::string_view value, std::string_view what, std::string_view kind) {
+html fact(std::string_view value, std::string_view noun, std::string_view kind) {
     std::string const attributes = kind.empty() ? "" : "class=\"" + std::string(kind) + "\"";
     html shown = html_text(value);
     for (std::size_t at = 0; (at = shown.text.find('_', at)) != shown.text.npos; at += 6)
         shown.text.insert(at + 1, "<wbr>"); // where a long name may be broken
-    return element("div", element("b", shown, attributes) + html_text(what));
+    return element("div", element("b", shown, attributes) + html_text(noun));
 }
 
 html count_fact(std::size_t count, std::string const& noun, std::string_view kind) {

@@ -39,7 +39,7 @@ html html_table(std::string_view caption, std::vector<std::vector<std::string>> 
 html section(std::string_view heading, html const& inner);
 
 /// A value with what it is below it; `kind` is `ok`, `error`, `warning`, `note` or empty.
-html fact(std::string_view value, std::string_view what, std::string_view kind = {});
+html fact(std::string_view value, std::string_view noun, std::string_view kind = {});
 
 /// How many of a thing there are: `1 key`, `3 keys`.
 html count_fact(std::size_t count, std::string const& noun, std::string_view kind = {});

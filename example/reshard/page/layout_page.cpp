@@ -20,8 +20,9 @@ namespace {
 /// More than a reader looks at; the text below says what is left out.
 constexpr std::size_t most_holders = 64, most_kinds = 40, most_boxes = 256;
 
-std::string left_out(std::size_t all, std::size_t shown, std::string const& noun) {
-    return all > shown ? "and " + counted(all - shown, "more " + noun) + "; --json lists all" : "";
+std::string left_out(std::size_t total, std::size_t shown, std::string const& noun) {
+    return total > shown ? "and " + counted(total - shown, "more " + noun) + "; --json lists all"
+                         : "";
 }
 
 /// Tensors that differ only in the numbers of their keys, and are spread alike.
@@ -32,17 +33,17 @@ struct tensor_kind {
     index_t bytes = 0; ///< of one
 };
 
-std::vector<tensor_kind> kinds_of(layout const& held) {
+std::vector<tensor_kind> kinds_of(layout const& layout) {
     std::vector<tensor_kind> kinds;
     std::map<std::tuple<std::string, data_type, std::uint32_t>, std::size_t> places;
-    for (tensor_layout const& tensor : held.tensors) {
+    for (tensor_layout const& tensor : layout.tensors) {
         std::string name = without_numbers(tensor.key);
-        auto const [place, is_new] =
+        auto const [position, is_new] =
             places.emplace(std::tuple(name, tensor.dtype, tensor.spread), kinds.size());
         if (is_new)
             kinds.push_back({std::move(name), &tensor, 0,
-                             byte_count(element_count(held.shape_of(tensor)), tensor.dtype)});
-        ++kinds[place->second].count;
+                             byte_count(element_count(layout.shape_of(tensor)), tensor.dtype)});
+        ++kinds[position->second].count;
     }
     return kinds;
 }
@@ -54,20 +55,20 @@ struct byte_sums {
     std::vector<index_t> all;                ///< by holder
 };
 
-byte_sums bytes_by_kind(layout const& held) {
+byte_sums bytes_by_kind(layout const& layout) {
     std::map<std::string, std::vector<index_t>> sums;
-    std::vector<index_t> all(held.holders, 0);
-    for (tensor_layout const& tensor : held.tensors) {
+    std::vector<index_t> values(layout.holders, 0);
+    for (tensor_layout const& tensor : layout.tensors) {
         auto& sum = sums[without_numbers(tensor.key)];
-        sum.resize(held.holders, 0);
-        detail::tensor_shards const shards = held.shards_of(tensor);
+        sum.resize(layout.holders, 0);
+        detail::tensor_shards const shards = layout.shards_of(tensor);
         for (std::size_t i = 0; i < shards.size(); ++i) {
             index_t const bytes = byte_count(shards.elements(i), tensor.dtype);
             sum[shards.holder(i)] += bytes;
-            all[shards.holder(i)] += bytes;
+            values[shards.holder(i)] += bytes;
         }
     }
-    byte_sums result{{}, std::vector<std::vector<index_t>>(held.holders), std::move(all)};
+    byte_sums result{{}, std::vector<std::vector<index_t>>(layout.holders), std::move(values)};
     auto const total = [&](std::string const& name) {
         index_t sum = 0;
         for (index_t const bytes : sums.at(name))
@@ -80,7 +81,7 @@ byte_sums bytes_by_kind(layout const& held) {
         result.names.begin(), result.names.end(),
         [&](std::string const& a, std::string const& b) { return total(a) > total(b); });
     for (std::string const& name : result.names)
-        for (holder_t holder = 0; holder < held.holders; ++holder)
+        for (holder_t holder = 0; holder < layout.holders; ++holder)
             result.bytes[holder].push_back(sums.at(name)[holder]);
     return result;
 }
@@ -88,16 +89,16 @@ byte_sums bytes_by_kind(layout const& held) {
 /// `pp 1, tp 2`: where a rank stands.
 std::string place_of(mesh const& ranks, holder_t rank) {
     std::vector<std::string> places;
-    auto rest = static_cast<index_t>(rank);
+    auto remainder = static_cast<index_t>(rank);
     for (std::size_t i = ranks.axes().size(); i-- > 0;) {
         mesh_axis const& axis = ranks.axes()[i];
         places.insert(places.begin(),
-                      std::string(axis.name()) + " " + std::to_string(rest % axis.extent));
-        rest /= axis.extent;
+                      std::string(axis.name()) + " " + std::to_string(remainder % axis.extent));
+        remainder /= axis.extent;
     }
     std::string text;
-    for (std::string const& place : places)
-        text += (text.empty() ? "" : ", ") + place;
+    for (std::string const& index : places)
+        text += (text.empty() ? "" : ", ") + index;
     return text;
 }
 
@@ -125,11 +126,11 @@ html holder_grid(shown_layout const& shown, byte_sums const& sums) {
                               "style=\"background:" + colour_of(holder) + "\"")
                           .text;
     }
-    std::string const what =
+    std::string const noun =
         shown.ranks
             ? "The mesh " + to_string(*shown.ranks) + ": each row is one along the last axis."
             : "Each " + shown.holder + " has its colour in the pictures below.";
-    return element("p", html_text(what + " " + left_out(shown.held.holders, count, shown.holder)),
+    return element("p", html_text(noun + " " + left_out(shown.held.holders, count, shown.holder)),
                    "class=\"soft\"") +
            element("div", cells,
                    "class=\"mesh\" style=\"grid-template-columns:repeat(" +
@@ -202,21 +203,21 @@ struct held_box {
     bool is_flat = false;
 };
 
-std::vector<held_box> boxes_of(layout const& held, tensor_layout const& tensor) {
-    detail::shard_table const shards = detail::blocks_listed(held.spread_of(tensor));
+std::vector<held_box> boxes_of(layout const& layout, tensor_layout const& tensor) {
+    detail::shard_table const shards = detail::blocks_listed(layout.spread_of(tensor));
     std::vector<held_box> boxes;
     std::map<std::vector<index_t>, std::size_t> places;
     for (std::size_t i = 0; i < shards.size() && boxes.size() < most_boxes; ++i) {
         box const region = shards.region(i);
         auto const flat = shards.flat(i);
-        std::vector<index_t> place(region.offset.begin(), region.offset.end());
-        place.insert(place.end(), region.shape.begin(), region.shape.end());
+        std::vector<index_t> positions(region.offset.begin(), region.offset.end());
+        positions.insert(positions.end(), region.shape.begin(), region.shape.end());
         if (flat)
-            place.insert(place.end(), {flat->begin, flat->end});
-        auto const [found, is_new] = places.emplace(std::move(place), boxes.size());
+            positions.insert(positions.end(), {flat->begin, flat->end});
+        auto const [match, is_new] = places.emplace(std::move(positions), boxes.size());
         if (is_new)
             boxes.push_back({region, {}, flat.has_value()});
-        auto& holders = boxes[found->second].holders;
+        auto& holders = boxes[match->second].holders;
         if (holders.empty() || holders.back() != shards.holder(i))
             holders.push_back(shards.holder(i));
     }
@@ -247,7 +248,7 @@ std::pair<std::size_t, std::size_t> shown_axes(std::vector<held_box> const& boxe
     for (bool const wants_cut : {true, false})
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             bool const is_cut = std::ranges::any_of(
-                boxes, [&](held_box const& one) { return one.region.shape[axis] < shape[axis]; });
+                boxes, [&](held_box const& box) { return box.region.shape[axis] < shape[axis]; });
             if (is_cut == wants_cut)
                 axes.push_back(axis);
         }
@@ -270,18 +271,18 @@ html box_picture(std::vector<held_box> const& boxes, index_vector const& shape,
                 : std::clamp(scaled(shape[down], std::max<index_t>(1, shape[across]), width),
                              row * 3, width * 0.7);
     std::string drawn = svg_box({0, 0}, {width, height}, "#f2f2f2");
-    for (held_box const& one : boxes) {
-        if (detail::is_empty(one.region) || shape.empty())
+    for (held_box const& box : boxes) {
+        if (detail::is_empty(box.region) || shape.empty())
             continue;
-        double const x = scaled(one.region.offset[across], shape[across], width);
-        double const y = is_flat ? 0 : scaled(one.region.offset[down], shape[down], height);
-        svg_point const size{scaled(one.region.shape[across], shape[across], width),
+        double const x = scaled(box.region.offset[across], shape[across], width);
+        double const y = is_flat ? 0 : scaled(box.region.offset[down], shape[down], height);
+        svg_point const size{scaled(box.region.shape[across], shape[across], width),
                              is_flat ? height
-                                     : scaled(one.region.shape[down], shape[down], height)};
-        std::string const who = holders_text(one.holders);
+                                     : scaled(box.region.shape[down], shape[down], height)};
+        std::string const who = holders_text(box.holders);
         drawn += svg_box({x, y}, {std::max(1.0, size.x - 1.5), std::max(1.0, size.y - 1.5)},
-                         colour_of(one.holders.front()),
-                         holder + " " + who + ": " + to_string(one.region));
+                         colour_of(box.holders.front()),
+                         holder + " " + who + ": " + to_string(box.region));
         if (size.y >= 14 && size.x >= 8.0 * static_cast<double>(who.size()) + 6)
             drawn += "<text class=\"on\" text-anchor=\"middle\" x=\"" + svg_number(x + size.x / 2) +
                      "\" y=\"" + svg_number(y + size.y / 2 + 5) + "\">" + svg_escaped(who) +
@@ -297,8 +298,8 @@ html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
     index_vector const& shape = shown.held.shape_of(*kind.example);
     std::vector<held_box> const boxes = boxes_of(shown.held, *kind.example);
     std::vector<std::vector<std::string>> rows{{shown.holder + "s", "elements"}};
-    for (held_box const& one : boxes)
-        rows.push_back({holders_text(one.holders), to_string(one.region)});
+    for (held_box const& box : boxes)
+        rows.push_back({holders_text(box.holders), to_string(box.region)});
     bool const is_flat = std::ranges::any_of(boxes, &held_box::is_flat);
     std::string const about =
         counted(kind.count, "tensor") + " of type " + std::string(code(kind.example->dtype)) +
@@ -318,10 +319,10 @@ html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
 }
 
 /// The first of the kinds with most shards: what a reader looks at first.
-std::size_t most_cut(layout const& held, std::vector<tensor_kind> const& kinds) {
+std::size_t most_cut(layout const& layout, std::vector<tensor_kind> const& kinds) {
     std::size_t best = 0, most = 0;
     for (std::size_t i = 0; i < std::min(kinds.size(), most_kinds); ++i)
-        if (std::size_t const boxes = boxes_of(held, *kinds[i].example).size(); boxes > most) {
+        if (std::size_t const boxes = boxes_of(layout, *kinds[i].example).size(); boxes > most) {
             best = i;
             most = boxes;
         }
@@ -333,15 +334,15 @@ std::size_t most_cut(layout const& held, std::vector<tensor_kind> const& kinds) 
 html layout_part(shown_layout const& shown) {
     byte_sums const sums = bytes_by_kind(shown.held);
     std::vector<tensor_kind> const kinds = kinds_of(shown.held);
-    html all = holder_grid(shown, sums) +
-               element("h3", html_text("Bytes by " + shown.holder + " and kind of tensor")) +
-               byte_bars(shown, sums) + byte_table(shown, sums) +
-               element("h3", html_text("Boxes of each kind of tensor"));
+    html html = holder_grid(shown, sums) +
+                element("h3", html_text("Bytes by " + shown.holder + " and kind of tensor")) +
+                byte_bars(shown, sums) + byte_table(shown, sums) +
+                element("h3", html_text("Boxes of each kind of tensor"));
     std::size_t const count = std::min(kinds.size(), most_kinds),
                       open = most_cut(shown.held, kinds);
     for (std::size_t i = 0; i < count; ++i)
-        all.text += kind_part(shown, kinds[i], i == open).text;
-    return all + element("p", html_text(left_out(kinds.size(), count, "kind")), "class=\"soft\"");
+        html.text += kind_part(shown, kinds[i], i == open).text;
+    return html + element("p", html_text(left_out(kinds.size(), count, "kind")), "class=\"soft\"");
 }
 
 } // namespace tool

@@ -81,7 +81,7 @@ html heat_picture(heat_bins const& bins) {
     double const side = std::max(words, detail::cell_side(bins) * bins.rows());
     std::string const body =
         svg_text({map.x + 200, 20}, "ranks that get" + every, "middle") +
-        svg_upright_text({20, map.y + side / 2}, bins.giver() + "s that give" + every) +
+        svg_upright_text({20, map.y + side / 2}, bins.sender() + "s that give" + every) +
         detail::draw_bin_labels(bins, map) + detail::draw_cells(bins, map);
     std::string const legend = detail::draw_heat_legend(bins, {0, 20});
     return html{"<svg class=\"map\" role=\"img\" aria-label=\"who sends to whom\" viewBox=\"0 0 "
@@ -96,7 +96,7 @@ html heat_picture(heat_bins const& bins) {
 /// The pairs that send most.
 html pair_table(heat_bins const& bins) {
     struct pair {
-        holder_t giver, taker;
+        holder_t sender, receiver;
         index_t bytes;
     };
     std::vector<pair> pairs;
@@ -109,8 +109,8 @@ html pair_table(heat_bins const& bins) {
     std::vector<std::vector<std::string>> rows{{"from", "to", "bytes"}};
     for (std::size_t i = 0; i < std::min(pairs.size(), most_rows); ++i)
         rows.push_back(
-            {detail::bin_text(pairs[i].giver, bins.width(), bins.sources(), bins.giver()),
-             detail::bin_text(pairs[i].taker, bins.width(), bins.targets()),
+            {detail::bin_text(pairs[i].sender, bins.width(), bins.sources(), bins.sender()),
+             detail::bin_text(pairs[i].receiver, bins.width(), bins.targets()),
              grouped(pairs[i].bytes)});
     if (pairs.empty())
         return element("p", html_text("Nothing is sent: all bytes stay where they are."));
@@ -155,15 +155,15 @@ html rounds_part(shown_plan const& shown) {
 }
 
 /// What links do over the time.
-html network_part(simulated_plan const& one) {
-    std::vector<link_strip> const links = busiest_links(one.run);
+html network_part(simulated_plan const& plan) {
+    std::vector<link_strip> const links = busiest_links(plan.run);
     std::string const height = svg_number(link_timelines_size(links.size()).y);
-    return element("p", html_text(bound_text(one)), "class=\"soft\"") +
+    return element("p", html_text(bound_text(plan)), "class=\"soft\"") +
            html{"<svg class=\"time\" role=\"img\" aria-label=\"the busiest links over the time\" "
                 "viewBox=\"0 0 700 " +
                 height + "\">\n" +
-                draw_link_timelines(links, one.run.least_seconds(), {0, 0},
-                                    one.run.links.size() - links.size()) +
+                draw_link_timelines(links, plan.run.least_seconds(), {0, 0},
+                                    plan.run.links.size() - links.size()) +
                 "</svg>\n"} +
            html_table("The busiest links", rows_of(links));
 }

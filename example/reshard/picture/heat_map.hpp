@@ -28,10 +28,10 @@ public:
     /// The most bins that a side has.
     static constexpr holder_t most = 64;
 
-    /// \param giver what those that give are, one of them
+    /// \param sender what those that give are, one of them
     /// \pre   there are ranks on both sides
-    heat_bins(holder_t sources, holder_t targets, std::string giver = "rank")
-        : giver_(std::move(giver)),
+    heat_bins(holder_t sources, holder_t targets, std::string sender = "rank")
+        : sender_(std::move(sender)),
           sources_(sources),
           targets_(targets),
           width_((std::max(sources, targets) - 1) / most + 1),
@@ -44,12 +44,14 @@ public:
     ///
     /// \pre    both ends are ranks
     /// \throws error with errc::overflow when all bytes of a bin do not fit 64 bits
-    void add(detail::flow const& one) { add_to(one.source == one.target ? kept_ : bytes_, one); }
+    void add(detail::flow const& flow) {
+        add_to(flow.source == flow.target ? kept_ : bytes_, flow);
+    }
 
     /// The same where a source and a target of one number are not the same.
-    void add_between(detail::flow const& one) { add_to(bytes_, one); }
+    void add_between(detail::flow const& flow) { add_to(bytes_, flow); }
 
-    std::string const& giver() const { return giver_; }
+    std::string const& sender() const { return sender_; }
     holder_t sources() const { return sources_; }
     holder_t targets() const { return targets_; }
     /// How many ranks a bin has; the last one may have fewer.
@@ -67,18 +69,19 @@ public:
     index_t most_bytes() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
 
 private:
-    void add_to(std::vector<index_t>& sums, detail::flow const& one) {
-        BOOST_ASSERT(one.source < sources_ && one.target < targets_);
-        index_t& sum = sums[place(one.source / width_, one.target / width_)];
-        constexpr auto what = "the bytes of all transfers";
-        sum = detail::checked_add(sum, detail::checked_multiply(one.bytes, one.count, what), what);
+    void add_to(std::vector<index_t>& sums, detail::flow const& flow) {
+        BOOST_ASSERT(flow.source < sources_ && flow.target < targets_);
+        index_t& sum = sums[place(flow.source / width_, flow.target / width_)];
+        constexpr auto noun = "the bytes of all transfers";
+        sum =
+            detail::checked_add(sum, detail::checked_multiply(flow.bytes, flow.count, noun), noun);
     }
 
     std::size_t place(holder_t row, holder_t column) const {
         return std::size_t{row} * columns() + column;
     }
 
-    std::string giver_;
+    std::string sender_;
     holder_t sources_;
     holder_t targets_;
     holder_t width_;
@@ -122,13 +125,13 @@ inline double cell_side(heat_bins const& bins) {
 /// What a cell stands for, or nothing.
 inline std::string cell_text(heat_bins const& bins, holder_t row, holder_t column) {
     index_t const bytes = bins.bytes(row, column), kept = bins.kept(row, column);
-    std::string const giver = bin_text(row, bins.width(), bins.sources(), bins.giver());
+    std::string const sender = bin_text(row, bins.width(), bins.sources(), bins.sender());
     std::string text;
     if (bytes > 0)
-        text = giver + " to " + bin_text(column, bins.width(), bins.targets()) + ": " +
+        text = sender + " to " + bin_text(column, bins.width(), bins.targets()) + ": " +
                byte_text(bytes);
     if (kept > 0)
-        text += (text.empty() ? "" : "; ") + giver + ": " + byte_text(kept) + " stay there";
+        text += (text.empty() ? "" : "; ") + sender + ": " + byte_text(kept) + " stay there";
     return text;
 }
 
@@ -197,7 +200,7 @@ inline std::string draw_heat_map(heat_bins const& bins, svg_point corner) {
     std::string const every =
         bins.width() == 1 ? "" : ", in bins of " + std::to_string(bins.width());
     return svg_text({map.x + 200, corner.y + 20}, "ranks that get" + every, "middle") +
-           svg_upright_text({corner.x + 20, map.y + 200}, bins.giver() + "s that give" + every) +
+           svg_upright_text({corner.x + 20, map.y + 200}, bins.sender() + "s that give" + every) +
            detail::draw_bin_labels(bins, map) + detail::draw_cells(bins, map) +
            (bins.most_bytes() > 0 ? ""
                                   : svg_text({map.x + 430, map.y - 20},

@@ -56,11 +56,11 @@ inline std::vector<simulation::interval> drawn_timeline(link_strip const& strip)
     std::vector<simulation::interval> means;
     for (std::size_t i = 0; i < most; ++i)
         means.push_back({part * static_cast<double>(i), part * static_cast<double>(i + 1), 0});
-    for (simulation::interval const& one : timeline) {
-        auto const first = static_cast<std::size_t>(std::max(0.0, one.begin / part));
-        for (std::size_t i = first; i < most && means[i].begin < one.end; ++i)
-            means[i].bytes_per_second +=
-                one.bytes_per_second / part * seconds_within(one, means[i].begin, means[i].end);
+    for (simulation::interval const& interval : timeline) {
+        auto const first = static_cast<std::size_t>(std::max(0.0, interval.begin / part));
+        for (std::size_t i = first; i < most && means[i].begin < interval.end; ++i)
+            means[i].bytes_per_second += interval.bytes_per_second / part *
+                                         seconds_within(interval, means[i].begin, means[i].end);
     }
     return means;
 }

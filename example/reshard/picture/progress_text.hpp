@@ -19,29 +19,29 @@ namespace reshard {
 
 /// `59 s`, `2 min 5 s`, `1 h 40 min`: rounded up.
 inline std::string time_text(double seconds) {
-    auto const all = static_cast<index_t>(std::ceil(std::clamp(seconds, 0.0, 3.6e9)));
-    index_t const minutes = all / 60;
-    if (all < 60)
-        return std::to_string(all) + " s";
+    auto const total = static_cast<index_t>(std::ceil(std::clamp(seconds, 0.0, 3.6e9)));
+    index_t const minutes = total / 60;
+    if (total < 60)
+        return std::to_string(total) + " s";
     if (minutes < 60)
-        return std::to_string(minutes) + " min " + std::to_string(all % 60) + " s";
+        return std::to_string(minutes) + " min " + std::to_string(total % 60) + " s";
     return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
 }
 
 /// A bar, and how many bytes of all are done, at which rate, and how long the others will take.
 ///
 /// \pre `0 <= bytes <= all`
-inline std::string progress_text(index_t bytes, index_t all, double seconds) {
+inline std::string progress_text(index_t bytes, index_t total, double seconds) {
     constexpr std::size_t width = 20;
-    double const share = all == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(all);
+    double const share = total == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(total);
     auto const filled = static_cast<std::size_t>(share * width);
     double const rate = static_cast<double>(bytes) / std::max(seconds, 1e-3);
     std::string text = "[" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " +
                        std::to_string(static_cast<int>(100 * share)) + " %, " + byte_text(bytes) +
-                       " of " + byte_text(all) + ", " + byte_text(static_cast<index_t>(rate)) +
+                       " of " + byte_text(total) + ", " + byte_text(static_cast<index_t>(rate)) +
                        "/s";
-    if (bytes > 0 && bytes < all)
-        text += ", " + time_text(static_cast<double>(all - bytes) / rate) + " left";
+    if (bytes > 0 && bytes < total)
+        text += ", " + time_text(static_cast<double>(total - bytes) / rate) + " left";
     return text;
 }
 

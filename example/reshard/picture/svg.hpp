@@ -69,9 +69,9 @@ inline std::string svg_text(svg_point at, std::string_view words,
 
 /// Words that are read from below, their middle at a place.
 inline std::string svg_upright_text(svg_point at, std::string_view words) {
-    std::string const place = svg_number(at.x) + " " + svg_number(at.y);
+    std::string const location = svg_number(at.x) + " " + svg_number(at.y);
     return "<text text-anchor=\"middle\"" +
-           detail::svg_attribute("transform", "translate(" + place + ") rotate(-90)") + ">" +
+           detail::svg_attribute("transform", "translate(" + location + ") rotate(-90)") + ">" +
            svg_escaped(words) + "</text>\n";
 }
 
@@ -87,8 +87,8 @@ inline std::string svg_line(svg_point from, svg_point to, std::string_view colou
 /// A line through points.
 inline std::string svg_polyline(std::vector<svg_point> const& points, std::string_view colour) {
     std::string list;
-    for (svg_point const& one : points)
-        list += (list.empty() ? "" : " ") + svg_number(one.x) + "," + svg_number(one.y);
+    for (svg_point const& point : points)
+        list += (list.empty() ? "" : " ") + svg_number(point.x) + "," + svg_number(point.y);
     return "<polyline fill=\"none\" stroke-width=\"2\"" + detail::svg_attribute("stroke", colour) +
            detail::svg_attribute("points", list) + "/>\n";
 }

@@ -97,20 +97,20 @@ inline constexpr type_row types[] = {
 };
 
 /// \throws error with errc::unsupported
-constexpr data_type dtype_of(auto const& given) {
-    for (type_row const& known : types)
-        if (known.code == given.code && known.bits == given.bits && given.lanes == 1)
-            return known.dtype;
-    fail(errc::unsupported, "a DLPack tensor of type code ", int{given.code}, " with ",
-         int{given.bits}, " bits and ", detail::counted(int{given.lanes}, "lane"),
+constexpr data_type dtype_of(auto const& source) {
+    for (type_row const& row : types)
+        if (row.code == source.code && row.bits == source.bits && source.lanes == 1)
+            return row.dtype;
+    fail(errc::unsupported, "a DLPack tensor of type code ", int{source.code}, " with ",
+         int{source.bits}, " bits and ", detail::counted(int{source.lanes}, "lane"),
          " has no data type here");
 }
 
 /// \throws error with errc::unsupported
 constexpr element_type type_of(data_type dtype) {
-    for (type_row const& known : types)
-        if (known.dtype == dtype)
-            return {known.code, known.bits, 1};
+    for (type_row const& row : types)
+        if (row.dtype == dtype)
+            return {row.code, row.bits, 1};
     fail(errc::unsupported, "DLPack has no ", dtype, " that is exported here");
 }
 
@@ -133,21 +133,21 @@ public:
     ///         a data type that is none here, or extents below zero; errc::limit_exceeded for more
     ///         than `max_ndim` axes
     template <dlpack::any_managed Managed>
-    explicit dlpack_tensor(Managed* given) {
-        if (!given)
+    explicit dlpack_tensor(Managed* value) {
+        if (!value)
             fail(errc::usage, "a DLPack tensor at a null address was given");
-        owner_ = std::shared_ptr<void>(given, [](void* held) {
+        owner_ = std::shared_ptr<void>(value, [](void* held) {
             auto* const lent = static_cast<Managed*>(held);
             if (lent->deleter)
                 lent->deleter(lent);
         });
         if constexpr (dlpack::any_versioned<Managed>) {
-            if (given->version.major != 1)
-                fail(errc::unsupported, "a DLPack tensor of version ", given->version.major, ".",
-                     given->version.minor, ", and only versions 1.x are read");
-            is_read_only_ = (given->flags & dlpack::read_only_flag) != 0;
+            if (value->version.major != 1)
+                fail(errc::unsupported, "a DLPack tensor of version ", value->version.major, ".",
+                     value->version.minor, ", and only versions 1.x are read");
+            is_read_only_ = (value->flags & dlpack::read_only_flag) != 0;
         }
-        look_at(given->dl_tensor);
+        look_at(value->dl_tensor);
     }
 
     /// Elements that may not be written: as a target it is refused.
@@ -201,28 +201,28 @@ Managed* dlpack_lend(const_tensor_view const& t, std::shared_ptr<void const> own
     if (t.memory != memory_kind::host)
         fail(errc::unsupported, "a tensor of ", t.dtype, " ", t.shape,
              " in device memory is not exported: which device is not known");
-    auto all = std::make_unique<dlpack_export<Managed>>();
-    all->shape = t.shape;
-    all->strides = t.strides;
-    all->owner = std::move(owner);
-    auto& seen = all->lent.dl_tensor;
+    auto unique = std::make_unique<dlpack_export<Managed>>();
+    unique->shape = t.shape;
+    unique->strides = t.strides;
+    unique->owner = std::move(owner);
+    auto& dl_tensor = unique->lent.dl_tensor;
     auto const type = adapt::dlpack::type_of(t.dtype);
-    seen.data = element_count(t.shape) == 0 ? nullptr : const_cast<void*>(t.data);
-    seen.device = {static_cast<decltype(seen.device.device_type)>(1), 0};
-    seen.ndim = static_cast<std::int32_t>(t.ndim());
-    seen.dtype = {type.code, type.bits, type.lanes};
-    seen.shape = all->shape.begin();
-    seen.strides = all->strides.begin();
-    seen.byte_offset = 0;
+    dl_tensor.data = element_count(t.shape) == 0 ? nullptr : const_cast<void*>(t.data);
+    dl_tensor.device = {static_cast<decltype(dl_tensor.device.device_type)>(1), 0};
+    dl_tensor.ndim = static_cast<std::int32_t>(t.ndim());
+    dl_tensor.dtype = {type.code, type.bits, type.lanes};
+    dl_tensor.shape = unique->shape.begin();
+    dl_tensor.strides = unique->strides.begin();
+    dl_tensor.byte_offset = 0;
     if constexpr (adapt::dlpack::any_versioned<Managed>) {
-        all->lent.version = {1, 1};
-        all->lent.flags = is_read_only ? adapt::dlpack::read_only_flag : 0;
+        unique->lent.version = {1, 1};
+        unique->lent.flags = is_read_only ? adapt::dlpack::read_only_flag : 0;
     }
-    all->lent.manager_ctx = all.get();
-    all->lent.deleter = [](Managed* self) {
+    unique->lent.manager_ctx = unique.get();
+    unique->lent.deleter = [](Managed* self) {
         delete static_cast<dlpack_export<Managed>*>(self->manager_ctx);
     };
-    return &all.release()->lent;
+    return &unique.release()->lent;
 }
 
 } // namespace reshard::detail
@@ -241,11 +241,11 @@ namespace reshard::adapt {
 template <dlpack::any_managed Managed = dlpack::managed_versioned, tensor T>
 Managed* to_dlpack(T t) {
     auto const kept = std::make_shared<T>(std::move(t));
-    auto const seen = reshard::view(*kept);
-    constexpr bool is_const = std::same_as<decltype(seen), const_tensor_view const>;
+    auto const view = reshard::view(*kept);
+    constexpr bool is_const = std::same_as<decltype(view), const_tensor_view const>;
     static_assert(!is_const || dlpack::any_versioned<Managed>,
                   "to_dlpack: const elements need DLManagedTensorVersioned, which can say so");
-    return detail::dlpack_lend<Managed>(seen, kept, is_const);
+    return detail::dlpack_lend<Managed>(view, kept, is_const);
 }
 
 } // namespace reshard::adapt

@@ -52,9 +52,9 @@ inline constexpr torch_dtype torch_dtypes[] = {
 /// \throws error with errc::unsupported for complex numbers of halves, quantized numbers
 ///         and packed ones
 inline data_type dtype_of_torch(std::string_view scalar) {
-    for (torch_dtype const& known : torch_dtypes)
-        if (known.name == scalar)
-            return known.dtype;
+    for (torch_dtype const& torch_dtype : torch_dtypes)
+        if (torch_dtype.name == scalar)
+            return torch_dtype.dtype;
     fail(errc::unsupported, "an at::Tensor of ", scalar,
          " has no data type here; convert it, or view its bytes as at::kByte");
 }

@@ -47,11 +47,11 @@ namespace reshard::detail {
 inline data_type dtype_of_numpy(pybind11::dtype const& type) {
     auto const name = pybind11::cast<std::string>(type.attr("name"));
     auto const order = pybind11::cast<std::string>(type.attr("byteorder"));
-    auto const found = data_type_from_name(name == "float8_e8m0fnu" ? "float8_e8m0" : name);
-    if (!found || bits(*found) < 8 || order == ">")
+    auto const data_type = data_type_from_name(name == "float8_e8m0fnu" ? "float8_e8m0" : name);
+    if (!data_type || bits(*data_type) < 8 || order == ">")
         fail(errc::unsupported, "a NumPy array of '", order == ">" ? ">" : "", name,
              "' has no data type here; convert it with astype");
-    return *found;
+    return *data_type;
 }
 
 /// The strides in elements.

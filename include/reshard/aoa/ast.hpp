@@ -73,8 +73,8 @@ struct attribute {
     text_span where;
 
     /// Compares content; position and quotes do not count.
-    bool operator==(attribute const& other) const {
-        return word == other.word && value == other.value;
+    bool operator==(attribute const& other_attribute) const {
+        return word == other_attribute.word && value == other_attribute.value;
     }
 };
 

@@ -15,7 +15,7 @@ namespace reshard::aoa {
 /// How much of something a stage may use up.
 struct budget {
     std::size_t most;
-    std::string_view what;   ///< it is, for the message
+    std::string_view noun;   ///< it is, for the message
     std::string_view option; ///< that raises it
     std::size_t spent = 0;
 
@@ -30,7 +30,7 @@ struct budget {
 
     /// What to say when there was not.
     std::string refusal() const {
-        return "the program has more than " + std::to_string(most) + ' ' + std::string(what) +
+        return "the program has more than " + std::to_string(most) + ' ' + std::string(noun) +
                " (option " + std::string(option) + ')';
     }
 };

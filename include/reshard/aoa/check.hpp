@@ -25,8 +25,8 @@ struct check_options {
 };
 
 /// A loss of a source tensor, and the statement that causes it.
-struct destruction {
-    detail::loss what;
+struct data_loss {
+    detail::loss lost;
     std::string text;         ///< follows the tensor's key
     text_span where = {};     ///< empty: no statement does it, nothing uses the tensor
     std::uint32_t origin = 0; ///< of the statement
@@ -36,8 +36,8 @@ struct destruction {
 struct program_report {
     program code; ///< without macros; `describe(code, finding)` has the words
     std::vector<finding> findings;
-    detail::key_classes keys;        ///< of a program with errors, the known ones
-    std::vector<destruction> losses; ///< nothing is known of them if there are errors
+    detail::key_classes keys;      ///< of a program with errors, the known ones
+    std::vector<data_loss> losses; ///< nothing is known of them if there are errors
 
     bool ok() const;
     bool invertible() const { return ok() && losses.empty(); }

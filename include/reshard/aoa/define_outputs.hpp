@@ -35,7 +35,7 @@ public:
     std::string advice(std::string_view parameter);
 
 private:
-    void add(statement const& one, name const& made);
+    void add(statement const& statement, name const& name);
 
     program const& code_;
     pattern_index index_;

@@ -52,20 +52,21 @@ struct statement_error {
 struct no_value {};
 
 /// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
-RESHARD_DECL std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin);
+RESHARD_DECL std::vector<std::string> macro_chain(program const& whole_program,
+                                                  std::uint32_t origin);
 
 /// The kind of a finding in messages: the code of an error, otherwise its severity.
-RESHARD_DECL std::string kind_of(finding const& one);
+RESHARD_DECL std::string kind_of(finding const& finding);
 
 /// A finding after words that say its kind: position, sentence, the line with a caret, the chain.
-RESHARD_DECL std::string describe_as(program const& whole, finding const& one,
+RESHARD_DECL std::string describe_as(program const& whole_program, finding const& finding,
                                      std::string const& kind);
 
 /// The sentence of a finding, the line with a caret, and the chain of macros.
 ///
 /// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say so instead of a code
-inline std::string describe(program const& whole, finding const& one) {
-    return describe_as(whole, one, kind_of(one) + ": ");
+inline std::string describe(program const& whole_program, finding const& finding) {
+    return describe_as(whole_program, finding, kind_of(finding) + ": ");
 }
 
 } // namespace reshard::aoa

@@ -118,11 +118,11 @@ inline auto const only_reserved = [](auto& context) {
     x3::_pass(context) = detail::is_reserved(view_of(x3::_attr(context)));
 };
 inline auto const only_joined = [](auto& context) {
-    auto const rest = x3::_where(context);
+    auto const remainder = x3::_where(context);
     char const* const begin = x3::get<text_begin>(context);
-    std::string_view const before(begin, static_cast<std::size_t>(rest.begin() - begin));
+    std::string_view const before(begin, static_cast<std::size_t>(remainder.begin() - begin));
     x3::_pass(context) =
-        detail::ends_in_quoted_value(before) && detail::begins_with_statement(view_of(rest));
+        detail::ends_in_quoted_value(before) && detail::begins_with_statement(view_of(remainder));
 };
 inline auto const only_macro = [](auto& context) {
     auto const* const word = detail::find_attribute_word(view_of(x3::_attr(context)));

@@ -32,19 +32,20 @@ struct inference {
 };
 
 /// The catalog of known tensors, for `expand`.
-RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& known);
+RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& tensors);
 
 /// The tensors that a program reads if it makes the tensors of `target`: the known ones, and those
 /// that can be derived from their results.
 ///
 /// Operands of a concat of which nothing is known are taken to be of equal size, with a warning
 /// unless a fused macro says that they are. The type before a cast and the shape before a reshape
-/// follow from `known` alone: an error says of which tensor they are lacking.
+/// follow from `tensors` alone: an error says of which tensor they are lacking.
 ///
 /// \pre        `expanded` is what `expand` gives with `expand_options::reverse`, over `target`
 /// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which takes every concat for
 ///             an even one
-RESHARD_DECL inference infer_source(program const& expanded, std::vector<known_tensor> const& known,
+RESHARD_DECL inference infer_source(program const& expanded,
+                                    std::vector<known_tensor> const& tensors,
                                     catalog const& target);
 
 } // namespace reshard::aoa

@@ -29,13 +29,13 @@ struct tensor_facts {
 
 /// What one attribute does to one tensor.
 struct attribute_step {
-    attribute const* what;
+    attribute const* applied;
     tensor_facts before;
     tensor_facts after;
 };
 
 /// A statement as its steps: steps of each operand, the concat or split, steps of each part.
-struct dissection {
+struct statement_analysis {
     std::vector<std::vector<attribute_step>> operands; ///< of each tensor on the left
     std::vector<std::vector<attribute_step>> results;  ///< of each on the right, after the axis
     attribute const* axis = nullptr;                   ///< of a concat or a split
@@ -45,11 +45,11 @@ struct dissection {
 };
 
 /// What one attribute makes of a tensor; `wanted` is as in `operation::expect`.
-RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before,
+RESHARD_DECL tensor_facts apply(attribute const& attribute, tensor_facts const& before,
                                 index_vector const* wanted = nullptr);
 
 /// Whether an attribute changes single tensors, rather than to join them or to say how.
-RESHARD_DECL bool is_step(attribute const& one);
+RESHARD_DECL bool is_step(attribute const& attribute);
 
 /// The concat or the split itself.
 RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
@@ -62,9 +62,9 @@ RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute con
 /// \pre    the statement has been run without error on such tensors, and is neither a removal nor
 ///         an addition
 /// \throws as `operation::run`
-RESHARD_DECL dissection dissect(program const& code, statement const& one,
-                                std::vector<tensor_facts> operands,
-                                index_vector const* wanted = nullptr);
+RESHARD_DECL statement_analysis analyze(program const& code, statement const& statement,
+                                        std::vector<tensor_facts> operands,
+                                        index_vector const* wanted = nullptr);
 
 using attribute_list = std::vector<attribute>;
 
@@ -106,7 +106,7 @@ struct inverse_statement {
 /// \throws     statement_error with errc::not_invertible, as `inverse_of`
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there a concat is
 ///             reversed to an even split, for any operands
-RESHARD_DECL inverse_statement invert(dissection const& of, bool allow_rounding);
+RESHARD_DECL inverse_statement invert(statement_analysis const& of, bool allow_rounding);
 
 } // namespace reshard::aoa::detail
 

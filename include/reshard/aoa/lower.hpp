@@ -106,7 +106,7 @@ RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
 ///                 cached plan is not made again, and then nothing is reported
 RESHARD_DECL std::function<mapping(catalog const& source, catalog const* target)>
 with_findings(program written,
-              std::function<void(program const& expanded, finding const& one)> tell);
+              std::function<void(program const& expanded, finding const& finding)> tell);
 
 } // namespace reshard::aoa
 

@@ -91,7 +91,7 @@ public:
     /// The present meaning of a name.
     ///
     /// \pre it is a text or a temporary
-    binding& operator[](name const& one);
+    binding& operator[](name const& name);
 
     /// The binding of a key, or null if no name of the program has that text.
     binding const* find(std::string_view key) const;
@@ -99,7 +99,7 @@ public:
     binding* find(std::string_view key);
 
     /// The tensor of the source that has the name for its key, or `source_names::none`.
-    key_id source(name const& one) const;
+    key_id source(name const& name) const;
 
     /// ` (did you mean 'w'?)`, for a tensor of the source or one that a statement has made; nothing
     /// once it has been asked too often for errors of one program.
@@ -122,22 +122,22 @@ public:
     std::vector<key_id> sources_of(std::vector<std::uint32_t> const& values) const;
 
     /// The number of a new value, which no name is bound to.
-    std::uint32_t store(bound_value&& made);
+    std::uint32_t store(bound_value&& value);
 
     /// Gives a value up, if no name is bound to it: its number is another one's from now on.
     void release(std::uint32_t id);
 
     /// A statement of that origin binds a name to a value.
-    void bind(name const& one, std::uint32_t value, std::uint32_t origin);
+    void bind(name const& name, std::uint32_t value, std::uint32_t origin);
 
     /// The statement that should have bound a name has an error.
-    void spoil(name const& one);
+    void spoil(name const& name);
 
     /// The value of a name that a statement reads; to be released when the statement has run.
     ///
     /// \throws statement_error with errc::unknown_key when it has none, or is removed; no_value
     ///         after an earlier error
-    std::uint32_t read(name const& one);
+    std::uint32_t read(name const& name);
 
 private:
     /// The result of a search that includes the tensors.
@@ -159,16 +159,16 @@ private:
     };
 
     /// The value of a tensor of the source: the one that names are bound to, if there are any.
-    std::uint32_t read_source(name const& one, std::string_view key, binding& bound);
+    std::uint32_t read_source(name const& name, std::string_view key, binding& bound);
 
     /// No name is unbound before the statement that binds it again has read its operands: these
     /// still exist for it.
     void unbind(binding& bound);
 
     /// The last statement that reads a temporary leaves it without a value.
-    std::uint32_t read_value(name const& one, binding& bound);
+    std::uint32_t read_value(name const& name, binding& bound);
 
-    bound_value source_value(name const& one, std::string_view key, binding& bound) const;
+    bound_value source_value(name const& name, std::string_view key, binding& bound) const;
 
     program const& code_;
     source_names const& source_;
@@ -189,24 +189,24 @@ struct lower_context {
     lower_context& operator=(lower_context const&) = delete;
 
     /// Adds a finding that is an error of that code.
-    void report(errc problem, finding found);
+    void report(errc problem, finding finding);
 
     /// Notes that a statement changes nothing.
-    void note_idle(statement const& one);
+    void note_idle(statement const& statement);
 
     /// Notes that nothing uses the value of a name.
-    void drop(name const& one, bool is_reported);
+    void drop(name const& name, bool is_reported);
 
     /// Adds a warning about a statement: a `finding::code`, the tensor, a sentence.
-    void warn(statement const& one, std::string kind, std::string key, std::string message);
+    void warn(statement const& statement, std::string kind, std::string key, std::string message);
 
     /// Refuses the state of a tensor of the target: it follows its parameter, no statement makes
     /// it.
-    void check_bindable(name const& one) const;
+    void check_bindable(name const& name) const;
 
     /// Warns of a value that nothing has read and that nothing can read once its name is bound
     /// again.
-    void warn_overwritten(statement const& one, name const& bound_again);
+    void warn_overwritten(statement const& statement, name const& bound_again);
 
     /// Warns of each tensor of the source that nothing has read and nothing can read any more: a
     /// statement has bound its name.
@@ -243,19 +243,19 @@ RESHARD_DECL void relate_copies(lower_context& context);
 RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, attribute const& by);
 
 /// Notes how the result of a statement is interleaved: by a fused macro, or as its operands are.
-RESHARD_DECL void note_fused(lower_context& context, statement const& one,
+RESHARD_DECL void note_fused(lower_context& context, statement const& statement,
                              std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& made);
+                             std::vector<bound_value>& values);
 
 /// Notes for each result of a statement which source tensors a macro took apart to make it.
-RESHARD_DECL void note_apart(lower_context& context, statement const& one,
+RESHARD_DECL void note_apart(lower_context& context, statement const& statement,
                              std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& made);
+                             std::vector<bound_value>& values);
 
 /// Refuses a macro that takes an interleaved value for one tensor, and interleaves it once more.
 ///
 /// \throws statement_error with errc::bad_macro
-RESHARD_DECL void check_fused_again(lower_context const& context, statement const& one,
+RESHARD_DECL void check_fused_again(lower_context const& context, statement const& statement,
                                     std::vector<std::uint32_t> const& operands);
 
 /// Declares how outputs are interleaved, and what macros took apart for them.

@@ -27,7 +27,7 @@ namespace detail {
 class statement_group {
 public:
     /// Finds the group of a statement; a statement that is not in the program is alone.
-    statement_group(program const& whole, statement const& one);
+    statement_group(program const& whole_program, statement const& statement);
 
     std::span<statement const> statements() const { return {first_, last_}; }
 
@@ -35,9 +35,9 @@ public:
     statement const* maker(name const& temporary) const;
 
 private:
-    void look_at(statement const& one);
+    void look_at(statement const& statement);
 
-    void look_before(statement const& one);
+    void look_before(statement const& statement);
 
     program const& whole_;
     statement const* first_;
@@ -50,40 +50,42 @@ inline constexpr std::string_view transposed_ending = "_transpose_tmp";
 
 /// A name as the user would write it, without `^T`; for a temporary, the name of the tensor that it
 /// replaces.
-RESHARD_DECL std::string written_name(program const& whole, name const& one);
+RESHARD_DECL std::string written_name(program const& whole_program, name const& name);
 
 /// A statement that macros have made, as messages show it: the user's statement, with the names of
 /// the tensors that it is about; empty if it equals the text. A statement without temporaries is
 /// shown itself.
-RESHARD_DECL std::string shown_statement(program const& whole, statement const& one);
+RESHARD_DECL std::string shown_statement(program const& whole_program, statement const& statement);
 
-RESHARD_DECL std::vector<name> written_behind(program const& whole, statement const& one,
-                                              name const& which);
+RESHARD_DECL std::vector<name> written_behind(program const& whole_program,
+                                              statement const& statement, name const& which);
 
-RESHARD_DECL std::string plain_text(program const& whole, name const& one);
+RESHARD_DECL std::string plain_text(program const& whole_program, name const& name);
 
 /// The form of a statement's name in messages: `x^T` for its transpose by a macro, `a, b` for the
 /// two together, and the tensor for a part of it.
-RESHARD_DECL std::string shown_name(program const& whole, statement const& one, name const& which);
+RESHARD_DECL std::string shown_name(program const& whole_program, statement const& statement,
+                                    name const& which);
 
 /// The tensor that a name of a statement is, or has the first part of.
-inline std::string shown_key(program const& whole, statement const& one, name const& which) {
-    return plain_text(whole, written_behind(whole, one, which).front());
+inline std::string shown_key(program const& whole_program, statement const& statement,
+                             name const& which) {
+    return plain_text(whole_program, written_behind(whole_program, statement, which).front());
 }
 
 } // namespace detail
 
 /// The subject of a statement: the first tensor that it names.
-RESHARD_DECL std::string first_key(program const& whole, statement const& one);
+RESHARD_DECL std::string first_key(program const& whole_program, statement const& statement);
 
 /// The tensor that an error in a statement is about, if its sentence uses another name.
-RESHARD_DECL std::string key_of(program const& whole, statement const& one,
+RESHARD_DECL std::string key_of(program const& whole_program, statement const& statement,
                                 std::string const& called);
 
 namespace detail {
 
 /// The finding that an error in a statement is; an error of no tensor is about the first one.
-RESHARD_DECL finding make_finding(program const& whole, statement const& one,
+RESHARD_DECL finding make_finding(program const& whole_program, statement const& statement,
                                   statement_error const& error);
 
 } // namespace detail

@@ -28,19 +28,19 @@ namespace reshard::aoa::detail {
 ///
 /// \throws statement_error with errc::syntax for an unknown attribute, or a value of another
 ///         kind than the word has
-RESHARD_DECL void check_attribute(attribute const& one);
+RESHARD_DECL void check_attribute(attribute const& attribute);
 
 /// Refuses an attribute whose text says nothing: no data type, or no list.
 ///
 /// \pre    `check_attribute` lets it pass
 /// \throws statement_error with errc::dtype_mismatch or errc::syntax
-RESHARD_DECL void check_text(attribute const& one);
+RESHARD_DECL void check_text(attribute const& attribute);
 
 /// The axis of a tensor that an attribute names; one less than 0 counts from the end.
 ///
 /// \pre    its value is a number
 /// \throws error with errc::shape_mismatch for an axis that does not exist
-RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor);
+RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& tensor);
 
 /// A remark about a statement that is not an error.
 struct operation_remark {
@@ -101,9 +101,9 @@ private:
     /// Refuses a concat of more pieces than may be made, before it takes memory for them.
     void check_pieces() const;
 
-    void become(std::vector<expression> made);
+    void become(std::vector<expression> expressions);
 
-    void become(expression made);
+    void become(expression expression);
 
     std::vector<index_t> sized(attribute const& sizes, std::size_t count) const;
 
@@ -112,7 +112,7 @@ private:
 
     void check_sizes(std::vector<attribute> const& list, std::size_t i) const;
 
-    void cast_to(attribute const& one);
+    void cast_to(attribute const& attribute);
 
     /// `src_dtype` and `dst_dtype` occur together, in this order; a reversed program needs the
     /// first.
@@ -121,27 +121,28 @@ private:
     /// Remarks on the first value that is not of the type that `src_dtype` says.
     void remark_other_types(data_type dtype);
 
-    void each_value(attribute const& one, std::string_view what, auto const& function) {
-        std::vector<expression> made;
-        made.reserve(values_.size());
+    void each_value(attribute const& attribute, std::string_view noun, auto const& function) {
+        std::vector<expression> expressions;
+        expressions.reserve(values_.size());
         for (std::size_t k = 0; k < values_.size(); ++k)
             at(
-                one, what, [&] { return value_name(k); },
-                [&] { made.push_back(function(*values_[k])); });
-        become(std::move(made));
+                attribute, noun, [&] { return value_name(k); },
+                [&] { expressions.push_back(function(*values_[k])); });
+        become(std::move(expressions));
     }
 
     /// Calls an operation of the algebra, and adds the operation, its tensor and its position to an
     /// error.
     template <class KeyOf, class Call>
-    void at(attribute const& one, std::string_view what, KeyOf const& key_of, Call const& call) {
-        auto const about = [&] { return std::string(what) + " '" + key_of() + "': "; };
+    void at(attribute const& attribute, std::string_view noun, KeyOf const& key_of,
+            Call const& call) {
+        auto const about = [&] { return std::string(noun) + " '" + key_of() + "': "; };
         try {
             call();
         } catch (error const& problem) {
             if (pieces_ && limit_.is_exceeded())
                 refuse_pieces();
-            throw statement_error{problem.code(), words(about(), problem.what()), one.where,
+            throw statement_error{problem.code(), words(about(), problem.what()), attribute.where,
                                   key_of()};
         } catch (statement_error& problem) {
             if (problem.code == errc::shape_mismatch)

@@ -16,7 +16,7 @@
 namespace reshard::aoa::detail {
 
 /// The text at a syntax error, in words.
-RESHARD_DECL std::string found(std::string_view rest);
+RESHARD_DECL std::string found(std::string_view remainder);
 
 /// What to do about a syntax error; empty if unknown.
 RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,

@@ -21,17 +21,19 @@ namespace reshard::aoa {
 
 /// The statements as lines of text.
 RESHARD_DECL std::vector<std::string>
-print_lines(program const& whole, std::function<bool(std::string_view)> const& is_taken = {});
+print_lines(program const& whole_program,
+            std::function<bool(std::string_view)> const& is_taken = {});
 
 /// The program as text, a statement a line.
 ///
 /// \post `parse(print(p)) == p` when `p` has no temporaries, else the same up to their names
-RESHARD_DECL std::string print(program const& whole,
+RESHARD_DECL std::string print(program const& whole_program,
                                std::function<bool(std::string_view)> const& is_taken = {});
 
 /// The same for a program that is read again with those tensors: no temporary is called like one of
 /// them, which the program would then make.
-RESHARD_DECL std::string print(program const& whole, catalog const& source, catalog const& target);
+RESHARD_DECL std::string print(program const& whole_program, catalog const& source,
+                               catalog const& target);
 
 namespace detail {
 
@@ -70,13 +72,13 @@ struct spread_statement {
     bool can_align() const;
 };
 
-RESHARD_DECL spread_statement spread(program const& whole, statement const& one);
+RESHARD_DECL spread_statement spread(program const& whole_program, statement const& statement);
 
 /// A statement as text, its arrow in column `arrow` if it fits there.
-RESHARD_DECL std::string formatted(spread_statement const& one, std::size_t arrow);
+RESHARD_DECL std::string formatted(spread_statement const& statement, std::size_t arrow);
 
 /// The statements of a program with their comments; `above` has those before the first one.
-RESHARD_DECL std::vector<spread_statement> spread(program const& whole,
+RESHARD_DECL std::vector<spread_statement> spread(program const& whole_program,
                                                   std::vector<std::string>& above);
 
 } // namespace detail

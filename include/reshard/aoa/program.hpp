@@ -118,7 +118,7 @@ public:
     std::uint32_t make_attributes(std::vector<attribute> list);
 
     /// \post asked twice in a row for the same, the answer is the same
-    std::uint32_t make_origin(aoa::origin const& made);
+    std::uint32_t make_origin(aoa::origin const& origin);
 
     /// A statement of this program, which has yet to be added; `like` gives attributes, origin,
     /// place.
@@ -135,12 +135,14 @@ public:
         fresh_.reserve_more(more, characters);
     }
 
-    void add(statement const& made) { statements_.push_back(made); }
-    void replace_statements(std::vector<statement> made) { statements_ = std::move(made); }
+    void add(statement const& statement) { statements_.push_back(statement); }
+    void replace_statements(std::vector<statement> statements) {
+        statements_ = std::move(statements);
+    }
     void set_state_suffixes(std::vector<state_suffix> suffixes) {
         state_suffixes_ = std::move(suffixes);
     }
-    void add_unmatched(statement const& one) { unmatched_.push_back(one); }
+    void add_unmatched(statement const& statement) { unmatched_.push_back(statement); }
     /// \}
 
 private:
@@ -168,15 +170,15 @@ RESHARD_DECL bool same_name(program const& a, name const& of_a, program const& b
 RESHARD_DECL bool operator==(program const& a, program const& b);
 
 /// Whether a statement is `key -> _`.
-RESHARD_DECL bool is_removal(program const& code, statement const& one);
+RESHARD_DECL bool is_removal(program const& code, statement const& statement);
 
 /// Whether a statement is `_ -> key`.
-RESHARD_DECL bool is_addition(program const& code, statement const& one);
+RESHARD_DECL bool is_addition(program const& code, statement const& statement);
 
 namespace detail {
 
 /// `model.aoa:3:1`: the position of a piece of the program's text.
-RESHARD_DECL std::string place_text(program const& whole, text_span where);
+RESHARD_DECL std::string place_text(program const& whole_program, text_span where);
 
 } // namespace detail
 

@@ -62,11 +62,11 @@ private:
     /// Pieces that hold all of a tensor together, each something that those before it have not.
     std::vector<found_piece> needed(key_id source);
 
-    static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& held,
-                                           box const& all);
+    static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& pieces,
+                                           box const& box);
 
     static reassembled fill(std::vector<std::vector<index_t>> const& cuts,
-                            std::vector<found_piece> const& held, std::size_t count);
+                            std::vector<found_piece> const& pieces, std::size_t count);
 
     mapping const& map_;
     std::unordered_map<std::string_view, key_id> ids_;
@@ -76,10 +76,10 @@ private:
 };
 
 /// Writes reversed statements for a program, and keeps them beside those that it has.
-class mirror {
+class reverse_statement {
 public:
     /// The program has to outlive this.
-    explicit mirror(program& code) : code_(code) {}
+    explicit reverse_statement(program& code) : code_(code) {}
 
     /// A temporary named after another name.
     name fresh(name const& like, std::string_view ending);
@@ -94,12 +94,12 @@ public:
     /// Appends `from -> to`, at the position of `like` in the text.
     void add_bare(name const& from, name const& to, statement const& like);
 
-    /// Appends the inverse of `one`: it reads the right names, and binds `to` to the tensors that
-    /// `one` had read.
+    /// Appends the inverse of `statement`: it reads the right names, and binds `to` to the tensors
+    /// that `statement` had read.
     ///
     /// If operands or results need different attributes, each has a separate statement. Some
     /// results of a concat may be unwanted: then each of the others is cut out alone.
-    void add_inverse(statement const& one, inverse_statement inverse,
+    void add_inverse(statement const& statement, inverse_statement inverse,
                      std::vector<std::optional<name>> const& to);
 
     /// Replaces the statements of the program by those that have been appended.
@@ -113,10 +113,10 @@ private:
     static bool are_same(name const& a, name const& b);
 
     /// A statement for each wanted result; the one that replaces their operand is last.
-    void add_parts(statement one, inverse_statement inverse,
+    void add_parts(statement statement, inverse_statement inverse,
                    std::vector<std::optional<name>> const& to);
 
-    void add_whole(statement one, inverse_statement inverse, std::vector<name> const& to);
+    void add_whole(statement statement, inverse_statement inverse, std::vector<name> const& to);
 
     /// Changes each operand in a separate statement.
     void change(statement const& like, std::vector<attribute_list>& lists,
@@ -133,7 +133,7 @@ private:
 class reassembler {
 public:
     /// All have to outlive this; `map` is the mapping of the program itself.
-    reassembler(program& code, mirror& written, mapping const& map);
+    reassembler(program& code, reverse_statement& written, mapping const& map);
 
     /// Puts a tensor of the source together under a temporary name; std::nullopt if the target does
     /// not have all of it. `like` gives the position in the text, and the declarations.
@@ -150,13 +150,13 @@ private:
     static attribute slice(box const& region, index_vector const& shape, text_span where);
 
     /// What makes a cell of the tensor that has it: the piece is cut out and undone, then cut.
-    static attribute_list steps(reassembled::cell const& one, text_span where);
+    static attribute_list steps(reassembled::cell const& cell, text_span where);
 
     /// Joins cells along the last axis, and what that gives along the one before it.
     name joined(std::vector<name> names, reassembled const& grid, statement const& like);
 
     program& code_;
-    mirror& written_;
+    reverse_statement& written_;
     reassembly found_;
     std::unordered_set<std::string> read_;
 };

@@ -74,7 +74,7 @@ public:
     /// ` in the statement at model.aoa:1:1`; empty for an ending that no statement adds.
     ///
     /// The first question goes through the whole program.
-    std::string text(state_suffix const& known);
+    std::string text(state_suffix const& suffix);
 
     /// Refuses attributes that name scales of which the source has none.
     ///
@@ -82,7 +82,7 @@ public:
     void check_matched(std::vector<attribute> const& list, catalog const& source);
 
 private:
-    void note(statement const& one);
+    void note(statement const& statement);
 
     program const& code_;
     std::map<std::string, text_span> places_;

@@ -48,7 +48,7 @@ public:
         if (key_id const id = find(key); id != none)
             return id;
         for (state_suffix const& each_suffix : suffixes_)
-            if (each_suffix.is_alike() && each_suffix.container.empty())
+            if (each_suffix.is_identical() && each_suffix.container.empty())
                 if (key_id const id = find(key_of_state(key, each_suffix));
                     id != none && !is_state(source_[id].key))
                     return id + static_cast<key_id>(source_.size());
@@ -83,7 +83,7 @@ public:
         std::string_view key = entry(id).key;
         if (is_stand_in(id))
             any_parameter(key, suffixes_, [&](std::string_view inside, state_suffix const& state) {
-                bool const is_meant = state.container.empty() && state.is_alike();
+                bool const is_meant = state.container.empty() && state.is_identical();
                 if (is_meant) // a part of `key`
                     key = inside;
                 return is_meant;
@@ -100,15 +100,15 @@ public:
 
     /// The parameter that the source has, whose state no statement may name, as users have said
     /// which it is; nothing for other keys.
-    std::string told_parameter(std::string_view key) const {
-        std::string found;
+    std::string stated_parameter(std::string_view key) const {
+        std::string match;
         any_parameter(key, suffixes_, [&](std::string_view parameter, state_suffix const& state) {
-            bool const is_told = !state.is_found && find(parameter) != none;
-            if (is_told)
-                found = parameter;
-            return is_told;
+            bool const is_stated = !state.is_found && find(parameter) != none;
+            if (is_stated)
+                match = parameter;
+            return is_stated;
         });
-        return found;
+        return match;
     }
 
     catalog const& tensors() const { return source_; }

@@ -30,7 +30,7 @@ struct state_suffix {
     bool is_found = false;      ///< by its convention in a catalog; statements may name such state
 
     /// Whether the state has the shape of its parameter.
-    bool is_alike() const { return !scalar && block.empty(); }
+    bool is_identical() const { return !scalar && block.empty(); }
 
     bool operator==(state_suffix const&) const = default;
 };
@@ -91,7 +91,7 @@ RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
 /// The beginning that most parameters have, by how many; of equal ones the likeliest name of a
 /// model; std::nullopt if none is, or if that leaves it open.
 RESHARD_DECL std::optional<std::string_view>
-most_voted(std::map<std::string_view, std::size_t> const& all);
+most_voted(std::map<std::string_view, std::size_t> const& values);
 
 } // namespace detail
 

@@ -58,14 +58,14 @@ private:
                 leads[version] = begins(version);
                 continue;
             }
-            statement const& one = chain_.statements()[maker];
-            bool found = false;
-            for (std::uint32_t i = 0; i < one.left; ++i)
-                if (std::uint32_t const read = chain_.version(one, i);
+            statement const& statement = chain_.statements()[maker];
+            bool is_match = false;
+            for (std::uint32_t i = 0; i < statement.left; ++i)
+                if (std::uint32_t const read = chain_.version(statement, i);
                     read != detail::name_chain::none)
-                    found = found || leads[read];
-            leads[version] = found;
-            if (found)
+                    is_match = is_match || leads[read];
+            leads[version] = is_match;
+            if (is_match)
                 numbers.push_back(maker);
         }
         std::ranges::sort(numbers);

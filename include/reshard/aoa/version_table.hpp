@@ -72,35 +72,36 @@ private:
         std::uint32_t added_by = none;
     };
 
-    std::size_t place(name const& one) const {
-        BOOST_ASSERT(one.kind != name::kind_type::nothing);
-        return one.id + (one.kind == name::kind_type::fresh ? code_.text_count() : 0);
+    std::size_t place(name const& name) const {
+        BOOST_ASSERT(name.kind != name::kind_type::nothing);
+        return name.id + (name.kind == name::kind_type::fresh ? code_.text_count() : 0);
     }
 
-    std::uint32_t make(name const& one, std::uint32_t maker) {
-        versions_.push_back({one, maker});
-        return places_[place(one)].last = static_cast<std::uint32_t>(versions_.size() - 1);
+    std::uint32_t make(name const& name, std::uint32_t maker) {
+        versions_.push_back({name, maker});
+        return places_[place(name)].last = static_cast<std::uint32_t>(versions_.size() - 1);
     }
 
-    std::uint32_t read(name const& one) {
-        name_entry& meant = places_[place(one)];
+    std::uint32_t read(name const& name) {
+        name_entry& meant = places_[place(name)];
         if (meant.last == none)
-            meant.source = make(one, none);
+            meant.source = make(name, none);
         return meant.last;
     }
 
     void record(std::uint32_t i) {
-        statement const& one = code_.statements()[i];
-        std::size_t const end = one.names + one.left + one.right;
+        statement const& statement = code_.statements()[i];
+        std::size_t const end = statement.names + statement.left + statement.right;
         version_of_.resize(std::max(version_of_.size(), end), none);
-        if (is_removal(code_, one))
-            places_[place(code_.left(one)[0])].removed_by = i;
-        else if (is_addition(code_, one))
-            places_[place(code_.right(one)[0])].added_by = i;
+        if (is_removal(code_, statement))
+            places_[place(code_.left(statement)[0])].removed_by = i;
+        else if (is_addition(code_, statement))
+            places_[place(code_.right(statement)[0])].added_by = i;
         else
-            for (std::uint32_t k = 0; k < one.left + one.right; ++k) {
-                name const& each_name = code_.names(one)[k];
-                version_of_[one.names + k] = k < one.left ? read(each_name) : make(each_name, i);
+            for (std::uint32_t k = 0; k < statement.left + statement.right; ++k) {
+                name const& each_name = code_.names(statement)[k];
+                version_of_[statement.names + k] =
+                    k < statement.left ? read(each_name) : make(each_name, i);
             }
     }
 

@@ -47,11 +47,11 @@ memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector 
     if (!flat)
         return {linear_offset(held_index(shards.cycles(shard), local), view_strides), view_strides};
     index_t const step = view_strides[0];
-    memory_place place{(ravel_index(local, region.shape) - flat->begin) * step,
-                       row_major_strides(region.shape)};
-    for (index_t& stride : place.strides)
+    memory_place memory{(ravel_index(local, region.shape) - flat->begin) * step,
+                        row_major_strides(region.shape)};
+    for (index_t& stride : memory.strides)
         stride *= step;
-    return place;
+    return memory;
 }
 
 /// A plan with the tensors that it moves between, of the holders that this process plays.
@@ -70,9 +70,9 @@ struct bound_plan {
 template <class Pointer>
 struct bound_end {
     Pointer data;
-    memory_place place;
+    memory_place position;
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.data, self.place); }
+    static constexpr void members(auto& self, auto&& visit) { visit(self.data, self.position); }
 };
 
 /// The source's end of a transfer.
@@ -93,7 +93,7 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 /// What happens to the elements of a transfer from one end to the other.
 ///
 /// \pre the transfer has a source: `t.source_key != zero_source`
-RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const& t);
+RESHARD_DECL element_conversion conversion_of(plan const& plan, transfer const& t);
 
 } // namespace detail
 

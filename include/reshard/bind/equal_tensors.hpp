@@ -61,13 +61,14 @@ constexpr bool is_integer(data_type dtype) {
 /// digits that mean it; and its bits, in hexadecimal, which tell two NaN apart.
 ///
 /// \par Shape any; strides do not matter
-RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place);
-RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place);
+RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t index);
+RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t index);
 
 RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const& key);
 
 /// The shards of one key.
-RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& all, std::string const& key);
+RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& tensors,
+                                            std::string const& key);
 
 /// True where each shard of `alias` is one of `tensors` too, in the same memory.
 RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors);
@@ -82,12 +83,12 @@ struct alias_copy {
 
 /// An element in which two tensors differ: its place in row-major order, and both values.
 struct alias_difference {
-    index_t place = 0;
+    index_t position = 0;
     std::string alias;
     std::string key;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.place, self.alias, self.key);
+        visit(self.position, self.alias, self.key);
     }
 };
 
@@ -105,21 +106,21 @@ std::optional<alias_difference>
 difference_between(Group const& world, const_state_dict const& tensors, std::string const& name,
                    std::string const& key) {
     const_state_dict const alias = shards_of_key(tensors, name);
-    const_state_dict const held = shards_of_key(tensors, key);
-    auto const same = gather_values(world, int{is_same_memory(alias, held)});
+    const_state_dict const state = shards_of_key(tensors, key);
+    auto const same = gather_values(world, int{is_same_memory(alias, state)});
     if (std::ranges::count(same, 0) == 0)
         return std::nullopt;
     std::optional<alias_copy> copy;
     agree_on(world, [&] { copy.emplace(alias, key); });
-    redistribute(world, held, copy->shards);
-    std::vector<alias_difference> mine;
-    if (auto found = first_difference(alias, *copy))
-        mine.push_back(std::move(*found));
+    redistribute(world, state, copy->shards);
+    std::vector<alias_difference> differences;
+    if (auto match = first_difference(alias, *copy))
+        differences.push_back(std::move(*match));
     std::optional<alias_difference> first;
-    for (auto& of_rank : gather_values(world, mine))
-        for (alias_difference& one : of_rank)
-            if (!first || one.place < first->place)
-                first = std::move(one);
+    for (auto& of_rank : gather_values(world, differences))
+        for (alias_difference& difference : of_rank)
+            if (!first || difference.position < first->position)
+                first = std::move(difference);
     return first;
 }
 
@@ -170,14 +171,15 @@ RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program);
 /// \throws error with errc::overlap, on every rank alike
 void check_copies(group auto const& world, const_state_dict const& tensors,
                   mapping const& program) {
-    if (std::ranges::count(program.relations(), relation::kind::number, &relation::what) > 0)
+    if (std::ranges::count(program.relations(), relation::kind::number, &relation::type) > 0)
         check_numbers(gather_values(world, numbers_in(tensors, program)));
-    for (relation const& one : tensors_to_compare(program)) {
-        auto const found = difference_between(world, tensors, one.companion, one.key);
-        if (found)
+    for (relation const& relation : tensors_to_compare(program)) {
+        auto const match = difference_between(world, tensors, relation.companion, relation.key);
+        if (match)
             fail(errc::overlap,
-                 copies_differ(one, unravel_index(found->place, shape_in(program, one.key)),
-                               found->alias, found->key));
+                 copies_differ(relation,
+                               unravel_index(match->position, shape_in(program, relation.key)),
+                               match->alias, match->key));
     }
 }
 

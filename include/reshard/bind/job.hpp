@@ -30,16 +30,17 @@ class shared_arena;
 template <class View>
 class side {
 public:
-    side(detail::basic_state_dict<View> given = {},
-         std::optional<reshard::layout> known = std::nullopt, shared_arena const* memory = nullptr)
-        : tensors(std::move(given)), layout(std::move(known)), arena(memory) {}
+    side(detail::basic_state_dict<View> state = {},
+         std::optional<reshard::layout> known_layout = std::nullopt,
+         shared_arena const* memory = nullptr)
+        : tensors(std::move(state)), layout(std::move(known_layout)), arena(memory) {}
 
     /// Of tensors that may be written, for reading.
     template <class Other>
         requires(
             !std::same_as<Other, View> &&
             std::convertible_to<detail::basic_state_dict<Other>, detail::basic_state_dict<View>>)
-    side(detail::basic_state_dict<Other> const& given) : tensors(given) {}
+    side(detail::basic_state_dict<Other> const& state) : tensors(state) {}
 
     detail::basic_state_dict<View> tensors;
     std::optional<reshard::layout> layout;
@@ -69,8 +70,8 @@ struct plan_rounds;
 class job {
 public:
     explicit job(std::unique_ptr<detail::job_state> state);
-    job(job&& other) noexcept;
-    job& operator=(job&& other) noexcept;
+    job(job&& other_job) noexcept;
+    job& operator=(job&& other_job) noexcept;
     ~job();
 
     /// Moves the bytes. What fails now, other than in `allocate` or `release`, ends the program: an

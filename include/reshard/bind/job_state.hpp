@@ -31,14 +31,14 @@
 namespace reshard::detail {
 
 /// What ranks that do the same have alike.
-RESHARD_DECL compared_values alike_in_call(options const& how);
+RESHARD_DECL compared_values call_fingerprint(options const& options);
 
 /// What can be seen of the tensors of one rank alone.
 ///
 /// \throws error that adding a tensor gave; errc::memory_overlap; errc::usage for options that
 ///         contradict one another
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
-                             options const& how);
+                             options const& options);
 
 /// A job as its group runs it.
 class job_state {
@@ -97,10 +97,10 @@ struct rounds_scope {
 
 /// Plans what one rank moves in each round.
 ///
-/// \pre    the layouts of `all` are there
+/// \pre    the layouts of `planned_job` are there
 /// \throws error as `fit_program`, `problem_of`, `make_plan` and `rounds_of`
-RESHARD_DECL planned_rounds plan_in_rounds(std::shared_ptr<planned_job> all,
-                                           std::optional<mapping> program, options const& how,
+RESHARD_DECL planned_rounds plan_in_rounds(std::shared_ptr<planned_job> planned_job,
+                                           std::optional<mapping> program, options const& options,
                                            rounds_scope const& scope);
 
 /// Makes the rounds of a job, one after the other, with one rank's tensors.
@@ -111,14 +111,14 @@ public:
     using binder = std::function<std::unique_ptr<job_state>(
         std::shared_ptr<planned_job const>, const_state_dict const&, state_dict const&)>;
 
-    rounds_job(Group const& ranks, planned_rounds ready, const_state_dict have, options const& how,
-               binder bind)
+    rounds_job(Group const& ranks, planned_rounds ready, const_state_dict have,
+               options const& options, binder bind)
         : job_state(ready.all),
           ranks_(ranks),
           planned_(std::move(ready)),
           have_(std::move(have)),
-          allocate_(how.allocate),
-          release_(how.release),
+          allocate_(options.allocate),
+          release_(options.release),
           bind_(std::move(bind)) {}
 
     /// \par Collective every rank of the group, in the same order

@@ -53,12 +53,12 @@ public:
     /// Each target tensor is the source tensor of the same name.
     any_program() = default;
 
-    any_program(mapping known) : program_(std::move(known)) {}
+    any_program(mapping mapping) : program_(std::move(mapping)) {}
 
     /// By name where there is no mapping.
-    any_program(std::optional<mapping> known) {
-        if (known)
-            program_ = std::move(*known);
+    any_program(std::optional<mapping> mapping) {
+        if (mapping)
+            program_ = std::move(*mapping);
     }
 
     template <detail::catalog_program Program>
@@ -76,9 +76,9 @@ public:
     /// The one that other ranks of a redistribution have, as those of the other side: this rank
     /// need not know it. They give a function, or text that was parsed.
     static any_program of_other_ranks() {
-        any_program other;
-        other.program_ = elsewhere();
-        return other;
+        any_program other_program;
+        other_program.program_ = elsewhere();
+        return other_program;
     }
 
     bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
@@ -122,14 +122,16 @@ public:
 
     /// The value of that digest, or null. Counts as one use, whichever it is.
     pointer find(std::uint64_t digest) {
-        auto const place = std::find_if(entries_.begin(), entries_.end(),
-                                        [&](entry const& one) { return one.digest == digest; });
-        if (place == entries_.end()) {
+        auto const position =
+            std::find_if(entries_.begin(), entries_.end(), [&](entry const& current_entry) {
+                return current_entry.digest == digest;
+            });
+        if (position == entries_.end()) {
             ++misses_;
             return nullptr;
         }
         ++hits_;
-        std::rotate(place, place + 1, entries_.end());
+        std::rotate(position, position + 1, entries_.end());
         return entries_.back().value;
     }
 
@@ -157,7 +159,8 @@ public:
 
     /// Drops the value of that digest, if there is one.
     void forget(std::uint64_t digest) {
-        std::erase_if(entries_, [&](entry const& one) { return one.digest == digest; });
+        std::erase_if(entries_,
+                      [&](entry const& current_entry) { return current_entry.digest == digest; });
     }
 
     std::size_t size() const { return entries_.size(); }

@@ -37,7 +37,7 @@ struct used_memory {
     bool is_dense; ///< every byte of the range belongs to an element
 };
 
-RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one);
+RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memory);
 
 /// Refuses a target that shares memory with a source, or for certain with another target.
 ///

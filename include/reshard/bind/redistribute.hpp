@@ -53,14 +53,14 @@ RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_
 /// \throws error as `layout_of`, `problem_of` and `make_plan`, and with errc::memory_overlap where
 ///         a target shares memory with another tensor; nothing is written then
 RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
-                         options const& how = {});
+                         options const& options = {});
 
-/// Fills the tensors of `want` from those of `have`: by name, or as `how.program` says.
+/// Fills the tensors of `want` from those of `have`: by name, or as `options.program` says.
 /// Before anything moves, source tensors that the program calls copies are compared.
 ///
 /// \throws error as `prepare`, and with errc::overlap where copies differ
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
-                               options const& how = {});
+                               options const& options = {});
 
 } // namespace reshard
 

@@ -30,14 +30,14 @@ namespace reshard::detail {
 template <class View>
 class shard_views {
 public:
-    /// Takes the tensors of `holder`: each is the shard of `whole` with its key and region. Those
+    /// Takes the tensors of `holder`: each is the shard of `layout` with its key and region. Those
     /// without elements may stand anywhere, or be left out.
     ///
-    /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `whole`
-    void add(basic_state_dict<View> const& held, layout const& whole, holder_t holder) {
-        for (auto const& local : held)
+    /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `layout`
+    void add(basic_state_dict<View> const& tensors, layout const& layout, holder_t holder) {
+        for (auto const& local : tensors)
             if (element_count(local_shape(local.descriptor)) > 0)
-                put(place_of(local.descriptor, whole, holder), local.tensor);
+                put(place_of(local.descriptor, layout, holder), local.tensor);
     }
 
     /// Takes the tensor of shard number `shard` of tensor number `tensor`.
@@ -52,12 +52,12 @@ public:
         digest.add(static_cast<std::uint64_t>(dtype));
         digest.add(shape);
         auto const [first, last] = shapes_.equal_range(digest.value());
-        auto const known = std::find_if(first, last, [&](auto const& one) {
-            return views_[one.second].dtype == dtype && views_[one.second].shape == shape;
+        auto const match = std::find_if(first, last, [&](auto const& element) {
+            return views_[element.second].dtype == dtype && views_[element.second].shape == shape;
         });
         auto number = static_cast<std::uint32_t>(views_.size());
-        if (known != last)
-            number = known->second;
+        if (match != last)
+            number = match->second;
         else {
             shapes_.emplace(digest.value(), number);
             views_.push_back(View{nullptr, dtype, shape, row_major_strides(shape)});
@@ -74,9 +74,9 @@ public:
 
     /// \pre the shard was added
     View const& at(std::uint32_t tensor, std::uint32_t shard) const {
-        auto const found = numbers_.find({tensor, shard});
-        BOOST_ASSERT(found != numbers_.end());
-        return views_[found->second];
+        auto const match = numbers_.find({tensor, shard});
+        BOOST_ASSERT(match != numbers_.end());
+        return views_[match->second];
     }
 
 private:
@@ -88,11 +88,13 @@ private:
             views_.push_back(view);
     }
 
-    place place_of(shard_descriptor const& shard, layout const& whole, holder_t holder) {
-        tensor_layout const* const found = whole.find(shard.key);
-        if (found && whole.shape_of(*found) == shard.global_shape && found->dtype == shard.dtype) {
-            auto const tensor = static_cast<std::uint32_t>(found - whole.tensors.data());
-            if (auto const number = find_shard(shard, tensor, whole.shards_of(*found), holder))
+    place place_of(shard_descriptor const& shard, layout const& layout, holder_t holder) {
+        tensor_layout const* const tensor_layout = layout.find(shard.key);
+        if (tensor_layout && layout.shape_of(*tensor_layout) == shard.global_shape &&
+            tensor_layout->dtype == shard.dtype) {
+            auto const tensor = static_cast<std::uint32_t>(tensor_layout - layout.tensors.data());
+            if (auto const number =
+                    find_shard(shard, tensor, layout.shards_of(*tensor_layout), holder))
                 return {tensor, *number};
         }
         fail(errc::bad_layout, "rank ", holder, " holds ", shard,
@@ -131,18 +133,18 @@ private:
 /// The shards of a holder that have elements.
 RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
 
-/// Refuses tensors among which a shard is missing that `whole` gives to `holder`. A shard without
+/// Refuses tensors among which a shard is missing that `layout` gives to `holder`. A shard without
 /// elements may be left out.
 ///
 /// Looks at each way of spreading once.
 ///
 /// \throws error with errc::bad_layout that names the shard
 template <class View>
-void check_complete(shard_views<View> const& views, layout const& whole, holder_t holder) {
-    std::vector<std::optional<std::vector<std::uint32_t>>> held(whole.spreads.size());
-    for (std::uint32_t t = 0; t < whole.tensors.size(); ++t) {
-        tensor_layout const& tensor = whole.tensors[t];
-        tensor_spread const& spread = whole.spread_of(tensor);
+void check_complete(shard_views<View> const& views, layout const& layout, holder_t holder) {
+    std::vector<std::optional<std::vector<std::uint32_t>>> held(layout.spreads.size());
+    for (std::uint32_t t = 0; t < layout.tensors.size(); ++t) {
+        tensor_layout const& tensor = layout.tensors[t];
+        tensor_spread const& spread = layout.spread_of(tensor);
         auto& shards = held[tensor.spread];
         if (!shards)
             shards = shards_held(spread.view(), holder);

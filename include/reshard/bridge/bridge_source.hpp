@@ -47,11 +47,11 @@ public:
     ///         cannot be written, or ranks are on several nodes
     template <group Group>
     bridge_source(Group const& world, source_tensors const& have, std::filesystem::path const& port,
-                  bridge_options const& how = {})
-        : bridge_source(detail::any_group(world), have, port, how) {}
+                  bridge_options const& options = {})
+        : bridge_source(detail::any_group(world), have, port, options) {}
 
-    bridge_source(bridge_source&& other) noexcept;
-    bridge_source& operator=(bridge_source&& other) noexcept;
+    bridge_source(bridge_source&& source) noexcept;
+    bridge_source& operator=(bridge_source&& source) noexcept;
     ~bridge_source();
 
     /// Publishes the present elements of the tensors as a new version, and returns its number.
@@ -85,7 +85,7 @@ public:
 
 private:
     bridge_source(detail::any_group world, source_tensors const& have,
-                  std::filesystem::path const& port, bridge_options const& how);
+                  std::filesystem::path const& port, bridge_options const& options);
 
     detail::source_state& state() const;
 

@@ -45,17 +45,17 @@ public:
     ///         keys of the source do not fit
     template <group Group>
     bridge_target(Group const& world, target_tensors const& first, target_tensors const& second,
-                  std::filesystem::path const& port, bridge_options const& how = {})
-        : bridge_target(detail::any_group(world), {first, second}, port, how) {}
+                  std::filesystem::path const& port, bridge_options const& options = {})
+        : bridge_target(detail::any_group(world), {first, second}, port, options) {}
 
     /// One set, which is filled in place: do not use it during `update`, nor after one that threw.
     template <group Group>
     bridge_target(Group const& world, target_tensors const& want, std::filesystem::path const& port,
-                  bridge_options const& how = {})
-        : bridge_target(detail::any_group(world), std::vector{want}, port, how) {}
+                  bridge_options const& options = {})
+        : bridge_target(detail::any_group(world), std::vector{want}, port, options) {}
 
-    bridge_target(bridge_target&& other) noexcept;
-    bridge_target& operator=(bridge_target&& other) noexcept;
+    bridge_target(bridge_target&& target) noexcept;
+    bridge_target& operator=(bridge_target&& target) noexcept;
     ~bridge_target();
 
     /// Takes over the newest version, the same on all ranks, and returns its number. Without a
@@ -81,7 +81,7 @@ public:
 
 private:
     bridge_target(detail::any_group world, std::vector<target_tensors> const& sets,
-                  std::filesystem::path const& port, bridge_options const& how);
+                  std::filesystem::path const& port, bridge_options const& options);
 
     detail::target_state& state() const;
 

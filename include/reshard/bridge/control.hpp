@@ -87,8 +87,8 @@ class taken_seat {
 public:
     taken_seat() = default;
     explicit taken_seat(control_block& control);
-    taken_seat(taken_seat&& other) noexcept;
-    taken_seat& operator=(taken_seat&& other) noexcept;
+    taken_seat(taken_seat&& seat) noexcept;
+    taken_seat& operator=(taken_seat&& seat) noexcept;
     ~taken_seat();
 
     /// The newest version, which the source does not overwrite before `end_reading`, or its

@@ -43,7 +43,7 @@ struct bridge_options {
     /// Of a source: its last number outlives it, also after a normal end, so that remaining servers
     /// see numbers grow. It is beside the port file, at its path with `.versions`; later sources
     /// continue after it, and leave their own, until that file is removed.
-    bool numbers_go_on = false;
+    bool continue_numbering = false;
     /// Of a source: its memory has names, in /dev/shm, so that programs of other containers that
     /// share this reach it. A source that is killed leaves them, and the next one at that path
     /// removes them. Without names, nothing is left.

@@ -107,8 +107,8 @@ public:
     ///         `check_meeting_path`; errc::io
     written_port(std::filesystem::path path, port_content const& content, std::uint64_t token,
                  std::uint64_t begun);
-    written_port(written_port&& other) noexcept = default;
-    written_port& operator=(written_port&& other) noexcept = default;
+    written_port(written_port&& port) noexcept = default;
+    written_port& operator=(written_port&& port) noexcept = default;
     ~written_port();
 
     /// The last version that any source at this path has begun.

@@ -49,7 +49,8 @@ public:
     /// \throws error with errc::io if the source has gone; as `problem_of` and `make_plan`;
     ///         errc::corrupt_file, errc::unsupported for files of other versions of the library;
     ///         errc::usage for a program on both sides
-    bridge_session(port_bytes const& port, target_sets const& wanted, bridge_options const& how);
+    bridge_session(port_bytes const& port, target_sets const& wanted,
+                   bridge_options const& options);
     bridge_session(bridge_session const&) = delete;
 
     std::uint64_t token() const { return token_; }
@@ -75,7 +76,7 @@ private:
         bool is_needed(wanted_version const& version) const;
     };
 
-    void plan_for(target_sets const& wanted, bridge_options const& how);
+    void plan_for(target_sets const& wanted, bridge_options const& options);
     void open_source();
 
     /// Finds the shard of each transfer in the memory of its rank, which is opened for the first.

@@ -24,14 +24,14 @@ namespace reshard::detail {
 /// \throws error on every rank: an error from adding a tensor; as `layout_of`; errc::bad_layout for
 ///         a layout of more ranks
 template <class View>
-layout layout_of_side(any_group const& world, side<View> const& given, std::string_view what) {
-    local_error const problem = attempt([&] { given.tensors.check(); });
-    agree_to_run(world, "make the " + std::string(what) + " of a bridge", 0, problem);
-    layout all = layout_of_ranks(world, given.layout, given.tensors.descriptors(), what);
-    if (all.holders > static_cast<holder_t>(world.size()))
-        fail(errc::bad_layout, "the layout of the ", what, " is for ", all.holders,
+layout layout_of_side(any_group const& world, side<View> const& side, std::string_view noun) {
+    local_error const problem = attempt([&] { side.tensors.check(); });
+    agree_to_run(world, "make the " + std::string(noun) + " of a bridge", 0, problem);
+    layout layout = layout_of_ranks(world, side.layout, side.tensors.descriptors(), noun);
+    if (layout.holders > static_cast<holder_t>(world.size()))
+        fail(errc::bad_layout, "the layout of the ", noun, " is for ", layout.holders,
              " ranks, and the group has ", world.size());
-    return all;
+    return layout;
 }
 
 } // namespace reshard::detail

@@ -37,7 +37,7 @@ struct stored_shard {
 class stored_shards {
 public:
     stored_shards() = default;
-    stored_shards(layout const& whole, holder_t holder);
+    stored_shards(layout const& layout, holder_t holder);
 
     std::vector<stored_shard> const& list() const { return list_; }
 

@@ -179,23 +179,25 @@ struct byte_float {
 
 template <float_format Format>
 constexpr byte_float byte_float_of() {
-    byte_float made;
+    byte_float byte_float;
     for (std::uint32_t bits = 0; bits < 2u << magnitude_bits(Format); ++bits)
-        made.bf16[bits] = static_cast<std::uint16_t>(widen_to_bf16<Format>(bits));
+        byte_float.bf16[bits] = static_cast<std::uint16_t>(widen_to_bf16<Format>(bits));
     for (std::size_t i = 0; i < 8; ++i) {
-        made.small[i] = static_cast<unsigned char>(made.bf16[i]);
-        made.small[i + 8] = static_cast<unsigned char>(made.bf16[i] >> 8);
+        byte_float.small[i] = static_cast<unsigned char>(byte_float.bf16[i]);
+        byte_float.small[i + 8] = static_cast<unsigned char>(byte_float.bf16[i] >> 8);
     }
-    made.factor = std::uint16_t{1} << (format_bf16.fraction_bits - Format.fraction_bits);
-    made.rebias =
+    byte_float.factor = std::uint16_t{1} << (format_bf16.fraction_bits - Format.fraction_bits);
+    byte_float.rebias =
         static_cast<std::uint16_t>((format_bf16.bias - Format.bias) << format_bf16.fraction_bits);
-    made.first_normal = std::uint16_t{1} << Format.fraction_bits;
-    made.largest = static_cast<std::uint16_t>(largest_finite(Format));
-    made.only_nan = Format.specials == special_values::zero_nan ? 0x8080 : 0x0001;
-    std::uint32_t const special = made.largest + 1u;
-    made.special_rebias = static_cast<std::uint16_t>(
-        made.has_only_nan() ? 0x7fc0 : made.bf16[special] - special * made.factor - made.rebias);
-    return made;
+    byte_float.first_normal = std::uint16_t{1} << Format.fraction_bits;
+    byte_float.largest = static_cast<std::uint16_t>(largest_finite(Format));
+    byte_float.only_nan = Format.specials == special_values::zero_nan ? 0x8080 : 0x0001;
+    std::uint32_t const special = byte_float.largest + 1u;
+    byte_float.special_rebias = static_cast<std::uint16_t>(
+        byte_float.has_only_nan()
+            ? 0x7fc0
+            : byte_float.bf16[special] - special * byte_float.factor - byte_float.rebias);
+    return byte_float;
 }
 
 template <float_format Format>

@@ -64,8 +64,8 @@ constexpr std::uint64_t round_shift(std::uint64_t significand, int shift) {
         return 0;
     std::uint64_t const kept = shift == 64 ? 0 : significand >> shift;
     std::uint64_t const half = std::uint64_t{1} << (shift - 1);
-    std::uint64_t const rest = significand & (half | (half - 1));
-    return kept + (rest > half || (rest == half && (kept & 1)));
+    std::uint64_t const remainder = significand & (half | (half - 1));
+    return kept + (remainder > half || (remainder == half && (kept & 1)));
 }
 
 /// The pattern of a finite number, without its sign.

@@ -88,7 +88,7 @@ struct prepared_copy {
 ///
 /// \throws error as `check_castable`, and as `by_parts`
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
-                                   stores how = stores::by_size);
+                                   stores stores = stores::by_size);
 
 /// Copies, from and to base pointers that need no alignment.
 ///

@@ -60,8 +60,8 @@ template <class Target, int Shift>
 void look_up(byte_float const* format, unsigned char const* source, unsigned char* target,
              index_t count) {
     for (index_t i = 0; i < count; ++i) {
-        auto const found = static_cast<Target>(Target{format->bf16[source[i]]} << Shift);
-        std::memcpy(target + i * index_t{sizeof(Target)}, &found, sizeof found);
+        auto const match = static_cast<Target>(Target{format->bf16[source[i]]} << Shift);
+        std::memcpy(target + i * index_t{sizeof(Target)}, &match, sizeof match);
     }
 }
 

@@ -4,10 +4,10 @@
 #define RESHARD_COPY_KERNEL_CONVERT_HPP
 
 #include <reshard/copy/bits.hpp>
+#include <reshard/copy/convert_lanes.hpp>
+#include <reshard/copy/convert_lanes512.hpp>
 #include <reshard/copy/loops.hpp>
 #include <reshard/copy/stream_lines.hpp>
-#include <reshard/copy/vector_pair.hpp>
-#include <reshard/copy/vector_pair512.hpp>
 #include <reshard/copy/vector_set.hpp>
 
 /// \file
@@ -23,17 +23,18 @@ namespace reshard::detail {
 
 template <data_type Source, data_type Target>
 vector_conversion vector_conversion_between(vector_set set) {
-    return set == vector_set::avx512 ? vector_pair512<Source, Target>::functions()
-                                     : vector_pair<Source, Target>::functions();
+    return set == vector_set::avx512 ? convert_lanes512<Source, Target>::functions()
+                                     : convert_lanes<Source, Target>::functions();
 }
 
 /// From any of the `Sources` to `Target`.
 template <data_type Target, data_type... Sources>
 vector_conversion vector_conversion_from(data_type source, vector_set set) {
-    vector_conversion found;
-    (void)((source == Sources && (found = vector_conversion_between<Sources, Target>(set), true)) ||
+    vector_conversion conversion;
+    (void)((source == Sources &&
+            (conversion = vector_conversion_between<Sources, Target>(set), true)) ||
            ...);
-    return found;
+    return conversion;
 }
 
 /// The same, and from a float of a byte, of which one stands for all.
@@ -42,11 +43,11 @@ vector_conversion vector_conversion_from_bytes(data_type source, vector_set set)
     byte_float const* const format = find_byte_float(source);
     if (!format || bits(source) < 8)
         return vector_conversion_from<Target, Sources...>(source, set);
-    vector_conversion const found =
-        set != vector_set::avx512 ? vector_pair<data_type::f8_e4m3, Target>::functions()
-        : format->has_only_nan()  ? vector_pair512<data_type::f8_e4m3fnuz, Target>::functions()
-                                  : vector_pair512<data_type::f8_e4m3, Target>::functions();
-    return found.with(format);
+    vector_conversion const conversion =
+        set != vector_set::avx512 ? convert_lanes<data_type::f8_e4m3, Target>::functions()
+        : format->has_only_nan()  ? convert_lanes512<data_type::f8_e4m3fnuz, Target>::functions()
+                                  : convert_lanes512<data_type::f8_e4m3, Target>::functions();
+    return conversion.with(format);
 }
 
 #else

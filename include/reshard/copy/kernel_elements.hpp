@@ -6,7 +6,7 @@
 #include <reshard/copy/bits.hpp>
 #include <reshard/copy/loops.hpp>
 #include <reshard/copy/stream_blocks.hpp>
-#include <reshard/copy/turn_square.hpp>
+#include <reshard/copy/transpose_tile.hpp>
 
 /// \file
 /// Elements one by one, for strides that no faster kernel knows.
@@ -39,8 +39,8 @@ inline void copy_transposed(affine_copy const& copy, index_t size, memory const&
     index_t const side = square_side(size);
     square_function const square = square_transpose(size, vectors);
     gather_function const gather = gather_tile_of(size);
-    auto const transpose_tile = [&](tile_extent extent, unsigned char const* source,
-                                    unsigned char* target) {
+    auto const visit_tile = [&](tile_extent extent, unsigned char const* source,
+                                unsigned char* target) {
         gather(source, source_pitch, extent, tile);
         index_t const line = extent.width * size;
         for (index_t i = 0; i < extent.lines; ++i)
@@ -58,7 +58,7 @@ inline void copy_transposed(affine_copy const& copy, index_t size, memory const&
                                             {at.source + source, source_pitch},
                                             {at.target + target, target_pitch}, at.streaming);
                       else
-                          transpose_tile(extent, at.source + source, at.target + target);
+                          visit_tile(extent, at.source + source, at.target + target);
                   });
 }
 

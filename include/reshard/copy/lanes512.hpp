@@ -43,80 +43,81 @@ joined(__m256i lower, __m256i upper) {
 /// Those of sixteen elements in a row that `lanes` names; the others are not touched, and zero.
 template <index_t Size>
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline auto
-read_lanes(unsigned char const* place, __mmask16 lanes = all_lanes) {
+read_lanes(unsigned char const* address, __mmask16 lanes = all_lanes) {
     if constexpr (Size == 1)
-        return _mm_maskz_loadu_epi8(lanes, place);
+        return _mm_maskz_loadu_epi8(lanes, address);
     else if constexpr (Size == 2)
-        return _mm256_maskz_loadu_epi16(lanes, place);
+        return _mm256_maskz_loadu_epi16(lanes, address);
     else if constexpr (Size == 4)
-        return _mm512_maskz_loadu_epi32(lanes, place);
+        return _mm512_maskz_loadu_epi32(lanes, address);
     else
-        return two_lines{_mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes), place),
-                         _mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes >> 8), place + 64)};
+        return two_lines{_mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes), address),
+                         _mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes >> 8), address + 64)};
 }
 
 /// Writes those of sixteen elements that `lanes` names.
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
-write_lanes(__m256i elements, unsigned char* place, __mmask16 lanes) {
-    _mm256_mask_storeu_epi16(place, lanes, elements);
+write_lanes(__m256i elements, unsigned char* address, __mmask16 lanes) {
+    _mm256_mask_storeu_epi16(address, lanes, elements);
 }
 
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
-write_lanes(__m512i elements, unsigned char* place, __mmask16 lanes) {
-    _mm512_mask_storeu_epi32(place, lanes, elements);
+write_lanes(__m512i elements, unsigned char* address, __mmask16 lanes) {
+    _mm512_mask_storeu_epi32(address, lanes, elements);
 }
 
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
-write_lanes(two_lines elements, unsigned char* place, __mmask16 lanes) {
-    _mm512_mask_storeu_epi64(place, static_cast<__mmask8>(lanes), elements.first);
-    _mm512_mask_storeu_epi64(place + 64, static_cast<__mmask8>(lanes >> 8), elements.second);
+write_lanes(two_lines elements, unsigned char* address, __mmask16 lanes) {
+    _mm512_mask_storeu_epi64(address, static_cast<__mmask8>(lanes), elements.first);
+    _mm512_mask_storeu_epi64(address + 64, static_cast<__mmask8>(lanes >> 8), elements.second);
 }
 
 /// Writes a line of the cache at once.
 ///
 /// \pre where it streams, the place is aligned to a line
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
-write_lines(__m512i line, unsigned char* place, bool streaming) {
+write_lines(__m512i line, unsigned char* address, bool streaming) {
     if (streaming)
-        _mm512_stream_si512(reinterpret_cast<__m512i*>(place), line);
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(address), line);
     else
-        _mm512_storeu_si512(place, line);
+        _mm512_storeu_si512(address, line);
 }
 
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
-write_lines(two_lines lines, unsigned char* place, bool streaming) {
-    write_lines(lines.first, place, streaming);
-    write_lines(lines.second, place + 64, streaming);
+write_lines(two_lines lines, unsigned char* address, bool streaming) {
+    write_lines(lines.first, address, streaming);
+    write_lines(lines.second, address + 64, streaming);
 }
 
 /// The first `Size` bytes of a vector; the others are zero.
 template <index_t Size>
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline __m128i
-read_start(unsigned char const* place) {
+read_start(unsigned char const* address) {
     if constexpr (Size == 4)
-        return _mm_loadu_si32(place);
+        return _mm_loadu_si32(address);
     else if constexpr (Size == 8)
-        return _mm_loadu_si64(place);
+        return _mm_loadu_si64(address);
     else
-        return _mm_loadu_si128(reinterpret_cast<__m128i const*>(place));
+        return _mm_loadu_si128(reinterpret_cast<__m128i const*>(address));
 }
 
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline __m256i
-read_half(unsigned char const* place) {
-    return _mm256_loadu_si256(reinterpret_cast<__m256i const*>(place));
+read_half(unsigned char const* address) {
+    return _mm256_loadu_si256(reinterpret_cast<__m256i const*>(address));
 }
 
 /// The first four elements of each of four lines, `pitch` bytes apart.
 template <index_t Size>
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline auto
-read_fours(unsigned char const* place, index_t pitch) {
-    unsigned char const* const third = place + 2 * pitch;
+read_fours(unsigned char const* address, index_t pitch) {
+    unsigned char const* const third = address + 2 * pitch;
     if constexpr (Size == 8) {
-        return two_lines{joined(read_half(place), read_half(place + pitch)),
+        return two_lines{joined(read_half(address), read_half(address + pitch)),
                          joined(read_half(third), read_half(third + pitch))};
     } else {
-        __m128i const fours[] = {read_start<4 * Size>(place), read_start<4 * Size>(place + pitch),
-                                 read_start<4 * Size>(third), read_start<4 * Size>(third + pitch)};
+        __m128i const fours[] = {read_start<4 * Size>(address),
+                                 read_start<4 * Size>(address + pitch), read_start<4 * Size>(third),
+                                 read_start<4 * Size>(third + pitch)};
         if constexpr (Size == 1)
             return _mm_unpacklo_epi64(_mm_unpacklo_epi32(fours[0], fours[1]),
                                       _mm_unpacklo_epi32(fours[2], fours[3]));

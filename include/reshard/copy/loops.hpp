@@ -193,8 +193,8 @@ class visitor {
 public:
     template <class Visit>
     visitor(Visit const& visit)
-        : what_(&visit), call_([](void const* what, Arguments... arguments) {
-              (*static_cast<Visit const*>(what))(arguments...);
+        : what_(&visit), call_([](void const* object, Arguments... arguments) {
+              (*static_cast<Visit const*>(object))(arguments...);
           }) {}
 
     void operator()(Arguments... arguments) const { call_(what_, arguments...); }

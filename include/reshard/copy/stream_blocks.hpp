@@ -24,23 +24,26 @@ struct row_block {
     std::size_t bytes; ///< of a row
 };
 
-/// True where each row of `next` begins where a row of `one` ends, on both sides.
-inline bool continues(row_block const& one, row_block const& next) {
-    return next.source == one.source + one.bytes && next.target == one.target + one.bytes &&
-           next.source_pitch == one.source_pitch && next.target_pitch == one.target_pitch;
+/// True where each row of `next` begins where a row of `current_block` ends, on both sides.
+inline bool continues(row_block const& current_block, row_block const& next) {
+    return next.source == current_block.source + current_block.bytes &&
+           next.target == current_block.target + current_block.bytes &&
+           next.source_pitch == current_block.source_pitch &&
+           next.target_pitch == current_block.target_pitch;
 }
 
 /// Copies the first row of each block, then the second one of each, and so on.
 inline void copy_blocks(std::span<row_block const> blocks, index_t rows, bool streaming) {
     for (index_t row = 0; row < rows; ++row)
-        for (row_block const& one : blocks)
-            copy_run(one.target + row * one.target_pitch, one.source + row * one.source_pitch,
-                     one.bytes, streaming);
+        for (row_block const& row_block : blocks)
+            copy_run(row_block.target + row * row_block.target_pitch,
+                     row_block.source + row * row_block.source_pitch, row_block.bytes, streaming);
 }
 
 /// True where every row is whole lines of the cache in the target.
-inline bool has_whole_lines(row_block const& one) {
-    return one.bytes % line_bytes == 0 && begins_at_lines(one.target, one.target_pitch);
+inline bool has_whole_lines(row_block const& row_block) {
+    return row_block.bytes % line_bytes == 0 &&
+           begins_at_lines(row_block.target, row_block.target_pitch);
 }
 
 #if defined(__x86_64__)
@@ -49,15 +52,16 @@ inline bool has_whole_lines(row_block const& one) {
 [[gnu::target("avx2")]] inline void stream_blocks_avx2(std::span<row_block const> blocks,
                                                        index_t rows) {
     for (index_t row = 0; row < rows; ++row)
-        for (row_block const& one : blocks)
-            stream_lines_inline(one.target + row * one.target_pitch,
-                                one.source + row * one.source_pitch, one.bytes / line_bytes);
+        for (row_block const& row_block : blocks)
+            stream_lines_inline(row_block.target + row * row_block.target_pitch,
+                                row_block.source + row * row_block.source_pitch,
+                                row_block.bytes / line_bytes);
 }
 
 /// How many rows further on the next page of the target is, at the least.
-inline index_t rows_to_page(row_block const& one) {
+inline index_t rows_to_page(row_block const& row_block) {
     constexpr auto page = static_cast<index_t>(page_bytes);
-    index_t const pitch = std::abs(one.target_pitch);
+    index_t const pitch = std::abs(row_block.target_pitch);
     return pitch == 0 ? 1 : (page + pitch - 1) / pitch;
 }
 
@@ -69,14 +73,17 @@ inline index_t rows_to_page(row_block const& one) {
     index_t first = 0;
     for (; first + 4 * apart <= rows; first += 4 * apart)
         for (index_t row = first; row < first + apart; ++row)
-            for (row_block const& one : blocks)
-                stream_in_step({one.target + row * one.target_pitch, apart * one.target_pitch,
-                                one.source + row * one.source_pitch, apart * one.source_pitch},
-                               one.bytes / line_bytes);
+            for (row_block const& row_block : blocks)
+                stream_in_step({row_block.target + row * row_block.target_pitch,
+                                apart * row_block.target_pitch,
+                                row_block.source + row * row_block.source_pitch,
+                                apart * row_block.source_pitch},
+                               row_block.bytes / line_bytes);
     for (; first < rows; ++first)
-        for (row_block const& one : blocks)
-            stream_lines_avx512(one.target + first * one.target_pitch,
-                                one.source + first * one.source_pitch, one.bytes / line_bytes);
+        for (row_block const& row_block : blocks)
+            stream_lines_avx512(row_block.target + first * row_block.target_pitch,
+                                row_block.source + first * row_block.source_pitch,
+                                row_block.bytes / line_bytes);
 }
 
 #endif

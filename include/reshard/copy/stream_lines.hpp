@@ -24,9 +24,9 @@ namespace reshard::detail {
 
 inline constexpr std::size_t line_bytes = 64;
 
-/// The bytes from `place` to the next line of the cache.
-inline std::size_t bytes_to_line(void const* place) {
-    return (line_bytes - reinterpret_cast<std::uintptr_t>(place) % line_bytes) % line_bytes;
+/// The bytes from `address` to the next line of the cache.
+inline std::size_t bytes_to_line(void const* address) {
+    return (line_bytes - reinterpret_cast<std::uintptr_t>(address) % line_bytes) % line_bytes;
 }
 
 /// True where rows so far apart all begin at lines of the cache.

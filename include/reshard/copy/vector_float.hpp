@@ -25,13 +25,13 @@ namespace reshard::detail {
 using eight = __m256i;
 
 template <class Vector>
-Vector* vector_at(unsigned char* place) {
-    return reinterpret_cast<Vector*>(place);
+Vector* vector_at(unsigned char* address) {
+    return reinterpret_cast<Vector*>(address);
 }
 
 template <class Vector>
-Vector const* vector_at(unsigned char const* place) {
-    return reinterpret_cast<Vector const*>(place);
+Vector const* vector_at(unsigned char const* address) {
+    return reinterpret_cast<Vector const*>(address);
 }
 
 /// All bits where there is a NaN.
@@ -215,12 +215,12 @@ private:
         __m128i const both = _mm_and_si128(twice, all(0x7f7f));
         __m128i const magnitude = _mm_and_si128(twice, all(0x007f));
         __m128i const sign = _mm_and_si128(twice, all(0x8000));
-        __m128i const looked_up = _mm_shuffle_epi8(small_, _mm_add_epi16(both, all(0x0800)));
+        __m128i const from_table = _mm_shuffle_epi8(small_, _mm_add_epi16(both, all(0x0800)));
         __m128i const scaled = _mm_add_epi16(_mm_mullo_epi16(magnitude, factor_), rebias_);
         __m128i const is_special =
             _mm_or_si128(_mm_cmpgt_epi16(magnitude, largest_), _mm_cmpeq_epi16(twice, only_nan_));
         __m128i const result =
-            _mm_blendv_epi8(scaled, looked_up, _mm_cmpgt_epi16(first_normal_, magnitude));
+            _mm_blendv_epi8(scaled, from_table, _mm_cmpgt_epi16(first_normal_, magnitude));
         return _mm_or_si128(_mm_add_epi16(result, _mm_and_si128(is_special, special_rebias_)),
                             sign);
     }

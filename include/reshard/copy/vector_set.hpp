@@ -26,11 +26,11 @@ enum class vector_set : std::uint8_t {
 
 /// Not every compiler's `__builtin_cpu_supports` knows F16C.
 inline bool has_f16c() {
-    static bool const found = [] {
+    static bool const is_match = [] {
         unsigned a = 0, b = 0, c = 0, d = 0;
         return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
     }();
-    return found;
+    return is_match;
 }
 
 #endif

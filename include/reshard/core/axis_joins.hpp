@@ -135,16 +135,17 @@ struct factor_row {
 class factor_rows {
 public:
     /// \pre rows come in ascending order
-    constexpr void push_back(factor_row const& one) { rows_.push_back(one); }
+    constexpr void push_back(factor_row const& row) { rows_.push_back(row); }
 
     /// The factors of a row, or null where each of its axes is one factor.
     constexpr factor_row const* find(std::size_t row) const {
         if (rows_.empty())
             return nullptr;
-        auto const place = std::lower_bound(
-            rows_.begin(), rows_.end(), row,
-            [](factor_row const& one, std::size_t sought) { return one.row < sought; });
-        return place != rows_.end() && place->row == row ? &*place : nullptr;
+        auto const position = std::lower_bound(
+            rows_.begin(), rows_.end(), row, [](factor_row const& factor_row, std::size_t sought) {
+                return factor_row.row < sought;
+            });
+        return position != rows_.end() && position->row == row ? &*position : nullptr;
     }
 
     /// The memory that they take.
@@ -182,12 +183,12 @@ public:
     }
 
     constexpr common_factors factors() const {
-        common_factors found;
+        common_factors factors;
         for (std::size_t k = extents_.size(); k-- > 0;)
-            found.extent.push_back(extents_[k]);
-        found.before = joins_of(begins_before_);
-        found.after = joins_of(begins_after_);
-        return found;
+            factors.extent.push_back(extents_[k]);
+        factors.before = joins_of(begins_before_);
+        factors.after = joins_of(begins_after_);
+        return factors;
     }
 
 private:
@@ -216,7 +217,7 @@ private:
 /// \pre both have the same number of elements, and at least one
 constexpr std::optional<common_factors> factors_of(index_vector const& before,
                                                    index_vector const& after) {
-    factor_finder found;
+    factor_finder finder;
     std::size_t i = before.size(), j = after.size();
     index_t a = i > 0 ? before[i - 1] : 1, b = j > 0 ? after[j - 1] : 1;
     while (i > 0 || j > 0) {
@@ -228,13 +229,13 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
         // an axis that is used up ends here; where both are, both do
         bool const ends_before = i > 0 && a == 1 && (factor != 1 || before[i - 1] == 1);
         bool const ends_after = j > 0 && b == 1 && (factor != 1 || after[j - 1] == 1);
-        found.push_front(factor, ends_before, ends_after);
+        finder.push_front(factor, ends_before, ends_after);
         if (ends_before)
             a = --i > 0 ? before[i - 1] : 1;
         if (ends_after)
             b = --j > 0 ? after[j - 1] : 1;
     }
-    return found.factors();
+    return finder.factors();
 }
 
 /// The shape in which axes of two shapes are merged until both agree where axes begin.

@@ -164,11 +164,12 @@ using axis_cycles = std::vector<axis_cycle>;
 /// \pre `is_sound(region)`
 constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const& cycles) {
     for (std::size_t i = 0; i < cycles.size(); ++i) {
-        axis_cycle const& one = cycles[i];
-        if (one.axis >= region.ndim() || (i > 0 && one.axis <= cycles[i - 1].axis) ||
-            one.block < 1 || one.period <= one.block || region.shape[one.axis] <= one.period ||
-            (region.shape[one.axis] - 1) % one.period >= one.block)
-            return &one;
+        axis_cycle const& cycle = cycles[i];
+        if (cycle.axis >= region.ndim() || (i > 0 && cycle.axis <= cycles[i - 1].axis) ||
+            cycle.block < 1 || cycle.period <= cycle.block ||
+            region.shape[cycle.axis] <= cycle.period ||
+            (region.shape[cycle.axis] - 1) % cycle.period >= cycle.block)
+            return &cycle;
     }
     return nullptr;
 }
@@ -176,10 +177,10 @@ constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const&
 /// Adds a cycle of a region, where the region has several of its blocks.
 ///
 /// \pre none of the cycles is along its axis
-constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& one, box const& region) {
-    if (one.period == one.block || region.shape[one.axis] <= one.block)
+constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const& region) {
+    if (cycle.period == cycle.block || region.shape[cycle.axis] <= cycle.block)
         return;
-    cycles.push_back(one);
+    cycles.push_back(cycle);
     std::sort(cycles.begin(), cycles.end());
 }
 
@@ -195,8 +196,8 @@ constexpr index_t held_extent(index_t extent, axis_cycle const& cycle) {
 /// \pre `find_bad_cycle` finds none, here and below
 constexpr index_vector held_shape(box const& region, axis_cycles const& cycles) {
     index_vector shape = region.shape;
-    for (axis_cycle const& one : cycles)
-        shape[one.axis] = held_extent(shape[one.axis], one);
+    for (axis_cycle const& cycle : cycles)
+        shape[cycle.axis] = held_extent(shape[cycle.axis], cycle);
     return shape;
 }
 
@@ -205,22 +206,22 @@ constexpr index_vector held_shape(box const& region, axis_cycles const& cycles) 
 /// \param within where it lies in the region
 /// \pre   it is one of a block
 constexpr index_vector held_index(axis_cycles const& cycles, index_vector within) {
-    for (axis_cycle const& one : cycles)
-        within[one.axis] =
-            within[one.axis] / one.period * one.block + within[one.axis] % one.period;
+    for (axis_cycle const& cycle : cycles)
+        within[cycle.axis] =
+            within[cycle.axis] / cycle.period * cycle.block + within[cycle.axis] % cycle.period;
     return within;
 }
 
 /// The block that has an element.
 ///
-/// \pre the element at `place` is one of a block
-constexpr box block_at(box region, axis_cycles const& cycles, index_vector const& place) {
-    for (axis_cycle const& one : cycles) {
-        index_t const end = region.end(one.axis);
-        index_t& offset = region.offset[one.axis];
-        offset += (place[one.axis] - offset) / one.period * one.period;
-        BOOST_ASSERT(place[one.axis] - offset < one.block);
-        region.shape[one.axis] = std::min(one.block, end - offset);
+/// \pre the element at `position` is one of a block
+constexpr box block_at(box region, axis_cycles const& cycles, index_vector const& position) {
+    for (axis_cycle const& cycle : cycles) {
+        index_t const end = region.end(cycle.axis);
+        index_t& offset = region.offset[cycle.axis];
+        offset += (position[cycle.axis] - offset) / cycle.period * cycle.period;
+        BOOST_ASSERT(position[cycle.axis] - offset < cycle.block);
+        region.shape[cycle.axis] = std::min(cycle.block, end - offset);
     }
     return region;
 }
@@ -232,10 +233,10 @@ constexpr bool shares_elements(box const& region, axis_cycles const& cycles, box
     auto const common = intersect(region, wanted);
     if (!common)
         return false;
-    return std::all_of(cycles.begin(), cycles.end(), [&](axis_cycle const& one) {
-        index_t const first = common->offset[one.axis] - region.offset[one.axis];
-        return first % one.period < one.block ||
-               first % one.period + common->shape[one.axis] > one.period;
+    return std::all_of(cycles.begin(), cycles.end(), [&](axis_cycle const& cycle) {
+        index_t const first = common->offset[cycle.axis] - region.offset[cycle.axis];
+        return first % cycle.period < cycle.block ||
+               first % cycle.period + common->shape[cycle.axis] > cycle.period;
     });
 }
 
@@ -246,15 +247,15 @@ constexpr void for_each_block(box const& region, axis_cycles const& cycles, Visi
     if (cycles.empty())
         return visit(region);
     index_vector counts;
-    for (axis_cycle const& one : cycles)
-        counts.push_back((region.shape[one.axis] - 1) / one.period + 1);
+    for (axis_cycle const& cycle : cycles)
+        counts.push_back((region.shape[cycle.axis] - 1) / cycle.period + 1);
     index_t const blocks = element_count(counts);
     for (index_t number = 0; number < blocks; ++number) {
         index_vector const at = unravel_index(number, counts);
-        index_vector place = region.offset;
+        index_vector position = region.offset;
         for (std::size_t i = 0; i < cycles.size(); ++i)
-            place[cycles[i].axis] += at[i] * cycles[i].period;
-        visit(block_at(region, cycles, place));
+            position[cycles[i].axis] += at[i] * cycles[i].period;
+        visit(block_at(region, cycles, position));
     }
 }
 

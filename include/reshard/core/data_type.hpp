@@ -257,8 +257,8 @@ struct byte_place {
 /// Where the element at offset `elements` lies, whatever its sign.
 constexpr byte_place byte_place_of(index_t elements, data_type dtype) {
     index_t const together = 8 / std::gcd(8, bits(dtype)); // elements that fill whole bytes
-    index_t const rest = (elements % together + together) % together;
-    return {(elements - rest) / together * (together * bits(dtype) / 8), rest};
+    index_t const remainder = (elements % together + together) % together;
+    return {(elements - remainder) / together * (together * bits(dtype) / 8), remainder};
 }
 
 } // namespace reshard::detail

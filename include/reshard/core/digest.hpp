@@ -103,7 +103,7 @@ constexpr void add_value(hasher& digest, T const& value) {
             add_value(digest, *value);
     } else if constexpr (is_variant<T>) {
         digest.add(static_cast<std::uint64_t>(value.index()));
-        std::visit([&](auto const& held) { add_value(digest, held); }, value);
+        std::visit([&](auto const& shards) { add_value(digest, shards); }, value);
     } else if constexpr (is_array_prefix<T>) {
         digest.add(static_cast<std::uint64_t>(value.count));
         for (std::size_t i = 0; i < value.count; ++i)

@@ -110,17 +110,17 @@ struct word {
 /// what `to_string` says.
 template <class T>
 void append_word(std::string& text, void const* value) {
-    T const& one = *static_cast<T const*>(value);
+    T const& current_value = *static_cast<T const*>(value);
     if constexpr (std::is_convertible_v<T const&, std::string_view>)
-        text += std::string_view(one);
+        text += std::string_view(current_value);
     else if constexpr (std::is_same_v<T, char>)
-        text += one;
+        text += current_value;
     else if constexpr (std::is_arithmetic_v<T>)
-        text += std::to_string(one);
+        text += std::to_string(current_value);
     else if constexpr (std::is_enum_v<T>)
-        text += name(one);
+        text += name(current_value);
     else
-        text += to_string(one);
+        text += to_string(current_value);
 }
 
 inline void append_characters(std::string& text, void const* value) {
@@ -135,8 +135,8 @@ inline word word_of(char const* text) { return {text, append_characters}; }
 
 inline std::string joined(std::initializer_list<word> words) {
     std::string text;
-    for (word const& one : words)
-        one.append(text, one.value);
+    for (word const& word : words)
+        word.append(text, word.value);
     return text;
 }
 

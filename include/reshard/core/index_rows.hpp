@@ -48,15 +48,15 @@ public:
 
     /// Appends the rows of another table.
     ///
-    /// \pre `other.ndim() == ndim()`
-    constexpr void append(index_rows const& other) {
-        BOOST_ASSERT(other.ndim_ == ndim_);
-        if (is_wide_ == other.is_wide_) {
-            words_.append(other.words_.data(), other.words_.size());
-            size_ += other.size_;
+    /// \pre `other_rows.ndim() == ndim()`
+    constexpr void append(index_rows const& other_rows) {
+        BOOST_ASSERT(other_rows.ndim_ == ndim_);
+        if (is_wide_ == other_rows.is_wide_) {
+            words_.append(other_rows.words_.data(), other_rows.words_.size());
+            size_ += other_rows.size_;
         } else
-            for (std::size_t row = 0; row < other.size_; ++row)
-                push_back(other[row]);
+            for (std::size_t row = 0; row < other_rows.size_; ++row)
+                push_back(other_rows[row]);
     }
 
     /// Adds `distance` to a column of the rows from `first` on.
@@ -112,13 +112,13 @@ public:
     /// The memory that the numbers take.
     constexpr std::size_t bytes() const { return words_.bytes(); }
 
-    constexpr bool operator==(index_rows const& other) const {
-        if (size_ != other.size_ || ndim_ != other.ndim_)
+    constexpr bool operator==(index_rows const& other_rows) const {
+        if (size_ != other_rows.size_ || ndim_ != other_rows.ndim_)
             return false;
-        if (is_wide_ == other.is_wide_)
-            return words_ == other.words_;
+        if (is_wide_ == other_rows.is_wide_)
+            return words_ == other_rows.words_;
         for (std::size_t i = 0; i < std::size_t{size_} * ndim_; ++i)
-            if (at(i) != other.at(i))
+            if (at(i) != other_rows.at(i))
                 return false;
         return true;
     }
@@ -191,11 +191,11 @@ public:
     }
 
     /// Appends the boxes of another list, moved by `distance` along an axis.
-    constexpr void append_moved(box_list const& other, std::size_t axis, index_t distance) {
+    constexpr void append_moved(box_list const& boxes, std::size_t axis, index_t distance) {
         std::size_t const first = size();
-        offsets_.append(other.offsets_);
+        offsets_.append(boxes.offsets_);
         offsets_.shift(first, axis, distance);
-        shapes_.append(other.shapes_);
+        shapes_.append(boxes.shapes_);
     }
 
     /// \pre `i < size()`

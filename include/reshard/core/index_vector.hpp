@@ -37,8 +37,8 @@ namespace detail {
 /// \name Failures of functions that are everywhere: their sentences are compiled once
 /// \{
 [[noreturn, gnu::cold]] RESHARD_DECL void fail_many_axes();
-[[noreturn, gnu::cold]] RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view what);
-[[noreturn, gnu::cold]] RESHARD_DECL void fail_sum(index_t a, index_t b, std::string_view what);
+[[noreturn, gnu::cold]] RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view noun);
+[[noreturn, gnu::cold]] RESHARD_DECL void fail_sum(index_t a, index_t b, std::string_view noun);
 /// \}
 
 } // namespace detail
@@ -104,13 +104,14 @@ struct index_vector {
         values[count++] = value;
     }
 
-    constexpr bool operator==(index_vector const& other) const {
-        return std::equal(begin(), end(), other.begin(), other.end());
+    constexpr bool operator==(index_vector const& other_numbers) const {
+        return std::equal(begin(), end(), other_numbers.begin(), other_numbers.end());
     }
 
     /// As texts are ordered: by the first number that differs.
-    constexpr std::strong_ordering operator<=>(index_vector const& other) const {
-        return std::lexicographical_compare_three_way(begin(), end(), other.begin(), other.end());
+    constexpr std::strong_ordering operator<=>(index_vector const& other_numbers) const {
+        return std::lexicographical_compare_three_way(begin(), end(), other_numbers.begin(),
+                                                      other_numbers.end());
     }
 };
 
@@ -118,26 +119,26 @@ namespace detail {
 
 /// `a * b`.
 ///
-/// \param what the factors, for the message
+/// \param noun the factors, for the message
 /// \pre        neither is negative
 /// \throws     error with errc::overflow when the product does not fit 64 bits
-constexpr index_t checked_multiply(index_t a, index_t b, std::string_view what = "the extents") {
+constexpr index_t checked_multiply(index_t a, index_t b, std::string_view noun = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     index_t product = 0;
     if (__builtin_mul_overflow(a, b, &product)) // a division would take most of the time of a cut
-        fail_product(a, b, what);
+        fail_product(a, b, noun);
     return product;
 }
 
 /// `a + b`.
 ///
-/// \param what the summands, for the message
+/// \param noun the summands, for the message
 /// \pre        neither is negative
 /// \throws     error with errc::overflow when the sum does not fit 64 bits
-constexpr index_t checked_add(index_t a, index_t b, std::string_view what = "the extents") {
+constexpr index_t checked_add(index_t a, index_t b, std::string_view noun = "the extents") {
     BOOST_ASSERT(a >= 0 && b >= 0);
     if (b > std::numeric_limits<index_t>::max() - a)
-        fail_sum(a, b, what);
+        fail_sum(a, b, noun);
     return a + b;
 }
 
@@ -192,8 +193,8 @@ public:
     constexpr index_t const& operator[](std::size_t axis) const { return numbers_[axis]; }
 
     constexpr bool operator==(packed_vector const&) const = default;
-    constexpr bool operator==(index_vector const& other) const {
-        return std::equal(begin(), end(), other.begin(), other.end());
+    constexpr bool operator==(index_vector const& values) const {
+        return std::equal(begin(), end(), values.begin(), values.end());
     }
 
     friend std::string to_string(packed_vector const& numbers) {

@@ -80,8 +80,8 @@ std::string did_you_mean(std::string_view wanted, Words const& words, TextOf con
 template <class Keys, class KeyOf = std::identity>
 std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf const& key_of = {}) {
     nearest_text search(wanted, true);
-    for (auto const& one : keys)
-        search.look_at(std::invoke(key_of, one));
+    for (auto const& element : keys)
+        search.look_at(std::invoke(key_of, element));
     return search.question();
 }
 
@@ -123,14 +123,14 @@ public:
     std::optional<std::uint32_t> find(std::string_view key, auto&& key_at) const {
         if (slots_.empty())
             return std::nullopt;
-        slot const& found = slots_[slot_of(key, hash_of(key), key_at)];
-        return found.place == none ? std::nullopt : std::optional(found.place);
+        slot const& found_slot = slots_[slot_of(key, hash_of(key), key_at)];
+        return found_slot.position == none ? std::nullopt : std::optional(found_slot.position);
     }
 
-    /// Notes that `key` stands at `place`.
+    /// Notes that `key` stands at `index`.
     ///
     /// \pre the list did not have it
-    void append(std::string_view key, std::uint32_t place);
+    void append(std::string_view key, std::uint32_t index);
 
     /// The place of `key`; where the list does not have it, `add()` appends it and returns its
     /// place.
@@ -138,12 +138,12 @@ public:
     std::uint32_t find_or_append(std::string_view key, KeyAt&& key_at, Add&& add) {
         make_room();
         std::uint32_t const hash = hash_of(key);
-        slot& found = slots_[slot_of(key, hash, key_at)];
-        if (found.place == none) {
-            found = {hash, add()};
+        slot& found_slot = slots_[slot_of(key, hash, key_at)];
+        if (found_slot.position == none) {
+            found_slot = {hash, add()};
             ++count_;
         }
-        return found.place;
+        return found_slot.position;
     }
 
 private:
@@ -152,7 +152,7 @@ private:
     /// A place and the hash of its key, so that other keys are seldom looked at.
     struct slot {
         std::uint32_t hash = 0;
-        std::uint32_t place = none;
+        std::uint32_t position = none;
     };
 
     static std::uint32_t hash_of(std::string_view key) {
@@ -164,13 +164,13 @@ private:
     /// The slot that has `key`, or the empty one that it would be put into.
     std::size_t slot_of(std::string_view key, std::uint32_t hash, auto& key_at) const {
         std::size_t at = hash & mask();
-        while (slots_[at].place != none &&
-               (slots_[at].hash != hash || key_at(slots_[at].place) != key))
+        while (slots_[at].position != none &&
+               (slots_[at].hash != hash || key_at(slots_[at].position) != key))
             at = (at + 1) & mask();
         return at;
     }
 
-    void put(slot one);
+    void put(slot current_slot);
 
     /// Makes the table large enough for one more.
     void make_room();

@@ -76,10 +76,10 @@ using recipe_of = std::remove_cvref_t<decltype(std::declval<T const&>().recipe()
 
 /// A list of values that all have as many axes as the list.
 template <class T>
-concept packed_list = requires(T& list, T const& held) {
-    T(held.ndim());
-    list.push_back(held[held.size()]);
-    held[held.size()].ndim();
+concept packed_list = requires(T& list, T const& value) {
+    T(value.ndim());
+    list.push_back(value[value.size()]);
+    value[value.size()].ndim();
 };
 
 template <class T>

@@ -46,13 +46,13 @@ public:
     /// \throws error with errc::shape_mismatch unless `axes` names each of `ndim` axes once
     static constexpr permutation of(index_vector const& axes, std::size_t ndim) {
         permutation order;
-        index_vector seen = index_vector::filled(ndim, 0);
+        index_vector values = index_vector::filled(ndim, 0);
         for (std::size_t axis = 0; axis < axes.size() && axes.size() == ndim; ++axis)
             if (axes[axis] >= 0 && axes[axis] < static_cast<index_t>(ndim)) {
                 order.set(axis, static_cast<std::size_t>(axes[axis]));
-                seen[static_cast<std::size_t>(axes[axis])] = 1;
+                values[static_cast<std::size_t>(axes[axis])] = 1;
             }
-        if (axes.size() != ndim || seen != index_vector::filled(ndim, 1))
+        if (axes.size() != ndim || values != index_vector::filled(ndim, 1))
             fail(errc::shape_mismatch, "the permutation ", axes, " does not name ",
                  ndim == 1 ? std::string("the 1 axis")
                            : "each of the " + std::to_string(ndim) + " axes",

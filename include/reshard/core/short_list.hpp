@@ -30,13 +30,13 @@ public:
     constexpr short_list(std::initializer_list<T> elements) {
         append(elements.begin(), elements.size());
     }
-    constexpr short_list(short_list const& other) { append(other.data(), other.size()); }
-    constexpr short_list(short_list&& other) noexcept { swap(other); }
-    constexpr short_list& operator=(short_list&& other) noexcept {
-        swap(other);
+    constexpr short_list(short_list const& shorts) { append(shorts.data(), shorts.size()); }
+    constexpr short_list(short_list&& shorts) noexcept { swap(shorts); }
+    constexpr short_list& operator=(short_list&& shorts) noexcept {
+        swap(shorts);
         return *this;
     }
-    constexpr short_list& operator=(short_list const& other) { return *this = short_list(other); }
+    constexpr short_list& operator=(short_list const& shorts) { return *this = short_list(shorts); }
     constexpr ~short_list() { free_block(); }
 
     constexpr std::size_t size() const { return size_; }
@@ -96,8 +96,8 @@ public:
     /// The memory that the elements take beside this.
     constexpr std::size_t bytes() const { return is_short() ? 0 : capacity_ * sizeof(T); }
 
-    constexpr bool operator==(short_list const& other) const {
-        return std::equal(begin(), end(), other.begin(), other.end());
+    constexpr bool operator==(short_list const& shorts) const {
+        return std::equal(begin(), end(), shorts.begin(), shorts.end());
     }
 
 private:
@@ -111,10 +111,10 @@ private:
 
     constexpr bool is_short() const { return capacity_ == Short; }
 
-    constexpr void swap(short_list& other) noexcept {
-        std::swap(size_, other.size_);
-        std::swap(capacity_, other.capacity_);
-        std::swap(elements_, other.elements_);
+    constexpr void swap(short_list& shorts) noexcept {
+        std::swap(size_, shorts.size_);
+        std::swap(capacity_, shorts.capacity_);
+        std::swap(elements_, shorts.elements_);
     }
 
     constexpr void free_block() {

@@ -105,10 +105,10 @@ constexpr permutation order_of_scales(block_form const& source, permutation cons
 
 /// The block of a tensor of `ndim` axes: in a stack of tensors it has elements of one of them.
 constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
-    index_vector all = index_vector::filled(ndim - std::min(ndim, block.size()), 1);
+    index_vector extents = index_vector::filled(ndim - std::min(ndim, block.size()), 1);
     for (index_t const extent : block)
-        all.push_back(extent);
-    return all;
+        extents.push_back(extent);
+    return extents;
 }
 
 /// Refuses a form of another number of axes.
@@ -169,7 +169,7 @@ struct made_scales {
 ///             Flex Checkpoint has no such rule, there scales have separate statements
 constexpr made_scales scales_and_form(expression const& tensor, block_form const& form,
                                       data_type dtype, auto&& source_of) {
-    std::optional<block_form> made;
+    std::optional<block_form> new_form;
     piece_list pieces;
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
         piece const p = tensor.pieces[i];
@@ -179,23 +179,23 @@ constexpr made_scales scales_and_form(expression const& tensor, block_form const
         if (from.form.block.empty())
             from.form = form;
         check_scaled(p, from.form);
-        scaled_piece const one = scales_of_piece(p, tensor.shape, from);
-        if (!made)
-            pieces = piece_list(scale_counts(tensor.shape, one.form).size());
-        else if (*made != one.form)
-            fail(errc::shape_mismatch, "blocks of ", made->block, " and of ", one.form.block,
+        scaled_piece const piece = scales_of_piece(p, tensor.shape, from);
+        if (!new_form)
+            pieces = piece_list(scale_counts(tensor.shape, piece.form).size());
+        else if (*new_form != piece.form)
+            fail(errc::shape_mismatch, "blocks of ", new_form->block, " and of ", piece.form.block,
                  " cannot be combined in one tensor");
-        made = one.form;
+        new_form = piece.form;
         if (from.dtype != dtype)
             fail(errc::dtype_mismatch, "scales of ", from.dtype, " and ", dtype,
                  " cannot be combined in one tensor");
-        for (std::size_t k = 0; k < one.scales.size(); ++k)
-            add_scales(pieces, one.scales[k], one.form);
+        for (std::size_t k = 0; k < piece.scales.size(); ++k)
+            add_scales(pieces, piece.scales[k], piece.form);
     }
-    block_form const target = made.value_or(form);
+    block_form const target = new_form.value_or(form);
     check_axes(target, tensor.ndim());
     index_vector const shape = scale_counts(tensor.shape, target);
-    if (!made)
+    if (!new_form)
         pieces = piece_list(shape.size());
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i)
         if (tensor.pieces.source(i) == zero_source)

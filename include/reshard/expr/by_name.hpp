@@ -148,14 +148,14 @@ struct fit_rules {
 /// content.
 ///
 /// \param  program nothing: by name
-/// \throws error as `by_name` and `fit_shapes`; errc::unknown_key if `how.strict` says so
+/// \throws error as `by_name` and `fit_shapes`; errc::unknown_key if `rules.strict` says so
 inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> program,
                                                          catalog const& source,
                                                          layout const& target,
-                                                         fit_rules const& how) {
+                                                         fit_rules const& rules) {
     strict_verdict verdict;
-    if (how.strict)
-        verdict = judge_keys(*how.strict, keys_of(target.tensors),
+    if (rules.strict)
+        verdict = judge_keys(*rules.strict, keys_of(target.tensors),
                              program ? keys_made(*program) : keys_of(source));
     mapping filled = program ? std::move(*program)
                      : verdict.left_out.empty()
@@ -165,7 +165,7 @@ inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> 
         tensor_layout const& tensor = *target.find(key);
         filled.add(key, target.shape_of(tensor), tensor.dtype);
     }
-    return {fit_shapes(std::move(filled), target, how.shape_mismatch), std::move(verdict)};
+    return {fit_shapes(std::move(filled), target, rules.shape_mismatch), std::move(verdict)};
 }
 
 } // namespace reshard::detail

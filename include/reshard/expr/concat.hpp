@@ -33,16 +33,16 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
                               auto const& name_of) {
     expression const& first = *tensors.front();
     for (std::size_t k = 1; k < tensors.size(); ++k) {
-        expression const& other = *tensors[k];
-        if (other.ndim() != first.ndim())
-            fail(errc::shape_mismatch, name_of(k), " has ", counted(other.ndim(), "axis"), ", and ",
-                 name_of(0), " has ", first.ndim());
-        if (other.dtype != first.dtype)
-            fail(errc::dtype_mismatch, name_of(k), " is ", other.dtype, ", and ", name_of(0),
+        expression const& expression = *tensors[k];
+        if (expression.ndim() != first.ndim())
+            fail(errc::shape_mismatch, name_of(k), " has ", counted(expression.ndim(), "axis"),
+                 ", and ", name_of(0), " has ", first.ndim());
+        if (expression.dtype != first.dtype)
+            fail(errc::dtype_mismatch, name_of(k), " is ", expression.dtype, ", and ", name_of(0),
                  " is ", first.dtype, "; cast one of them first");
         for (std::size_t i = 0; i < first.ndim(); ++i)
-            if (i != axis && other.shape[i] != first.shape[i])
-                fail(errc::shape_mismatch, name_of(k), " has the extent ", other.shape[i],
+            if (i != axis && expression.shape[i] != first.shape[i])
+                fail(errc::shape_mismatch, name_of(k), " has the extent ", expression.shape[i],
                      " along axis ", i, ", and ", name_of(0), " has ", first.shape[i]);
     }
 }
@@ -64,9 +64,9 @@ constexpr expression joined(std::span<expression const* const> tensors, std::siz
     result.shape[axis] = 0;
     result.pieces.reserve(piece_count(tensors));
     for (expression const* const operand : tensors) {
-        index_t const place = result.shape[axis];
-        result.shape[axis] = checked_add(place, operand->shape[axis]);
-        result.pieces.append_moved(operand->pieces, axis, place);
+        index_t const index = result.shape[axis];
+        result.shape[axis] = checked_add(index, operand->shape[axis]);
+        result.pieces.append_moved(operand->pieces, axis, index);
     }
     element_count(result.shape);
     return result;

@@ -28,11 +28,11 @@ public:
     ///
     /// \param  whole it is, or is cut from; for the message
     /// \throws error with errc::limit_exceeded
-    constexpr void count(piece const& whole) {
+    constexpr void count(piece const& piece) {
         if (left() == 0) {
             is_exceeded_ = true;
-            fail(errc::limit_exceeded, "a box of shape ", whole.target_box().shape,
-                 " made from one of shape ", whole.source_box().shape, " takes more than ", most_,
+            fail(errc::limit_exceeded, "a box of shape ", piece.target_box().shape,
+                 " made from one of shape ", piece.source_box().shape, " takes more than ", most_,
                  " pieces; cut the tensor along an outer axis");
         }
         ++made_;
@@ -50,10 +50,10 @@ private:
 /// Removes factor `k` from a side's joins; the axis that it began is begun by the next one.
 constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {
     unsigned const bits = joins;
-    unsigned rest = bits >> (k + 1);
+    unsigned remainder = bits >> (k + 1);
     if (!is_joined(joins, k))
-        rest &= ~1u;
-    return static_cast<std::uint8_t>((bits & ((1u << k) - 1)) | rest << k);
+        remainder &= ~1u;
+    return static_cast<std::uint8_t>((bits & ((1u << k) - 1)) | remainder << k);
 }
 
 /// The piece without target factor `k`.
@@ -104,11 +104,13 @@ constexpr piece simplified(piece p) {
 /// The box of factors as a separate piece.
 ///
 /// \pre along no axis are these factors other than a range
-constexpr piece part_of(piece const& whole, box const& factors) {
-    piece p = whole;
-    index_vector const target = joined_offset(factors.offset, whole.extent, whole.joins.target);
-    index_vector const source = joined_offset(whole.order.undo(factors.offset),
-                                              whole.order.undo(whole.extent), whole.joins.source);
+constexpr piece part_of(piece const& whole_piece, box const& factors) {
+    piece p = whole_piece;
+    index_vector const target =
+        joined_offset(factors.offset, whole_piece.extent, whole_piece.joins.target);
+    index_vector const source =
+        joined_offset(whole_piece.order.undo(factors.offset),
+                      whole_piece.order.undo(whole_piece.extent), whole_piece.joins.source);
     for (std::size_t axis = 0; axis < target.size(); ++axis)
         p.target_offset[axis] += target[axis];
     for (std::size_t axis = 0; axis < source.size(); ++axis)
@@ -133,26 +135,26 @@ factor_to_cut(index_vector const& p, index_vector const& extents, std::uint8_t j
 }
 
 /// The same for both sides of a piece; the factor counts in the order of the target.
-constexpr std::optional<std::size_t> factor_to_cut(piece const& whole, index_vector const& p) {
-    if (auto const k = factor_to_cut(p, whole.extent, whole.joins.target))
+constexpr std::optional<std::size_t> factor_to_cut(piece const& piece, index_vector const& p) {
+    if (auto const k = factor_to_cut(p, piece.extent, piece.joins.target))
         return k;
     auto const in_source =
-        factor_to_cut(whole.order.undo(p), whole.order.undo(whole.extent), whole.joins.source);
+        factor_to_cut(piece.order.undo(p), piece.order.undo(piece.extent), piece.joins.source);
     for (std::size_t k = 0; in_source && k < p.size(); ++k)
-        if (whole.order[k] == *in_source)
+        if (piece.order[k] == *in_source)
             return k;
     return std::nullopt;
 }
 
 /// Calls `take(p)` for each piece that a box of factors is.
-constexpr void take_factors(piece const& whole, box factors, auto& take) {
-    auto const k = factor_to_cut(whole, factors.shape);
+constexpr void take_factors(piece const& piece, box factors, auto& take) {
+    auto const k = factor_to_cut(piece, factors.shape);
     if (!k)
-        return take(part_of(whole, factors));
+        return take(part_of(piece, factors));
     index_t const end = factors.end(*k);
     factors.shape[*k] = 1;
     for (; factors.offset[*k] < end; ++factors.offset[*k])
-        take_factors(whole, factors, take);
+        take_factors(piece, factors, take);
 }
 
 /// The boxes of factors that a box of the axes that they make up is, in order.
@@ -160,7 +162,7 @@ constexpr void take_factors(piece const& whole, box factors, auto& take) {
 /// \par Shape `extents` of the factors
 constexpr std::vector<box> factor_boxes(box const& region, index_vector const& extents,
                                         std::uint8_t joins) {
-    std::vector<box> found(1);
+    std::vector<box> boxes(1);
     std::size_t axis = 0;
     for (std::size_t first = 0, last = 0; first < extents.size(); first = last) {
         for (last = first + 1; last < extents.size() && is_joined(joins, last);)
@@ -170,7 +172,7 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
             has_axis ? flat_range{region.offset[axis], region.end(axis)} : flat_range{0, 1};
         axis += has_axis;
         std::vector<box> longer;
-        for (box const& so_far : found)
+        for (box const& so_far : boxes)
             for (box const& p :
                  boxes_of(range, index_vector(extents.begin() + first, extents.begin() + last))) {
                 longer.push_back(so_far);
@@ -179,36 +181,36 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
                     longer.back().shape.push_back(p.shape[k]);
                 }
             }
-        found = std::move(longer);
+        boxes = std::move(longer);
     }
-    return found;
+    return boxes;
 }
 
 /// Calls `take(p)` for each piece that boxes of factors are.
-constexpr void take_all(piece const& whole, std::vector<box> const& boxes, auto&& take) {
+constexpr void take_all(piece const& whole_piece, std::vector<box> const& boxes, auto&& take) {
     piece_limit limit;
     auto counted = [&](piece const& p) {
-        limit.count(whole);
+        limit.count(whole_piece);
         take(p);
     };
     for (box const& factors : boxes)
-        take_factors(whole, factors, counted);
+        take_factors(whole_piece, factors, counted);
 }
 
 /// The part of a piece that makes up `region` of the target.
 ///
 /// \pre `contains(whole.target_box(), region)`, and the piece has no joined axes
-constexpr piece cut_to_target(piece whole, box const& region) {
-    BOOST_ASSERT(!whole.joins.any() && contains(whole.target_box(), region));
+constexpr piece cut_to_target(piece piece, box const& region) {
+    BOOST_ASSERT(!piece.joins.any() && contains(piece.target_box(), region));
     index_vector moved = region.offset;
     for (std::size_t axis = 0; axis < moved.size(); ++axis)
-        moved[axis] -= whole.target_offset[axis];
-    moved = whole.order.undo(moved);
+        moved[axis] -= piece.target_offset[axis];
+    moved = piece.order.undo(moved);
     for (std::size_t axis = 0; axis < moved.size(); ++axis)
-        whole.source_offset[axis] += moved[axis];
-    whole.target_offset = region.offset;
-    whole.extent = region.shape;
-    return whole;
+        piece.source_offset[axis] += moved[axis];
+    piece.target_offset = region.offset;
+    piece.extent = region.shape;
+    return piece;
 }
 
 /// Calls `take(p)` for each piece of which `region` of the target consists: one, or several if a
@@ -216,12 +218,12 @@ constexpr piece cut_to_target(piece whole, box const& region) {
 ///
 /// \pre    `contains(whole.target_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
-constexpr void cut_to_target(piece const& whole, box const& region, auto&& take) {
-    if (!whole.joins.any())
-        return take(cut_to_target(whole, region));
+constexpr void cut_to_target(piece const& piece, box const& region, auto&& take) {
+    if (!piece.joins.any())
+        return take(cut_to_target(piece, region));
     take_all(
-        whole,
-        factor_boxes(relative_to(region, whole.target_offset), whole.extent, whole.joins.target),
+        piece,
+        factor_boxes(relative_to(region, piece.target_offset), piece.extent, piece.joins.target),
         take);
 }
 
@@ -242,14 +244,14 @@ constexpr box target_box_of(piece const& p, box const& region) {
 ///
 /// \pre    `contains(whole.source_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
-constexpr void cut_to_source(piece const& whole, box const& region, auto&& take) {
-    if (!whole.joins.any())
-        return take(cut_to_target(whole, target_box_of(whole, region)));
-    std::vector<box> boxes = factor_boxes(relative_to(region, whole.source_offset),
-                                          whole.order.undo(whole.extent), whole.joins.source);
+constexpr void cut_to_source(piece const& piece, box const& region, auto&& take) {
+    if (!piece.joins.any())
+        return take(cut_to_target(piece, target_box_of(piece, region)));
+    std::vector<box> boxes = factor_boxes(relative_to(region, piece.source_offset),
+                                          piece.order.undo(piece.extent), piece.joins.source);
     for (box& factors : boxes)
-        factors = {whole.order.apply(factors.offset), whole.order.apply(factors.shape)};
-    take_all(whole, boxes, take);
+        factors = {piece.order.apply(factors.offset), piece.order.apply(factors.shape)};
+    take_all(piece, boxes, take);
 }
 
 } // namespace reshard::detail

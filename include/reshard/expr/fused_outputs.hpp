@@ -20,8 +20,8 @@ namespace reshard::detail {
 
 /// Whether a key is one that frameworks give to fused weights.
 inline bool is_named_fused(std::string_view key) {
-    constexpr std::string_view known[] = {"qkv", "linear_fc1", "gate_up", "fused_"};
-    return std::ranges::any_of(known, [&](auto part) { return key.find(part) != key.npos; });
+    constexpr std::string_view known_names[] = {"qkv", "linear_fc1", "gate_up", "fused_"};
+    return std::ranges::any_of(known_names, [&](auto part) { return key.find(part) != key.npos; });
 }
 
 /// Declares the facts of fused tensors in `source` for each output that is made of these, all fused
@@ -32,7 +32,7 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
 /// The extents along its axis of the tensors that a fused tensor of that extent was made of, as its
 /// macro says; none if that does not say it, or if they do not divide into the blocks.
-RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& made, index_t extent);
+RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& tensor, index_t extent);
 
 /// Gives each output that is interleaved in several blocks, and that `target` does not cut along
 /// that axis, its tensors one after the other, as its macro does for one block; its scales follow.

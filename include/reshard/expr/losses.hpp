@@ -38,7 +38,7 @@ struct loss {
         removed, ///< a statement says that nothing uses it
         unused,  ///< no target uses all of it
         rounded, ///< a data type on the way does not hold every value
-    } what;
+    } type;
     key_id source = 0;
     std::string key;                     ///< of the source tensor
     std::vector<box> boxes = {};         ///< of it, that are lost; only the first ones of many
@@ -58,12 +58,12 @@ struct source_usage {
 /// The first data type on the way of a piece that does not hold all that the source does.
 RESHARD_DECL std::optional<data_type> find_rounding(piece const& p);
 
-/// The loss of what `held` does not have of a source tensor, or std::nullopt.
-RESHARD_DECL std::optional<loss> loss_beyond(box_list const& held, key_id id,
+/// The loss of what `boxes` does not have of a source tensor, or std::nullopt.
+RESHARD_DECL std::optional<loss> loss_beyond(box_list const& boxes, key_id id,
                                              mapping_source const& source);
 
 /// The boxes that are lost, as messages list them.
-RESHARD_DECL std::string boxes_text(loss const& one);
+RESHARD_DECL std::string boxes_text(loss const& loss);
 
 /// What of each source tensor a mapping uses.
 RESHARD_DECL std::vector<source_usage> usages_of(mapping const& map);
@@ -77,7 +77,7 @@ RESHARD_DECL std::vector<loss> losses_of(mapping const& map,
 inline std::vector<loss> losses_of(mapping const& map) { return losses_of(map, usages_of(map)); }
 
 /// The words that go on after the key of a lost tensor.
-RESHARD_DECL std::string describe(loss const& one, mapping_source const& source);
+RESHARD_DECL std::string describe(loss const& loss, mapping_source const& source);
 
 } // namespace reshard::detail
 

@@ -147,18 +147,18 @@ struct relation {
         copy,         ///< of the source: has to be equal, and is not used
         tie,          ///< an alias that the caller wants to be the same tensor, written once
         number,       ///< of the source: has to be equal, and one number of the target is both
-    } what{};
+    } type{};
     std::string key;         ///< the parameter
     std::string companion;   ///< what follows it
     index_vector block = {}; ///< of a scale: the extents of a block
     index_vector count = {}; ///< and how many belong to one, as in `block_form`
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.what, self.key, self.companion, self.block, self.count);
+        visit(self.type, self.key, self.companion, self.block, self.count);
     }
 
     /// Whether elements of the source are compared.
-    constexpr bool is_compared() const { return what == kind::copy || what == kind::number; }
+    constexpr bool is_compared() const { return type == kind::copy || type == kind::number; }
 
     bool operator==(relation const&) const = default;
 };
@@ -166,7 +166,7 @@ struct relation {
 /// A source tensor that a macro took apart, and how the macro expects it to be interleaved.
 struct taken_apart {
     key_id source = 0;
-    fused_tensor how;
+    fused_tensor fused;
 
     auto operator<=>(taken_apart const&) const = default;
 };
@@ -227,14 +227,14 @@ public:
 
     /// Declares that the target tensor `key` has others interleaved, and replaces an earlier
     /// declaration. Stored mappings do not have it, and comparisons ignore it.
-    void fuse(std::string const& key, detail::fused_tensor how) {
-        fused_.insert_or_assign(key, std::move(how));
+    void fuse(std::string const& key, detail::fused_tensor tensor) {
+        fused_.insert_or_assign(key, std::move(tensor));
     }
 
     /// Declares which source tensors macros took apart to make the target tensor `key`. Stored
     /// mappings do not have it.
-    void take_apart(std::string const& key, std::vector<detail::taken_apart> how) {
-        apart_.insert_or_assign(key, std::move(how));
+    void take_apart(std::string const& key, std::vector<detail::taken_apart> split_sources) {
+        apart_.insert_or_assign(key, std::move(split_sources));
     }
     detail::taken_apart_lists const& apart() const { return apart_; }
 
@@ -250,7 +250,7 @@ public:
         visit(self.sources_, self.outputs_, self.removed_, self.relations_);
     }
 
-    bool operator==(mapping const& other) const;
+    bool operator==(mapping const& other_mapping) const;
 
 private:
     void put(mapping_output output);

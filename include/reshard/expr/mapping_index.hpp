@@ -78,12 +78,12 @@ private:
         return true;
     }
 
-    /// The first piece that ends after `place` along the axis of the rows.
-    constexpr std::size_t first_behind(index_t place) const {
+    /// The first piece that ends after `index` along the axis of the rows.
+    constexpr std::size_t first_behind(index_t index) const {
         std::size_t first = 0;
         for (std::size_t count = pieces_->size(); count > 0;) {
             std::size_t const half = count / 2;
-            bool const is_before = pieces_->target_end(first + half, *axis_) <= place;
+            bool const is_before = pieces_->target_end(first + half, *axis_) <= index;
             first += is_before ? half + 1 : 0;
             count = is_before ? count - half - 1 : half;
         }

@@ -196,15 +196,15 @@ public:
     /// Appends the pieces of another tensor, whose target boxes are moved by `distance` along
     /// `axis`.
     ///
-    /// \pre `other.ndim() == ndim()`, and there is such an axis
-    constexpr void append_moved(piece_list const& other, std::size_t axis, index_t distance) {
-        BOOST_ASSERT(other.ndim() == ndim());
-        if (other.size_ == 0)
+    /// \pre `pieces.ndim() == ndim()`, and there is such an axis
+    constexpr void append_moved(piece_list const& pieces, std::size_t axis, index_t distance) {
+        BOOST_ASSERT(pieces.ndim() == ndim());
+        if (pieces.size_ == 0)
             return;
         bool const is_first = size_ == 0 && distance == 0;
-        widen(std::max(other.row_.kind, is_first ? row_kind::whole : row_kind::plain));
+        widen(std::max(pieces.row_.kind, is_first ? row_kind::whole : row_kind::plain));
         std::size_t const first = size_;
-        append(other);
+        append(pieces);
         for (std::size_t i = first; i < size_ && distance != 0; ++i)
             numbers_[i * row_.length() + row_.target_offset() + axis] += distance;
     }
@@ -246,13 +246,13 @@ public:
     /// The memory that the pieces take.
     constexpr std::size_t bytes() const { return numbers_.bytes(); }
 
-    constexpr bool operator==(piece_list const& other) const {
-        if (size_ != other.size_ || ndim() != other.ndim())
+    constexpr bool operator==(piece_list const& pieces) const {
+        if (size_ != pieces.size_ || ndim() != pieces.ndim())
             return false;
-        if (row_.kind == other.row_.kind)
-            return numbers_ == other.numbers_;
+        if (row_.kind == pieces.row_.kind)
+            return numbers_ == pieces.numbers_;
         for (std::size_t i = 0; i < size_; ++i)
-            if ((*this)[i] != other[i])
+            if ((*this)[i] != pieces[i])
                 return false;
         return true;
     }
@@ -269,13 +269,13 @@ private:
     }
 
     /// \pre the rows hold pieces of the other's kind
-    constexpr void append(piece_list const& other) {
-        size_ += other.size_;
-        if (row_.kind == other.row_.kind)
-            return numbers_.append(other.numbers_.data(), other.numbers_.size());
-        for (std::size_t i = 0; i < other.size_; ++i) {
+    constexpr void append(piece_list const& pieces) {
+        size_ += pieces.size_;
+        if (row_.kind == pieces.row_.kind)
+            return numbers_.append(pieces.numbers_.data(), pieces.numbers_.size());
+        for (std::size_t i = 0; i < pieces.size_; ++i) {
             index_t row[row_form::longest] = {};
-            std::copy_n(other.row(i), other.row_.length(), row);
+            std::copy_n(pieces.row(i), pieces.row_.length(), row);
             numbers_.append(row, row_.length());
         }
     }

@@ -33,35 +33,35 @@ constexpr std::vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t c
 /// The index of the first part of target factor `k` among the finer factors of the source.
 constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t> const& counts,
                                       std::size_t k) {
-    std::size_t place = 0;
+    std::size_t index = 0;
     for (std::size_t j = 0; j < counts.size(); ++j)
-        place += order[j] < order[k] ? counts[j] : 0;
-    return place;
+        index += order[j] < order[k] ? counts[j] : 0;
+    return index;
 }
 
 /// The piece with its factors cut into finer ones, which are joined to the axes of a new target.
 ///
 /// \param finer of which the piece's factors and the new target's axes are both made
-constexpr piece with_factors(piece whole, common_factors const& finer,
+constexpr piece with_factors(piece piece, common_factors const& finer,
                              index_vector const& target_offset) {
-    bool const is_scalar = whole.extent.empty();
+    bool const is_scalar = piece.extent.empty();
     auto const counts = finer_parts(finer.before, finer.extent.size());
     index_vector order;
     unsigned joins = is_scalar ? finer.before : 0;
     for (std::size_t k = 0; k < counts.size(); ++k) {
-        std::size_t const place = is_scalar ? 0 : place_in_source(whole.order, counts, k);
+        std::size_t const index = is_scalar ? 0 : place_in_source(piece.order, counts, k);
         for (std::size_t i = 0; i < counts[k]; ++i) {
             bool const continues =
-                i > 0 || (!is_scalar && is_joined(whole.joins.source, whole.order[k]));
-            joins |= (continues ? 1u : 0u) << (place + i);
-            order.push_back(static_cast<index_t>(place + i));
+                i > 0 || (!is_scalar && is_joined(piece.joins.source, piece.order[k]));
+            joins |= (continues ? 1u : 0u) << (index + i);
+            order.push_back(static_cast<index_t>(index + i));
         }
     }
-    whole.order = permutation::of(order, order.size());
-    whole.extent = finer.extent;
-    whole.target_offset = target_offset;
-    whole.joins = {static_cast<std::uint8_t>(joins), finer.after};
-    return whole;
+    piece.order = permutation::of(order, order.size());
+    piece.extent = finer.extent;
+    piece.target_offset = target_offset;
+    piece.joins = {static_cast<std::uint8_t>(joins), finer.after};
+    return piece;
 }
 
 /// Gives the pieces of a tensor another shape, one after the other.
@@ -90,11 +90,11 @@ private:
     /// \pre `factors` is its target box
     constexpr void refine(piece const& p, box const& factors) {
         if (auto const k = find_clash(p, factors.shape)) {
-            box one = {index_vector::filled(p.extent.size(), 0), p.extent};
-            one.shape[*k] = 1;
+            box box = {index_vector::filled(p.extent.size(), 0), p.extent};
+            box.shape[*k] = 1;
             auto again = [&](piece const& smaller) { add(smaller); };
-            for (; one.offset[*k] < p.extent[*k]; ++one.offset[*k])
-                take_factors(p, one, again);
+            for (; box.offset[*k] < p.extent[*k]; ++box.offset[*k])
+                take_factors(p, box, again);
             return;
         }
         join(with_factors(p, *factors_of(p.extent, factors.shape), factors.offset));
@@ -133,10 +133,10 @@ private:
     constexpr void join(piece p) {
         box const target = p.target_box();
         if (auto const axis = factor_to_cut(target.shape, factors_.extent, factors_.after)) {
-            box one = target;
-            one.shape[*axis] = 1;
-            for (; one.offset[*axis] < target.end(*axis); ++one.offset[*axis])
-                cut_to_target(p, one, [&](piece const& smaller) { join(smaller); });
+            box box = target;
+            box.shape[*axis] = 1;
+            for (; box.offset[*axis] < target.end(*axis); ++box.offset[*axis])
+                cut_to_target(p, box, [&](piece const& smaller) { join(smaller); });
             return;
         }
         unsigned joins = 0;

@@ -79,9 +79,9 @@ constexpr expression slice(expression const& tensor, std::span<detail::axis_rang
     box const region = detail::region_of(tensor, ranges);
     expression result{region.shape, tensor.dtype, detail::piece_list(tensor.ndim())};
     for (std::size_t i = 0; i < tensor.pieces.size(); ++i) {
-        piece const whole = tensor.pieces[i];
-        if (auto const common = intersect(whole.target_box(), region))
-            detail::cut_to_target(whole, *common, [&](piece p) {
+        piece const whole_piece = tensor.pieces[i];
+        if (auto const common = intersect(whole_piece.target_box(), region))
+            detail::cut_to_target(whole_piece, *common, [&](piece p) {
                 for (std::size_t axis = 0; axis < region.ndim(); ++axis)
                     p.target_offset[axis] -= region.offset[axis];
                 result.pieces.push_back(p);

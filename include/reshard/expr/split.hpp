@@ -43,8 +43,8 @@ constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t cons
     index_t const first = p.target_offset[axis];
     box const reached = p.target_box();
     index_t const last = reached.end(axis);
-    auto place = std::upper_bound(begins.begin(), begins.end(), first) - begins.begin() - 1;
-    for (auto i = static_cast<std::size_t>(place); i < results.size() && begins[i] < last; ++i) {
+    auto position = std::upper_bound(begins.begin(), begins.end(), first) - begins.begin() - 1;
+    for (auto i = static_cast<std::size_t>(position); i < results.size() && begins[i] < last; ++i) {
         box region = whole(results[i].shape);
         region.offset[axis] = begins[i];
         for (std::size_t other = 0; other < region.ndim(); ++other)

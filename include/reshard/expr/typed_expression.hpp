@@ -40,11 +40,11 @@ constexpr index_t extent_of(index_vector const& shape, std::size_t axis) {
 }
 
 constexpr bool is_order(index_vector const& axes, std::size_t ndim) {
-    index_vector seen = index_vector::filled(ndim, 0);
+    index_vector values = index_vector::filled(ndim, 0);
     for (index_t const axis : axes)
         if (axis >= 0 && axis < static_cast<index_t>(ndim))
-            ++seen[static_cast<std::size_t>(axis)];
-    return axes.size() == ndim && seen == index_vector::filled(ndim, 1);
+            ++values[static_cast<std::size_t>(axis)];
+    return axes.size() == ndim && values == index_vector::filled(ndim, 1);
 }
 
 /// Whether each range lies within the extent of its axis.

@@ -58,9 +58,7 @@ struct packed_box {
     index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
 
     bool operator==(packed_box const&) const = default;
-    bool operator==(box const& other) const {
-        return offset == other.offset && shape == other.shape;
-    }
+    bool operator==(box const& box) const { return offset == box.offset && shape == box.shape; }
 };
 
 /// A shard of a tensor in a file, stored row-major.
@@ -165,21 +163,21 @@ struct checkpoint_metadata {
 
 namespace detail {
 
-/// The number of elements; an error names what `what()` says.
-inline index_t element_count_of(index_vector const& shape, auto&& what) {
+/// The number of elements; an error names what `value()` says.
+inline index_t element_count_of(index_vector const& shape, auto&& value) {
     try {
         return element_count(shape);
     } catch (error const& thrown) {
-        fail(errc::corrupt_file, what(), thrown.what());
+        fail(errc::corrupt_file, value(), thrown.what());
     }
 }
 
-/// The number of bytes; an error names what `what()` says.
-inline std::uint64_t byte_count_of(index_vector const& shape, data_type dtype, auto&& what) {
+/// The number of bytes; an error names what `value()` says.
+inline std::uint64_t byte_count_of(index_vector const& shape, data_type dtype, auto&& value) {
     try {
         return static_cast<std::uint64_t>(byte_count(element_count(shape), dtype));
     } catch (error const& thrown) {
-        fail(errc::corrupt_file, what(), thrown.what());
+        fail(errc::corrupt_file, value(), thrown.what());
     }
 }
 

@@ -86,12 +86,12 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
 
 /// The shards of each file, in the order of their data.
 template <class Metadata>
-auto shards_by_file(Metadata& all) {
-    using shard = std::remove_reference_t<decltype(all.tensors[0].shards[0])>;
-    std::vector<std::vector<shard*>> files(all.files.size());
-    for (auto& tensor : all.tensors)
-        for (shard& one : tensor.shards)
-            files[one.file].push_back(&one);
+auto shards_by_file(Metadata& value) {
+    using shard = std::remove_reference_t<decltype(value.tensors[0].shards[0])>;
+    std::vector<std::vector<shard*>> files(value.files.size());
+    for (auto& tensor : value.tensors)
+        for (shard& element : tensor.shards)
+            files[element.file].push_back(&element);
     for (auto& shards : files)
         std::sort(shards.begin(), shards.end(), [](shard const* a, shard const* b) {
             return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);

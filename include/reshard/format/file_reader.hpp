@@ -80,8 +80,8 @@ public:
     byte_run skip(std::uint64_t bytes) {
         check_there(bytes);
         std::uint64_t const begin = position();
-        std::uint64_t const held = window_.size() - used_;
-        if (bytes <= held)
+        std::uint64_t const held_count = window_.size() - used_;
+        if (bytes <= held_count)
             used_ += static_cast<std::size_t>(bytes);
         else {
             next_ = begin + bytes;

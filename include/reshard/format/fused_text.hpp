@@ -26,7 +26,7 @@ inline constexpr std::string_view fused_member = "reshard_fused";
 
 /// A JSON list in which equal facts are grouped, by key: `[{"axis":0,"blocks":3,"macro":"fused_ffn,
 /// axis=0","keys":["w"]}]`.
-RESHARD_DECL std::string fused_text(fused_tensors const& all);
+RESHARD_DECL std::string fused_text(fused_tensors const& tensors);
 
 /// The tensors of such a text.
 ///
@@ -34,7 +34,7 @@ RESHARD_DECL std::string fused_text(fused_tensors const& all);
 RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file);
 
 /// Adds that member to the object that is being written, if there are such tensors.
-RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& all);
+RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& tensors);
 
 /// The tensors of that member of an object, if it has one.
 ///

@@ -71,8 +71,8 @@ inline std::string_view ending_in_index(std::string_view name) {
         std::size_t const at = name.find(std::string(ending) + '.');
         if (name.starts_with('.') || at == name.npos)
             continue;
-        std::string_view const rest = name.substr(at + ending.size());
-        if (rest.ends_with(".json") && rest.find(".index.") != rest.npos)
+        std::string_view const remainder = name.substr(at + ending.size());
+        if (remainder.ends_with(".json") && remainder.find(".index.") != remainder.npos)
             return ending;
     }
     return {};
@@ -150,11 +150,11 @@ RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_ke
 /// Refuses a file that lacks a tensor of the index; in strict mode, one that has others too.
 ///
 /// \throws error with errc::corrupt_file, which names `index`
-RESHARD_DECL void check_difference(index_difference const& found, std::string const& index,
+RESHARD_DECL void check_difference(index_difference const& difference, std::string const& index,
                                    std::string_view file, bool is_strict);
 
 /// That tensors are in a file which the index lists in another one, which counts.
-RESHARD_DECL std::string elsewhere_text(index_difference const& found, std::string_view file);
+RESHARD_DECL std::string elsewhere_text(index_difference const& difference, std::string_view file);
 
 /// The text of the file, a line a tensor.
 RESHARD_DECL std::string to_json(hf_index const& index);

@@ -63,7 +63,7 @@ public:
     std::vector<json_cursor> elements() const;
 
     /// Refuses members of other names, which are mistyped more often than they are meant.
-    void check_names(std::initializer_list<std::string_view> known) const;
+    void check_names(std::initializer_list<std::string_view> known_names) const;
 
     std::string text() const;
 
@@ -87,7 +87,7 @@ private:
         enum form { behind_dot, in_brackets, counted };
 
         std::string_view name; ///< the document's
-        form how = behind_dot;
+        form notation = behind_dot;
         std::size_t index = 0;
     };
 
@@ -97,7 +97,7 @@ private:
     }
 
     /// `tensors['w'].shape[1]`.
-    std::string place() const;
+    std::string location() const;
 
     static std::string listed(std::initializer_list<std::string_view> names);
 

@@ -137,27 +137,27 @@ inline std::size_t before_space(std::string_view text, std::size_t position) {
 inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     position = std::min(text.find_first_not_of(" \t\r\n", position), text.size());
     std::size_t const last = before_space(text, position);
-    char const found = position < text.size() ? text[position] : '\0';
+    char const index = position < text.size() ? text[position] : '\0';
     char const before = last < text.size() ? text[last] : '\0';
-    bool const ends_list = found == ']' || found == '}';
-    std::string const shown = "'" + std::string(1, found) + "'";
+    bool const ends_list = index == ']' || index == '}';
+    std::string const shown = "'" + std::string(1, index) + "'";
     if (before == ',' && ends_list)
         return {last, "the comma before " + shown + " has nothing behind it; remove it"};
-    if (before == ',' && found == ',')
+    if (before == ',' && index == ',')
         return {position, "there are two commas with nothing between them; remove one"};
-    if (found == '\'')
+    if (index == '\'')
         return {position, "names and texts stand between double quotes, not single ones"};
-    if (found == '/' || found == '#')
+    if (index == '/' || index == '#')
         return {position, "JSON has no comments; remove it"};
     bool const is_value_before =
         before == '"' || before == ']' || before == '}' || (before >= '0' && before <= '9');
-    bool const begins_value = found == '"' || found == '[' || found == '{' || found == '-' ||
-                              (found >= '0' && found <= '9');
+    bool const begins_value = index == '"' || index == '[' || index == '{' || index == '-' ||
+                              (index >= '0' && index <= '9');
     if (is_value_before && begins_value)
         return {position, "a comma or a colon is missing before " + shown};
-    if (found == ':')
+    if (index == ':')
         return {position, "':' cannot stand here in JSON; is a bracket missing before it?"};
-    if (found > ' ' && found < 0x7F)
+    if (index > ' ' && index < 0x7F)
         return {position, shown + " cannot stand here in JSON"};
     return {position, "what stands here is not JSON"};
 }

@@ -79,17 +79,17 @@ RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog c
 /// The layout as a table without a data type left open.
 RESHARD_DECL layout_table table_of(layout const& whole_layout);
 
-/// Calls `make`; its errors are refused at `place`.
-auto checked_at(json_cursor const& place, auto make) {
+/// Calls `make`; its errors are refused at `cursor`.
+auto checked_at(json_cursor const& cursor, auto make) {
     try {
         return make();
     } catch (error const& thrown) {
-        place.refuse(thrown.what());
+        cursor.refuse(thrown.what());
     }
 }
 
-/// \throws error with errc::limit_exceeded if `place` asks for more than `most_ranks_named`
-RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks);
+/// \throws error with errc::limit_exceeded if `cursor` asks for more than `most_ranks_named`
+RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks);
 
 /// How the keys of a pattern are cut.
 struct layout_rule {

@@ -34,7 +34,7 @@ RESHARD_DECL network parse_network(std::string_view text, std::string_view file)
 ///
 /// \post `parse_network` gives the same network, except for the last bit of a number, in which the
 ///       parser of Boost.JSON errs
-RESHARD_DECL std::string to_json(network const& one);
+RESHARD_DECL std::string to_json(network const& network);
 
 } // namespace detail
 

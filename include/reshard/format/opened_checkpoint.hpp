@@ -65,7 +65,7 @@ inline std::string why_too_many_axes(std::size_t axes) {
 }
 
 /// The text of an error after its subject, such as "tensor 'w'", or the whole text.
-RESHARD_DECL std::string text_behind(std::string_view text, std::string_view what);
+RESHARD_DECL std::string text_behind(std::string_view text, std::string_view noun);
 
 /// Puts together a checkpoint of whole tensors, which are anywhere in its files: each at one place,
 /// or in parts of its elements.
@@ -115,16 +115,16 @@ public:
     /// The result of `read()` for a tensor of the last file; empty if it cannot be read, which is
     /// noted.
     ///
-    /// \param what names it in errors of `read`: "tensor 'w'"
+    /// \param noun names it in errors of `read`: "tensor 'w'"
     /// \throws error as `read` with another code than errc::unsupported and errc::limit_exceeded
-    std::optional<file_tensor> readable(std::string const& key, std::string_view what,
+    std::optional<file_tensor> readable(std::string const& key, std::string_view noun,
                                         auto&& read) {
         try {
             return read();
         } catch (error const& problem) {
             if (problem.code() != errc::unsupported && problem.code() != errc::limit_exceeded)
                 throw;
-            add_unread(key, {}, text_behind(problem.what(), what));
+            add_unread(key, {}, text_behind(problem.what(), noun));
             return std::nullopt;
         }
     }
@@ -149,7 +149,7 @@ private:
     void forget_unread_parts();
     void end_file();
     checkpoint_tensor& begin_tensor(std::string key, data_type dtype, index_vector const& shape);
-    checkpoint_shard& add_shard(checkpoint_tensor& tensor, file_tensor const& place);
+    checkpoint_shard& add_shard(checkpoint_tensor& tensor, file_tensor const& file_tensor);
 
     std::shared_ptr<file_store const> files_;
     bool shows_inflated_ = false;

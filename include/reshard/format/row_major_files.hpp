@@ -81,7 +81,7 @@ public:
     list(std::filesystem::path const& directory) const override;
 
     /// Shows what another one shows, too.
-    RESHARD_DECL void add(row_major_files const& other);
+    RESHARD_DECL void add(row_major_files const& files);
 
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;

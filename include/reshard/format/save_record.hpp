@@ -141,10 +141,10 @@ RESHARD_DECL save_record read_record_head(file_store const& files,
 
 /// Refuses files that are not exactly a record's files.
 ///
-/// \param found the files that were opened, with the digests of their headers
+/// \param files the files that were opened, with the digests of their headers
 /// \param ids   the save that each of them says it belongs to; empty: none
 /// \throws error with errc::corrupt_file or errc::missing_file that names `path` and the file
-RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& found,
+RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& files,
                              std::vector<std::string> const& ids, std::string const& path);
 
 } // namespace reshard::detail

@@ -94,43 +94,43 @@ inline bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
 }
 
-inline flat_range flat_range_from(json_cursor const& place) {
-    auto const ends = place.elements();
+inline flat_range flat_range_from(json_cursor const& cursor) {
+    auto const ends = cursor.elements();
     if (ends.size() != 2)
-        place.refuse(words("expected a flat range of 2 numbers, found ", ends.size()));
+        cursor.refuse(words("expected a flat range of 2 numbers, found ", ends.size()));
     return {ends[0].count(), ends[1].count()};
 }
 
 /// What `RESHARD` says of a shard.
-inline void read_own_info(json_cursor const& place, file_shard& shard) {
-    if (auto const shape = place.find("shape"))
+inline void read_own_info(json_cursor const& cursor, file_shard& shard) {
+    if (auto const shape = cursor.find("shape"))
         shard.global_shape = shape->extents();
-    if (auto const region = place.find("region"))
+    if (auto const region = cursor.find("region"))
         shard.region = {region->at("offset").extents(), region->at("shape").extents()};
-    if (auto const flat = place.find("flat_range"))
+    if (auto const flat = cursor.find("flat_range"))
         shard.flat = flat_range_from(*flat);
 }
 
-/// \param what begins a message, here and below
-inline void check_flat(file_shard const& shard, index_vector const& stored, auto&& what) {
+/// \param value begins a message, here and below
+inline void check_flat(file_shard const& shard, index_vector const& stored, auto&& value) {
     auto const wrong = [&](std::string const& text) {
-        fail(errc::corrupt_file, what(), "flat range ", *shard.flat, text);
+        fail(errc::corrupt_file, value(), "flat range ", *shard.flat, text);
     };
     if (stored != index_vector{shard.flat->size()})
         wrong(" has " + counted(shard.flat->size(), "element") +
               ", but the tensor in the file has the shape " + to_string(stored));
-    index_t const elements = element_count_of(shard.region.shape, what);
+    index_t const elements = element_count_of(shard.region.shape, value);
     if (shard.flat->end > elements)
         wrong(" exceeds its region of " + counted(elements, "element"));
 }
 
-inline void check_region(file_shard const& shard, auto&& what) {
+inline void check_region(file_shard const& shard, auto&& value) {
     std::size_t const ndim = shard.region.shape.size();
     if (shard.region.offset.size() != ndim)
-        fail(errc::corrupt_file, what(), counted(shard.region.offset.size(), "offset"),
+        fail(errc::corrupt_file, value(), counted(shard.region.offset.size(), "offset"),
              ", but a shape of ", counted(ndim, "axis"));
     if (shard.global_shape && shard.global_shape->size() != ndim)
-        fail(errc::corrupt_file, what(), "a global shape of ",
+        fail(errc::corrupt_file, value(), "a global shape of ",
              counted(shard.global_shape->size(), "axis"), ", but a shard of ",
              counted(ndim, "axis"));
     for (std::size_t axis = 0; axis < ndim; ++axis) {
@@ -139,7 +139,7 @@ inline void check_region(file_shard const& shard, auto&& what) {
                                                  : std::numeric_limits<index_t>::max()) -
                              offset;
         if (room < shard.region.shape[axis])
-            fail(errc::corrupt_file, what(), "axis ", axis, ": ",
+            fail(errc::corrupt_file, value(), "axis ", axis, ": ",
                  counted(shard.region.shape[axis], "element"), " from ", offset,
                  " on exceed the global extent ", offset + room);
     }
@@ -149,15 +149,15 @@ inline void check_region(file_shard const& shard, auto&& what) {
 inline void check_known(json_cursor const& info, std::vector<safetensors_entry> const& tensors,
                         key_index const& numbers) {
     auto const name_at = [&](std::uint32_t i) -> std::string_view { return tensors[i].name; };
-    info.for_each_member([&](std::string_view key, json_cursor const& place) {
+    info.for_each_member([&](std::string_view key, json_cursor const& cursor) {
         if (!numbers.find(key, name_at))
-            place.refuse("the file has no such tensor");
+            cursor.refuse("the file has no such tensor");
     });
 }
 
 inline std::string info_text(safetensors_header const& header, std::string_view key) {
-    auto const found = header.metadata.find(std::string(key));
-    return found == header.metadata.end() ? "{}" : found->second;
+    auto const match = header.metadata.find(std::string(key));
+    return match == header.metadata.end() ? "{}" : match->second;
 }
 
 /// The contents of a file with `DCP_SHARDING_INFO`, in the order of its data.
@@ -184,18 +184,18 @@ inline std::vector<file_shard> sharded_contents(safetensors_header const& header
     std::vector<file_shard> shards;
     shards.reserve(header.tensors.size());
     for (safetensors_entry const& entry : header.tensors) {
-        auto const what = [&] { return std::string(file) + ": " + quoted(entry); };
+        auto const describe = [&] { return std::string(file) + ": " + quoted(entry); };
         file_shard shard = whole_file_shard(entry, header.data_offset, file);
         index_vector const stored = shard.region.shape;
         shard.global_shape.reset();
         shard.region.offset = offsets.at(entry.name).at("saved_offsets").extents();
-        if (auto const place = own.find(entry.name))
-            read_own_info(*place, shard);
-        check_region(shard, what);
+        if (auto const position = own.find(entry.name))
+            read_own_info(*position, shard);
+        check_region(shard, describe);
         if (shard.flat)
-            check_flat(shard, stored, what);
+            check_flat(shard, stored, describe);
         else if (shard.region.shape != stored)
-            fail(errc::corrupt_file, what(), "a region of shape ", shard.region.shape,
+            fail(errc::corrupt_file, describe(), "a region of shape ", shard.region.shape,
                  ", but the tensor in the file has the shape ", stored);
         shards.push_back(std::move(shard));
     }

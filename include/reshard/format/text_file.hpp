@@ -91,7 +91,8 @@ constexpr std::size_t find_invalid_utf8(std::string_view text) {
 /// A range of a file as a file. Refers to it.
 class file_range : public file_store::file {
 public:
-    file_range(file_store::file const& whole, byte_run where) : whole_(whole), where_(where) {}
+    file_range(file_store::file const& whole_file, byte_run where)
+        : whole_(whole_file), where_(where) {}
 
     file_store::identity facts() const override {
         file_store::identity facts = whole_.facts();

@@ -45,9 +45,9 @@ local_error attempt(Work&& work) {
 }
 
 /// Keeps what went wrong first.
-inline void keep_first(local_error& problem, local_error other) {
+inline void keep_first(local_error& problem, local_error error) {
     if (!problem)
-        problem = std::move(other);
+        problem = std::move(error);
 }
 
 RESHARD_DECL std::string encode(local_error const& problem);
@@ -65,8 +65,8 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a rank
 ///         begins another call
-void agree(group auto const& world, detail::local_error const& mine) {
-    std::vector<std::string> const all = world.all_gather(detail::encode(mine));
+void agree(group auto const& world, detail::local_error const& own_error) {
+    std::vector<std::string> const all = world.all_gather(detail::encode(own_error));
     for (std::string const& bytes : all)
         if (auto const problem = detail::decode(bytes))
             throw error(*problem);
@@ -116,9 +116,9 @@ public:
     }
 
     /// Something that each rank has, or none.
-    void add_presence(std::string name, bool is_there) {
-        add_digest(std::move(name), is_there);
-        entries_.back().text = is_there ? "set" : "none";
+    void add_presence(std::string name, bool exists) {
+        add_digest(std::move(name), exists);
+        entries_.back().text = exists ? "set" : "none";
     }
 
     /// A value; one whose members have names, member by member.
@@ -156,7 +156,7 @@ RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all);
 
 struct call_opening;
 
-RESHARD_DECL std::string encode(call_opening const& mine);
+RESHARD_DECL std::string encode(call_opening const& opening);
 
 /// Takes the attachments out of the texts of all ranks: the calls are left.
 RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>& all);
@@ -170,15 +170,15 @@ RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size
 
 /// Says which is the first value in which a rank differs from rank 0, and what both have.
 ///
-/// \param alike of this rank; the names are those of all
+/// \param fingerprint of this rank; the names are those of all
 /// \param lines of each rank
-RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& alike,
+RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& fingerprint,
                                   std::vector<std::string> const& lines);
 
 /// What a rank tells all others when it enters a call.
 struct call_opening {
     std::string operation;
-    compared_values alike;       ///< what must be equal on every rank: program, options
+    compared_values fingerprint; ///< what must be equal on every rank: program, options
     local_error problem = {};    ///< what has failed on this rank already
     std::string attachment = {}; ///< what the other ranks need of this one
 };
@@ -192,8 +192,8 @@ struct call_opening {
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks, and the
 ///         first value that differs with both values
-std::vector<std::string> open_call(group auto const& world, call_opening const& mine) {
-    std::vector<std::string> all = world.all_gather(encode(mine));
+std::vector<std::string> open_call(group auto const& world, call_opening const& opening) {
+    std::vector<std::string> all = world.all_gather(encode(opening));
     for (std::string const& bytes : all)
         if (auto const problem = decode(bytes))
             throw error(*problem);
@@ -202,34 +202,35 @@ std::vector<std::string> open_call(group auto const& world, call_opening const& 
     if (rank == 0)
         return attachments;
     check_same_call(all, rank);
-    fail_with_other(mine.operation, mine.alike, world.all_gather(mine.alike.lines()));
-    fail_with_different_values(mine.operation, rank);
+    fail_with_other(opening.operation, opening.fingerprint,
+                    world.all_gather(opening.fingerprint.lines()));
+    fail_with_different_values(opening.operation, rank);
 }
 
 /// The same, if ranks need nothing else of one another.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `open_call`
-void agree_to_run(group auto const& world, std::string_view operation, compared_values const& alike,
-                  local_error const& mine = std::nullopt) {
-    open_call(world, {std::string(operation), alike, mine});
+void agree_to_run(group auto const& world, std::string_view operation,
+                  compared_values const& fingerprint, local_error const& error = std::nullopt) {
+    open_call(world, {std::string(operation), fingerprint, error});
 }
 
-/// Refuses ranks whose `digest` of `what` differs, or which have an error already.
+/// Refuses ranks whose `digest` of `noun` differs, or which have an error already.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike; else errc::ranks_disagree, which
 ///         names the first two ranks that differ, and both digests
-void agree_on_digest(group auto const& world, std::string_view what, std::uint64_t digest,
-                     local_error const& mine = std::nullopt) {
+void agree_on_digest(group auto const& world, std::string_view noun, std::uint64_t digest,
+                     local_error const& own_error = std::nullopt) {
     std::vector<std::string> const all =
-        world.all_gather(mine ? encode(mine) : '\0' + std::to_string(digest));
+        world.all_gather(own_error ? encode(own_error) : '\0' + std::to_string(digest));
     for (std::string const& bytes : all)
         if (auto const problem = decode(bytes))
             throw error(*problem);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
-            fail(errc::ranks_disagree, "rank 0 has ", what, " with digest ", all[0].substr(1),
+            fail(errc::ranks_disagree, "rank 0 has ", noun, " with digest ", all[0].substr(1),
                  ", and rank ", rank, " one with digest ", all[rank].substr(1),
                  "; every rank must have the same");
 }

@@ -146,7 +146,7 @@ private:
     /// The number of elements that follow, each of at least a byte.
     std::size_t get_count();
 
-    std::size_t get_below(std::size_t limit, std::string_view what);
+    std::size_t get_below(std::size_t limit, std::string_view noun);
 
     std::string_view take(std::size_t bytes);
 

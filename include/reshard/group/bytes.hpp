@@ -57,7 +57,7 @@ public:
                 add(*value);
         } else if constexpr (is_variant<T>) {
             add_number(static_cast<std::uint8_t>(value.index()));
-            std::visit([this](auto const& held) { this->add(held); }, value);
+            std::visit([this](auto const& shards) { this->add(shards); }, value);
         } else {
             add_class(value);
         }

@@ -84,7 +84,7 @@ struct object_copy {
 RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects);
 
 /// What all ranks have, in one list.
-RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> all);
+RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> copies);
 
 /// Checks the copies of all ranks: each array has all its cells, and equal cells equal content.
 RESHARD_DECL void check_copies(std::vector<object_copy> copies);

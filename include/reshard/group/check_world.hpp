@@ -32,7 +32,7 @@ struct shard_rule {
 };
 
 /// What is done about tensors that no rule matches.
-enum class unruled {
+enum class unmatched {
     replicate, ///< every rank has a copy of them
     refuse,    ///< they are an error
 };
@@ -43,7 +43,7 @@ enum class unruled {
 struct shard_rules {
     std::string prefix; ///< put before each name: `model.layers.3.`
     std::vector<detail::shard_rule> rules;
-    detail::unruled others = detail::unruled::replicate;
+    detail::unmatched others = detail::unmatched::replicate;
 };
 
 namespace detail {
@@ -59,7 +59,7 @@ struct named_tensor {
 struct ruled_shards {
     std::vector<shard_descriptor> shards; ///< one for each tensor, in their order
     std::vector<bool> used;               ///< for each rule, whether a tensor took it
-    std::vector<std::string> unruled;     ///< the keys that no rule matches
+    std::vector<std::string> unmatched;   ///< the keys that no rule matches
 };
 
 } // namespace detail
@@ -83,7 +83,7 @@ namespace detail {
 RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer);
 
 /// The key of the first tensor that no rule matches, and how many others there are.
-RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys);
+RESHARD_DECL void refuse_unmatched(std::vector<std::string> const& keys);
 
 /// The first rule that some rank had to use and none did, or the number of rules.
 RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
@@ -108,12 +108,12 @@ void check_rules(group auto const& world, shard_rules const& layer,
                  std::vector<detail::named_tensor> const& tensors,
                  detail::ruled_shards const& result) {
     detail::agree_to_run(world, "check_rules", detail::digest_of_rules(layer), detail::attempt([&] {
-                             if (layer.others == detail::unruled::refuse)
-                                 detail::refuse_unruled(result.unruled);
+                             if (layer.others == detail::unmatched::refuse)
+                                 detail::refuse_unmatched(result.unmatched);
                          }));
     std::string used;
-    for (bool const one : result.used)
-        used += one ? '1' : '0';
+    for (bool const element : result.used)
+        used += element ? '1' : '0';
     std::size_t const unused = detail::unused_rule(layer, world.all_gather(used));
     agree_on(world, [&] {
         if (unused < used.size())
@@ -125,8 +125,8 @@ void check_rules(group auto const& world, shard_rules const& layer,
 
 namespace reshard::detail {
 
-/// `what` is for `wanted` ranks; the group has another number of them.
-RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int there);
+/// `noun` is for `wanted` ranks; the group has another number of them.
+RESHARD_DECL void check_ranks(std::string_view noun, std::size_t wanted, int there);
 
 /// Refuses a mesh of more or fewer ranks than the group has, and meshes that differ among ranks.
 ///
@@ -149,10 +149,10 @@ void check_world(group auto const& world, mesh const& ranks) {
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout that names both numbers, or errc::ranks_disagree where ranks
 ///         do something else; on every rank alike
-void check_world(group auto const& world, layout const& held) {
+void check_world(group auto const& world, layout const& layout) {
     agree_to_run(world, "check_world of a layout", 0, attempt([&] {
-                     check_ranks("a layout of " + counted(held.tensors.size(), "tensor"),
-                                 held.holders, world.size());
+                     check_ranks("a layout of " + counted(layout.tensors.size(), "tensor"),
+                                 layout.holders, world.size());
                  }));
 }
 

@@ -29,8 +29,8 @@ namespace detail {
 /// The lowest rank that gave a text, or nothing.
 ///
 /// \throws error with errc::ranks_disagree where two ranks gave different ones
-RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& told,
-                                                     std::string_view what);
+RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& digests,
+                                                     std::string_view noun);
 
 RESHARD_DECL std::string digest_text(std::string const& bytes);
 
@@ -38,45 +38,45 @@ RESHARD_DECL std::string digest_text(std::string const& bytes);
 ///
 /// \param digests of each rank, `digest_text` of its layout, or an empty text
 /// \par Collective every rank of the group, in the same order, if only some ranks know one
-std::optional<layout> share_known(group auto const& world, std::optional<layout> mine,
-                                  std::vector<std::string> const& digests, std::string_view what) {
-    auto const first = first_teller(digests, what);
+std::optional<layout> share_known(group auto const& world, std::optional<layout> own_layout,
+                                  std::vector<std::string> const& digests, std::string_view noun) {
+    auto const first = first_teller(digests, noun);
     if (!first || std::count(digests.begin(), digests.end(), std::string()) == 0)
-        return mine;
+        return own_layout;
     bool const tells = *first == static_cast<std::size_t>(world.rank());
-    auto const layouts = world.all_gather(tells ? to_bytes(*mine) : std::string());
-    if (!mine)
-        mine = from_bytes<layout>(layouts[*first]);
-    return mine;
+    auto const layouts = world.all_gather(tells ? to_bytes(*own_layout) : std::string());
+    if (!own_layout)
+        own_layout = from_bytes<layout>(layouts[*first]);
+    return own_layout;
 }
 
 /// What `replicate_layout` returns, for ranks that are agreed on what they do.
 ///
 /// \par Collective every rank of the group, in the same order
-std::optional<layout> replicate_known(group auto const& world, std::optional<layout> mine,
-                                      std::string_view what) {
+std::optional<layout> replicate_known(group auto const& world, std::optional<layout> layout,
+                                      std::string_view noun) {
     std::string digest;
     agree_on(world, [&] {
-        if (mine)
-            digest = digest_text(to_bytes(*mine));
+        if (layout)
+            digest = digest_text(to_bytes(*layout));
     });
     std::vector<std::string> const digests = world.all_gather(digest);
-    return share_known(world, std::move(mine), digests, what);
+    return share_known(world, std::move(layout), digests, noun);
 }
 
 /// The layout that the ranks know, on every rank; nothing where no rank knows one.
 ///
 /// Ranks compare digests. Where all know it no more is sent; otherwise the lowest rank that does
-/// tells it. `what` is for messages: `source` or `target`.
+/// tells it. `noun` is for messages: `source` or `target`.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \par Units      a digest of some 20 bytes a rank, and perhaps one layout
 /// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do
 ///         different things; on every rank alike
-std::optional<layout> replicate_layout(group auto const& world, std::optional<layout> mine,
-                                       std::string_view what) {
-    detail::agree_to_run(world, "replicate_layout of the " + std::string(what), 0);
-    return detail::replicate_known(world, std::move(mine), what);
+std::optional<layout> replicate_layout(group auto const& world, std::optional<layout> layout,
+                                       std::string_view noun) {
+    detail::agree_to_run(world, "replicate_layout of the " + std::string(noun), 0);
+    return detail::replicate_known(world, std::move(layout), noun);
 }
 
 /// A tensor as one rank sees it: where its shards of it begin.
@@ -108,16 +108,16 @@ RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& rank
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike, as `merge_cuts`
 catalog gather_catalog(group auto const& world, std::vector<shard_descriptor> const& shards) {
-    std::vector<cut_tensor> mine;
-    agree_on(world, [&] { mine = cuts_of(shards); });
-    return merge_cuts(gather_values(world, mine));
+    std::vector<cut_tensor> tensors;
+    agree_on(world, [&] { tensors = cuts_of(shards); });
+    return merge_cuts(gather_values(world, tensors));
 }
 
 /// What `gather_layout` returns, for ranks that are agreed on what they do.
 ///
 /// \par Collective every rank of the group, in the same order
-layout layout_of_all(group auto const& world, std::vector<shard_descriptor> const& held) {
-    return layout_of(gather_values(world, held));
+layout layout_of_all(group auto const& world, std::vector<shard_descriptor> const& shards) {
+    return layout_of(gather_values(world, shards));
 }
 
 /// What a rank tells of one side: the digest of a layout that it knows, or its own shards.
@@ -128,8 +128,8 @@ struct layout_notice {
     static constexpr void members(auto& self, auto&& visit) { visit(self.digest, self.shards); }
 };
 
-RESHARD_DECL layout_notice notice_of(std::optional<layout> const& known,
-                                     std::vector<shard_descriptor> held);
+RESHARD_DECL layout_notice notice_of(std::optional<layout> const& layout,
+                                     std::vector<shard_descriptor> shards);
 
 /// The digest of each rank.
 RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> const& notices);
@@ -143,20 +143,20 @@ RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices)
 ///
 /// \par Collective every rank of the group, in the same order, if only some ranks know a layout
 /// \throws error on every rank alike: as `layout_of` and `replicate_layout`
-layout layout_told(group auto const& world, std::optional<layout> mine,
-                   std::vector<layout_notice> const& notices, std::string_view what) {
-    auto known = share_known(world, std::move(mine), digests_of(notices), what);
-    return known ? *std::move(known) : layout_of_notices(notices);
+layout layout_told(group auto const& world, std::optional<layout> layout,
+                   std::vector<layout_notice> const& notices, std::string_view noun) {
+    auto match = share_known(world, std::move(layout), digests_of(notices), noun);
+    return match ? *std::move(match) : layout_of_notices(notices);
 }
 
 /// The layout of a side, on every rank: one that ranks know, or that of their shards.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `layout_told`
-layout layout_of_ranks(group auto const& world, std::optional<layout> mine,
-                       std::vector<shard_descriptor> const& held, std::string_view what) {
-    auto const notices = gather_values(world, notice_of(mine, held));
-    return layout_told(world, std::move(mine), notices, what);
+layout layout_of_ranks(group auto const& world, std::optional<layout> layout,
+                       std::vector<shard_descriptor> const& shards, std::string_view noun) {
+    auto const notices = gather_values(world, notice_of(layout, shards));
+    return layout_told(world, std::move(layout), notices, noun);
 }
 
 } // namespace detail
@@ -167,9 +167,9 @@ layout layout_of_ranks(group auto const& world, std::optional<layout> mine,
 /// \post   rank `r` is holder `r` of the result
 /// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types;
 ///         errc::ranks_disagree where ranks do something else
-layout gather_layout(group auto const& world, std::vector<shard_descriptor> const& held) {
+layout gather_layout(group auto const& world, std::vector<shard_descriptor> const& shards) {
     detail::agree_to_run(world, "gather_layout", 0);
-    return detail::layout_of_all(world, held);
+    return detail::layout_of_all(world, shards);
 }
 
 } // namespace reshard

@@ -38,15 +38,15 @@ struct local_part {
 RESHARD_DECL void check_part(local_part const& local);
 
 /// Refuses two parts of one key that cannot be of one tensor; the second one is that of `rank`.
-RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& other,
+RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& local_part,
                                     std::size_t rank);
 
 /// Refuses lists of different keys; the second one is that of `rank`.
 RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
-                                  std::vector<local_part> const& other, std::size_t rank);
+                                  std::vector<local_part> const& parts, std::size_t rank);
 
 /// The descriptor of rank `rank`'s part number `i`, when all are known.
-RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& all,
+RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& parts,
                                          std::size_t rank, std::size_t i);
 
 /// The descriptors of this rank's parts, in their order, from what all ranks of the group have.
@@ -76,15 +76,15 @@ std::vector<shard_descriptor> gather_parts(group auto const& world,
         }
     });
     agree_to_run(world, "gather_parts", 0, problem);
-    auto const all = gather_values(world, sorted);
-    for (std::size_t rank = 1; rank < all.size(); ++rank) {
-        check_same_keys(all[0], all[rank], rank);
-        for (std::size_t i = 0; i < all[0].size(); ++i)
-            check_same_tensor(all[0][i], all[rank][i], rank);
+    auto const values = gather_values(world, sorted);
+    for (std::size_t rank = 1; rank < values.size(); ++rank) {
+        check_same_keys(values[0], values[rank], rank);
+        for (std::size_t i = 0; i < values[0].size(); ++i)
+            check_same_tensor(values[0][i], values[rank][i], rank);
     }
     std::vector<shard_descriptor> shards(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
-        shards[order[i]] = place_part(all, static_cast<std::size_t>(world.rank()), i);
+        shards[order[i]] = place_part(values, static_cast<std::size_t>(world.rank()), i);
     return shards;
 }
 

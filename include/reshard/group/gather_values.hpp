@@ -29,9 +29,9 @@ namespace reshard::detail {
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::corrupt_file where a rank sends something else
 template <class T, group Group>
-std::vector<T> gather_values(Group const& world, T const& mine) {
+std::vector<T> gather_values(Group const& world, T const& value) {
     std::vector<T> values;
-    for (std::string const& bytes : world.all_gather(content_bytes(mine)))
+    for (std::string const& bytes : world.all_gather(content_bytes(value)))
         values.push_back(content_from<T>(bytes, "value of another rank"));
     return values;
 }
@@ -57,7 +57,7 @@ using value_digests = std::map<std::string, value_digest, std::less<>>;
 RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values);
 
 /// Fails for the first name, in their order, that the two ranks see differently.
-RESHARD_DECL void compare_values(value_digests const& first, value_digests const& other,
+RESHARD_DECL void compare_values(value_digests const& first, value_digests const& digests,
                                  std::size_t rank);
 
 /// Refuses values that are not the same on every rank.
@@ -70,14 +70,14 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
 /// \par Source common state of Megatron-Core, of which rank 0's is written whatever the others have
 void check_common(group auto const& world, std::vector<common_value> const& values) {
     agree_to_run(world, "check_common", 0); // which values differ is told in more words
-    value_digests const mine = digests_of(values);
-    auto const digests = gather_values(world, digest_of_all(mine));
+    value_digests const own_digests = digests_of(values);
+    auto const digests = gather_values(world, digest_of_all(own_digests));
     if (std::count(digests.begin(), digests.end(), digests.front()) ==
         static_cast<std::ptrdiff_t>(digests.size()))
         return;
-    auto const all = gather_values(world, mine);
-    for (std::size_t rank = 1; rank < all.size(); ++rank)
-        compare_values(all.front(), all[rank], rank);
+    auto const elements = gather_values(world, own_digests);
+    for (std::size_t rank = 1; rank < elements.size(); ++rank)
+        compare_values(elements.front(), elements[rank], rank);
 }
 
 } // namespace reshard::detail

@@ -17,6 +17,7 @@
 #include <reshard/format/impl/checkpoint_reader.ipp>
 #include <reshard/format/impl/chunk_digests.ipp>
 #include <reshard/format/impl/delta_files.ipp>
+#include <reshard/format/impl/detect_format.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/format_limits.ipp>
 #include <reshard/format/impl/found_files.ipp>
@@ -40,7 +41,6 @@
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/impl/save_record.ipp>
 #include <reshard/format/impl/save_record_text.ipp>
-#include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/impl/shard_writers.ipp>
 #include <reshard/format/impl/tensor_union.ipp>
 #include <reshard/format/impl/tie_flags.ipp>

@@ -8,12 +8,12 @@
 
 #include <reshard/mpi/impl/bind_job.ipp>
 #include <reshard/mpi/impl/bound_chunks.ipp>
+#include <reshard/mpi/impl/directory_query.ipp>
 #include <reshard/mpi/impl/exchange.ipp>
 #include <reshard/mpi/impl/joined_programs.ipp>
-#include <reshard/mpi/impl/look_up.ipp>
 #include <reshard/mpi/impl/mpi_group.ipp>
 #include <reshard/mpi/impl/node_copies.ipp>
-#include <reshard/mpi/impl/node_reach.ipp>
+#include <reshard/mpi/impl/node_transfers.ipp>
 #include <reshard/mpi/impl/plan_sides.ipp>
 #include <reshard/mpi/impl/redistribute.ipp>
 #include <reshard/mpi/impl/shard_directory.ipp>

@@ -67,10 +67,10 @@ public:
     ///
     /// \pre `region` and the boxes have the same number of axes
     constexpr std::vector<std::uint32_t> overlapping(box const& region) const {
-        std::vector<std::uint32_t> found;
-        for_each_overlap(region, [&](std::uint32_t i, box const&) { found.push_back(i); });
-        std::sort(found.begin(), found.end());
-        return found;
+        std::vector<std::uint32_t> matches;
+        for_each_overlap(region, [&](std::uint32_t i, box const&) { matches.push_back(i); });
+        std::sort(matches.begin(), matches.end());
+        return matches;
     }
 
 private:

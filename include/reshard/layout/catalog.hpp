@@ -82,10 +82,10 @@ namespace detail {
 /// The place of a key among things that are sorted by key, or the end.
 template <class Keyed>
 constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view key) {
-    auto const place = std::lower_bound(
+    auto const position = std::lower_bound(
         tensors.begin(), tensors.end(), key,
         [](Keyed const& tensor, std::string_view sought) { return tensor.key < sought; });
-    return place != tensors.end() && place->key == key ? place : tensors.end();
+    return position != tensors.end() && position->key == key ? position : tensors.end();
 }
 
 /// Refuses keys out of order, and so also a key that occurs twice.
@@ -113,8 +113,8 @@ public:
 
     /// The entry of that key, or null.
     constexpr catalog_entry const* find(std::string_view key) const {
-        auto const place = detail::find_tensor(entries_, key);
-        return place != entries_.end() ? &*place : nullptr;
+        auto const tensor = detail::find_tensor(entries_, key);
+        return tensor != entries_.end() ? &*tensor : nullptr;
     }
 
     constexpr std::size_t size() const { return entries_.size(); }
@@ -139,7 +139,7 @@ inline constexpr stored_form form_of<catalog>{"catalog", 3};
 } // namespace detail
 
 /// \throws error with errc::bad_layout if keys are out of order, or one occurs twice
-constexpr void validate(catalog const& all) { detail::check_sorted(all); }
+constexpr void validate(catalog const& catalog) { detail::check_sorted(catalog); }
 
 namespace detail {
 
@@ -154,12 +154,13 @@ constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
     return true;
 }
 
-/// Records that a rank holds `held` parts along an axis, if these are several.
-constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank, std::size_t held) {
-    if (held < 2)
+/// Records that a rank holds `held_count` parts along an axis, if these are several.
+constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank,
+                        std::size_t held_count) {
+    if (held_count < 2)
         return;
     if (entry.scattered.axes == 0)
-        entry.scattered = {0, rank, static_cast<std::uint32_t>(held)};
+        entry.scattered = {0, rank, static_cast<std::uint32_t>(held_count)};
     entry.scattered.axes = static_cast<std::uint8_t>(entry.scattered.axes | 1u << axis);
 }
 

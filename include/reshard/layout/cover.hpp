@@ -31,23 +31,23 @@ struct distinct_boxes {
 /// The different boxes among the given ones.
 ///
 /// \post `result.boxes[result.which[i]] == given[i]`, and no box appears twice in `result.boxes`
-constexpr distinct_boxes distinct(box_list const& given) {
+constexpr distinct_boxes distinct(box_list const& boxes) {
     std::vector<std::uint32_t> order;
-    order.reserve(given.size());
-    for (std::uint32_t i = 0; i < given.size(); ++i)
+    order.reserve(boxes.size());
+    for (std::uint32_t i = 0; i < boxes.size(); ++i)
         order.push_back(i);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair{given[a], a} < std::pair{given[b], b};
+        return std::pair{boxes[a], a} < std::pair{boxes[b], b};
     });
-    std::vector<std::uint32_t> first(given.size(), 0);
+    std::vector<std::uint32_t> first(boxes.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
         first[order[i]] =
-            i > 0 && given[order[i - 1]] == given[order[i]] ? first[order[i - 1]] : order[i];
-    distinct_boxes result{box_list(given.ndim()), std::vector<std::uint32_t>(given.size(), 0)};
-    for (std::uint32_t i = 0; i < given.size(); ++i) {
+            i > 0 && boxes[order[i - 1]] == boxes[order[i]] ? first[order[i - 1]] : order[i];
+    distinct_boxes result{box_list(boxes.ndim()), std::vector<std::uint32_t>(boxes.size(), 0)};
+    for (std::uint32_t i = 0; i < boxes.size(); ++i) {
         if (first[i] == i) {
             result.which[i] = static_cast<std::uint32_t>(result.boxes.size());
-            result.boxes.push_back(given[i]);
+            result.boxes.push_back(boxes[i]);
         } else
             result.which[i] = result.which[first[i]];
     }
@@ -56,7 +56,7 @@ constexpr distinct_boxes distinct(box_list const& given) {
 
 /// A fault of a set of boxes as a cover of a region.
 struct cover_fault {
-    enum class kind { gap, overlap } what;
+    enum class kind { gap, overlap } type;
     box where;               ///< elements that nobody, or more than one box, holds
     std::uint32_t first = 0; ///< of an overlap: the two boxes
     std::uint32_t second = 0;
@@ -70,10 +70,11 @@ struct open_region {
     std::vector<std::uint32_t> over;
 };
 
-/// `region`, a part of `whole`'s region.
-constexpr open_region part_of(open_region const& whole, box const& region, box_index const& index) {
+/// `region`, a part of `whole_region`'s region.
+constexpr open_region part_of(open_region const& whole_region, box const& region,
+                              box_index const& index) {
     open_region result{region, {}};
-    for (std::uint32_t const i : whole.over)
+    for (std::uint32_t const i : whole_region.over)
         if (intersect(index[i], region))
             result.over.push_back(i);
     return result;
@@ -84,8 +85,8 @@ constexpr std::vector<index_t> borders_of(open_region const& open, box_index con
                                           std::size_t axis) {
     std::vector<index_t> borders;
     for (std::uint32_t const i : open.over) {
-        box const held = index[i];
-        for (index_t const border : {held.offset[axis], held.end(axis)})
+        box const box = index[i];
+        for (index_t const border : {box.offset[axis], box.end(axis)})
             if (border > open.region.offset[axis] && border < open.region.end(axis))
                 borders.push_back(border);
     }
@@ -121,11 +122,11 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
         line.offset[axis] = region.offset[axis];
         line.shape[axis] = region.shape[axis];
         index_t first = region.offset[axis], last = region.end(axis);
-        index.for_each_overlap(line, [&](std::uint32_t, box const& held) {
-            if (held.offset[axis] < gap.offset[axis])
-                first = std::max(first, held.end(axis));
+        index.for_each_overlap(line, [&](std::uint32_t, box const& box) {
+            if (box.offset[axis] < gap.offset[axis])
+                first = std::max(first, box.end(axis));
             else
-                last = std::min(last, held.offset[axis]);
+                last = std::min(last, box.offset[axis]);
         });
         gap.offset[axis] = first;
         gap.shape[axis] = last - first;
@@ -177,10 +178,10 @@ constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
 /// \par Source counting elements first keeps a cover of n boxes at O(n log n); comparing every pair
 ///             takes minutes at a thousand ranks (PyTorch issue 163548)
 constexpr std::optional<cover_fault> find_gap(box const& region, box_index const& index) {
-    index_t held = 0;
+    index_t held_count = 0;
     for (std::size_t i = 0; i < index.size(); ++i)
-        held += element_count(index[i]);
-    if (held == element_count(region))
+        held_count += element_count(index[i]);
+    if (held_count == element_count(region))
         return std::nullopt;
     auto const gap = uncovered(region, index);
     BOOST_ASSERT(gap);

@@ -42,7 +42,7 @@ struct placement_fault {
         dealt_out,     ///< a cut of an axis whose blocks another mesh axis has dealt out
     };
 
-    kind what{};
+    kind type{};
     std::size_t mesh_axis = 0;
     index_t wanted = 0; ///< the number that the placement requires
     index_t there = 0;  ///< what mesh or tensor have
@@ -50,15 +50,16 @@ struct placement_fault {
     constexpr bool operator==(placement_fault const&) const = default;
 };
 
-/// The fault if the sizes of `how` do not divide an extent into `count` parts; else std::nullopt.
+/// The fault if the sizes of `placement` do not divide an extent into `count` parts; else
+/// std::nullopt.
 constexpr std::optional<placement_fault>
-find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, index_t count) {
+find_size_fault(placement const& placement, std::size_t mesh_axis, index_t extent, index_t count) {
     using kind = placement_fault::kind;
-    auto const sizes = static_cast<index_t>(how.sizes.size());
+    auto const sizes = static_cast<index_t>(placement.sizes.size());
     if (sizes != count)
         return placement_fault{kind::size_count, mesh_axis, sizes, count};
     index_t sum = 0;
-    for (index_t const size : how.sizes) {
+    for (index_t const size : placement.sizes) {
         if (size < 0)
             return placement_fault{kind::negative_size, mesh_axis, size, extent};
         if (size > std::numeric_limits<index_t>::max() - sum)
@@ -70,32 +71,33 @@ find_size_fault(placement const& how, std::size_t mesh_axis, index_t extent, ind
     return std::nullopt;
 }
 
-/// The fault if the blocks of `how` cannot be assigned; else std::nullopt.
-constexpr std::optional<placement_fault> find_block_fault(placement const& how,
+/// The fault if the blocks of `placement` cannot be assigned; else std::nullopt.
+constexpr std::optional<placement_fault> find_block_fault(placement const& placement,
                                                           std::size_t mesh_axis) {
-    if (how.what == placement::kind::cyclic && how.block < 1)
-        return placement_fault{placement_fault::kind::block, mesh_axis, how.block, 1};
+    if (placement.type == placement::kind::cyclic && placement.block < 1)
+        return placement_fault{placement_fault::kind::block, mesh_axis, placement.block, 1};
     return std::nullopt;
 }
 
-/// The fault if `how` cannot cut each of `extents`; else these become the extents of the parts,
-/// each once.
-constexpr std::optional<placement_fault> cut_extents(placement const& how, std::size_t mesh_axis,
-                                                     index_t count, std::vector<index_t>& extents) {
+/// The fault if `placement` cannot cut each of `extents`; else these become the extents of the
+/// parts, each once.
+constexpr std::optional<placement_fault> cut_extents(placement const& placement,
+                                                     std::size_t mesh_axis, index_t count,
+                                                     std::vector<index_t>& extents) {
     std::vector<index_t> left;
     for (index_t const extent : extents) {
-        if (how.what == placement::kind::sizes) {
-            if (auto const fault = find_size_fault(how, mesh_axis, extent, count))
+        if (placement.type == placement::kind::sizes) {
+            if (auto const fault = find_size_fault(placement, mesh_axis, extent, count))
                 return fault;
-            left.insert(left.end(), how.sizes.begin(), how.sizes.end());
+            left.insert(left.end(), placement.sizes.begin(), placement.sizes.end());
             continue;
         }
-        if (how.what == placement::kind::even && extent % count != 0)
+        if (placement.type == placement::kind::even && extent % count != 0)
             return placement_fault{placement_fault::kind::uneven, mesh_axis, count, extent};
-        index_t const most = interval_of(how, extent, count, 0).extent;
+        index_t const most = interval_of(placement, extent, count, 0).extent;
         index_t const shorter = most == 0 ? 0 : std::min(extent / most, count - 1);
         for (index_t const i : {index_t{0}, shorter, count - 1})
-            left.push_back(interval_of(how, extent, count, i).extent);
+            left.push_back(interval_of(placement, extent, count, i).extent);
     }
     std::sort(left.begin(), left.end());
     left.erase(std::unique(left.begin(), left.end()), left.end());
@@ -119,23 +121,24 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
         extents.push_back({extent});
     for (index_t const ordinal : cut_order(placements)) {
         auto const i = static_cast<std::size_t>(ordinal);
-        placement const& how = placements[i];
-        if (how.what == placement::kind::only &&
-            (how.coordinate < 0 || how.coordinate >= mesh_shape[i]))
-            return placement_fault{kind::coordinate, i, how.coordinate, mesh_shape[i]};
-        if (!how.cuts())
+        placement const& placement = placements[i];
+        if (placement.type == placement::kind::only &&
+            (placement.coordinate < 0 || placement.coordinate >= mesh_shape[i]))
+            return placement_fault{kind::coordinate, i, placement.coordinate, mesh_shape[i]};
+        if (!placement.cuts())
             continue;
-        if (how.axis >= shape.size())
-            return placement_fault{kind::axis, i, static_cast<index_t>(how.axis),
+        if (placement.axis >= shape.size())
+            return placement_fault{kind::axis, i, static_cast<index_t>(placement.axis),
                                    static_cast<index_t>(shape.size())};
-        if (dealt_out[how.axis])
-            return placement_fault{kind::dealt_out, i, static_cast<index_t>(how.axis),
-                                   dealt_out[how.axis] - 1};
-        if (auto const fault = find_block_fault(how, i))
+        if (dealt_out[placement.axis])
+            return placement_fault{kind::dealt_out, i, static_cast<index_t>(placement.axis),
+                                   dealt_out[placement.axis] - 1};
+        if (auto const fault = find_block_fault(placement, i))
             return fault;
-        if (how.what == placement::kind::cyclic)
-            dealt_out[how.axis] = ordinal + 1;
-        else if (auto const fault = cut_extents(how, i, mesh_shape[i], extents[how.axis]))
+        if (placement.type == placement::kind::cyclic)
+            dealt_out[placement.axis] = ordinal + 1;
+        else if (auto const fault =
+                     cut_extents(placement, i, mesh_shape[i], extents[placement.axis]))
             return fault;
     }
     return std::nullopt;
@@ -193,28 +196,28 @@ public:
     ///
     /// \pre `rank < held_by().rank_end()`, or the ranks are listed
     constexpr std::optional<box> region(holder_t rank) const {
-        auto const place = held_by_.place_of(rank);
-        BOOST_ASSERT(place || !held_by_.is_plain());
-        if (!place)
+        auto const position = held_by_.place_of(rank);
+        BOOST_ASSERT(position || !held_by_.is_plain());
+        if (!position)
             return std::nullopt;
-        index_vector const at = ranks().coordinates_of(*place);
-        box held = whole(shape_);
+        index_vector const at = ranks().coordinates_of(*position);
+        box box = whole(shape_);
         for (index_t const ordinal : detail::cut_order(placements_)) {
             auto const i = static_cast<std::size_t>(ordinal);
-            placement const& how = placements_[i];
-            if (how.what == placement::kind::only && how.coordinate != at[i])
+            placement const& placement = placements_[i];
+            if (placement.type == placement::kind::only && placement.coordinate != at[i])
                 return std::nullopt;
-            if (!how.cuts())
+            if (!placement.cuts())
                 continue;
-            auto const cut =
-                detail::interval_of(how, held.shape[how.axis], ranks().all_axes[i].extent, at[i]);
-            held.offset[how.axis] += cut.offset;
-            held.shape[how.axis] = cut.extent;
+            auto const cut = detail::interval_of(placement, box.shape[placement.axis],
+                                                 ranks().all_axes[i].extent, at[i]);
+            box.offset[placement.axis] += cut.offset;
+            box.shape[placement.axis] = cut.extent;
         }
         for (std::size_t axis = 0; axis < shape_.size(); ++axis)
-            if (held.shape[axis] == 0)
-                held.offset[axis] = shape_[axis];
-        return held;
+            if (box.shape[axis] == 0)
+                box.offset[axis] = shape_[axis];
+        return box;
     }
 
     /// The axes along which only blocks of a rank's region are its.
@@ -223,9 +226,12 @@ public:
     constexpr detail::axis_cycles cycles_in(box const& region) const {
         detail::axis_cycles cycles;
         for (std::size_t i = 0; i < placements_.size(); ++i)
-            if (placement const& how = placements_[i]; how.what == placement::kind::cyclic)
+            if (placement const& placement = placements_[i];
+                placement.type == placement::kind::cyclic)
                 detail::add_cycle(
-                    cycles, {how.axis, how.block, how.block * ranks().all_axes[i].extent}, region);
+                    cycles,
+                    {placement.axis, placement.block, placement.block * ranks().all_axes[i].extent},
+                    region);
         return cycles;
     }
 
@@ -240,37 +246,37 @@ private:
 };
 
 /// `[8, 4] on pp=2 tp=3: replicate; shard 0`.
-RESHARD_DECL std::string to_string(distribution const& how);
+RESHARD_DECL std::string to_string(distribution const& distribution);
 
 namespace detail {
 
 /// Adds the shards of all ranks, in rank order.
 ///
 /// \pre `table.ndim() == how.shape().size()`
-constexpr void append(shard_table& table, distribution const& how) {
-    holder_t const ranks = how.held_by().rank_end();
+constexpr void append(shard_table& table, distribution const& distribution) {
+    holder_t const ranks = distribution.held_by().rank_end();
     for (holder_t rank = 0; rank < ranks; ++rank)
-        if (auto const region = how.region(rank))
-            table.push_back(rank, *region, {}, how.cycles_in(*region));
+        if (auto const region = distribution.region(rank))
+            table.push_back(rank, *region, {}, distribution.cycles_in(*region));
 }
 
 /// The shards of all ranks, in rank order.
-constexpr shard_table table_of(distribution const& how) {
-    shard_table shards(how.shape().size());
-    append(shards, how);
+constexpr shard_table table_of(distribution const& distribution) {
+    shard_table shards(distribution.shape().size());
+    append(shards, distribution);
     return shards;
 }
 
 /// The shard of one rank, or empty if it holds none.
 ///
 /// \pre `rank < how.held_by().rank_end()`, or the ranks are listed
-constexpr std::optional<shard_descriptor> descriptor_of(std::string key, data_type dtype,
-                                                        distribution const& how, holder_t rank) {
-    auto const region = how.region(rank);
+constexpr std::optional<shard_descriptor>
+descriptor_of(std::string key, data_type dtype, distribution const& distribution, holder_t rank) {
+    auto const region = distribution.region(rank);
     if (!region)
         return std::nullopt;
-    return shard_descriptor{std::move(key), dtype, how.shape(),
-                            *region,        {},    how.cycles_in(*region)};
+    return shard_descriptor{std::move(key), dtype, distribution.shape(),
+                            *region,        {},    distribution.cycles_in(*region)};
 }
 
 } // namespace detail

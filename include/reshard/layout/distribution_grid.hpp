@@ -18,19 +18,19 @@ namespace reshard::detail {
 
 /// The shards of all ranks, which are not listed; placements `only` leave their mesh axis out, axes
 /// of one rank do not matter.
-constexpr shard_grid grid_of(distribution const& how) {
-    BOOST_ASSERT(how.held_by().is_plain());
-    index_vector const extents = how.ranks().shape();
+constexpr shard_grid grid_of(distribution const& distribution) {
+    BOOST_ASSERT(distribution.held_by().is_plain());
+    index_vector const extents = distribution.ranks().shape();
     std::vector<held_axis> axes;
     index_t first = 0, stride = 1;
     for (std::size_t i = extents.size(); i-- > 0; stride *= extents[i]) {
-        placement const& placed = how.placements()[i];
-        if (placed.what == placement::kind::only)
+        placement const& placed = distribution.placements()[i];
+        if (placed.type == placement::kind::only)
             first += placed.coordinate * stride;
         else if (extents[i] > 1)
             axes.push_back({placed, extents[i], stride});
     }
-    return {how.shape(), static_cast<holder_t>(first), axes};
+    return {distribution.shape(), static_cast<holder_t>(first), axes};
 }
 
 } // namespace reshard::detail

@@ -52,8 +52,8 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 /// the mesh axis.
 ///
 /// \throws error with errc::bad_layout if the mesh has no axis of that name, or no such rank
-constexpr detail::equal_share share_on(mesh const& ranks, holder_t rank, std::string_view mesh_axis,
-                                       std::size_t axis) {
+constexpr detail::equal_share axis_share(mesh const& ranks, holder_t rank,
+                                         std::string_view mesh_axis, std::size_t axis) {
     std::size_t const along = ranks.axis(mesh_axis);
     if (rank >= ranks.rank_count())
         fail(errc::bad_layout, "rank ", rank, " is beyond the mesh ", ranks, ", which has ",
@@ -76,10 +76,10 @@ constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
                                         index_vector const& local_shape,
                                         std::initializer_list<detail::equal_share> shares) {
     shard_descriptor result{std::move(key), dtype, local_shape, whole(local_shape), {}};
-    index_vector seen = index_vector::filled(local_shape.size(), 0);
+    index_vector values = index_vector::filled(local_shape.size(), 0);
     for (detail::equal_share const& share : shares) {
         detail::check_share(result.key, local_shape, share);
-        if (seen[share.axis]++ != 0)
+        if (values[share.axis]++ != 0)
             fail(errc::bad_layout, "'", result.key, "': two shares along axis ", share.axis);
         result.global_shape[share.axis] = local_shape[share.axis] * share.count;
         result.region.offset[share.axis] = local_shape[share.axis] * share.index;
@@ -127,9 +127,9 @@ constexpr shard_descriptor flat_share(shard_descriptor shard, index_t index, ind
     if (index < 0 || index >= count)
         fail(errc::bad_layout, "'", shard.key, "': there is no flat share ", index, " of ", count,
              "; shares are numbered from 0");
-    flat_range const all = shard.flat.value_or(flat_range{0, element_count(shard.region)});
-    flat_range const share = flat_share(all.size(), index, count);
-    shard.flat = flat_range{all.begin + share.begin, all.begin + share.end};
+    flat_range const full_range = shard.flat.value_or(flat_range{0, element_count(shard.region)});
+    flat_range const share = flat_share(full_range.size(), index, count);
+    shard.flat = flat_range{full_range.begin + share.begin, full_range.begin + share.end};
     return shard;
 }
 

@@ -143,9 +143,9 @@ public:
         box_place const at = place_of(number);
         if (!shard || grid_.box_of(*shard) != at.box)
             return std::nullopt;
-        shared_replica const held = replica_at(grid_.replica_of(*shard));
-        return held.slice == at.slice ? std::optional(static_cast<std::size_t>(held.which))
-                                      : std::nullopt;
+        shared_replica const replica = replica_at(grid_.replica_of(*shard));
+        return replica.slice == at.slice ? std::optional(static_cast<std::size_t>(replica.which))
+                                         : std::nullopt;
     }
 
     /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
@@ -163,9 +163,9 @@ public:
     }
 
     /// True if shards of the same number are the same elements, regardless of their holders.
-    constexpr bool same_geometry(flat_grid const& other) const {
-        return offset_ == other.offset_ && sharing_ == other.sharing_ &&
-               grid_.same_geometry(other.grid_);
+    constexpr bool same_geometry(flat_grid const& other_grid) const {
+        return offset_ == other_grid.offset_ && sharing_ == other_grid.sharing_ &&
+               grid_.same_geometry(other_grid.grid_);
     }
 
     /// Adds what `same_geometry` compares.
@@ -219,7 +219,7 @@ private:
         shared_replica at{0, 0}, scale{1, 1};
         for (std::size_t i = grid_.axes().size(); i-- > 0;) {
             grid_axis const& axis = grid_.axes()[i];
-            if (axis.how.cuts())
+            if (axis.spread.cuts())
                 continue;
             auto const digit = is_shared_along(i) ? &shared_replica::slice : &shared_replica::which;
             at.*digit += axis.along(replica, axis.part_stride) * (scale.*digit);
@@ -233,7 +233,7 @@ private:
         index_t replica = 0;
         for (std::size_t i = grid_.axes().size(); i-- > 0;) {
             grid_axis const& axis = grid_.axes()[i];
-            if (axis.how.cuts())
+            if (axis.spread.cuts())
                 continue;
             auto const digit = is_shared_along(i) ? &shared_replica::slice : &shared_replica::which;
             replica += at.*digit % axis.extent * axis.part_stride;
@@ -259,14 +259,14 @@ private:
         auto position = next_position(sought, 0, region.shape);
         while (position) {
             index_t const slice = slice_of(slices_for(elements), *position);
-            flat_range const held = range(elements, slice);
+            flat_range const flat_range = range(elements, slice);
             auto next = (index_t{number} * slices_ + slice) * runs_;
-            for (box const& run : reshard::detail::boxes_of(region, held)) {
+            for (box const& run : reshard::detail::boxes_of(region, flat_range)) {
                 if (auto const shared = intersect(run, common))
                     visit(static_cast<std::uint32_t>(next), placed(*shared));
                 ++next;
             }
-            position = next_position(sought, held.end, region.shape);
+            position = next_position(sought, flat_range.end, region.shape);
         }
     }
 

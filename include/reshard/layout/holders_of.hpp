@@ -46,28 +46,30 @@ constexpr dealt_parts parts_of_blocks(index_t first, index_t last, index_t count
     return {0, first % count, last % count + 1};
 }
 
-/// Which parts of `held`, cut as `how` says, overlap the elements from `begin` to `end`.
+/// Which parts of `held_interval`, cut as `placement` says, overlap the elements from `begin` to
+/// `end`.
 ///
 /// If all sizes are positive, each part does.
 ///
-/// \pre blocks are not cyclic, and the requested box is not empty and overlaps `held`
-constexpr part_range parts_between(placement const& how, interval held, index_t count,
-                                   interval wanted) {
-    index_t const begin = std::max(wanted.offset, held.offset) - held.offset;
+/// \pre blocks are not cyclic, and the requested box is not empty and overlaps `held_interval`
+constexpr part_range parts_between(placement const& placement, interval held_interval,
+                                   index_t count, interval wanted) {
+    index_t const begin = std::max(wanted.offset, held_interval.offset) - held_interval.offset;
     index_t const last =
-        std::min(wanted.offset + wanted.extent, held.offset + held.extent) - held.offset - 1;
-    if (how.what != placement::kind::sizes) {
-        index_t const most = interval_of(how, held.extent, count, 0).extent;
+        std::min(wanted.offset + wanted.extent, held_interval.offset + held_interval.extent) -
+        held_interval.offset - 1;
+    if (placement.type != placement::kind::sizes) {
+        index_t const most = interval_of(placement, held_interval.extent, count, 0).extent;
         return {begin / most, last / most + 1};
     }
-    part_range found{count, 0};
+    part_range part_range{count, 0};
     index_t offset = 0;
     for (index_t i = 0; i < count && offset <= last; ++i) {
-        offset += how.sizes[static_cast<std::size_t>(i)];
+        offset += placement.sizes[static_cast<std::size_t>(i)];
         if (offset > begin)
-            found = {std::min(found.first, i), i + 1};
+            part_range = {std::min(part_range.first, i), i + 1};
     }
-    return found;
+    return part_range;
 }
 
 /// Visits the coordinates of a mesh that hold some of a box, mesh axis after mesh axis.
@@ -76,68 +78,71 @@ constexpr part_range parts_between(placement const& how, interval held, index_t 
 template <class Visit>
 class holder_walk {
 public:
-    constexpr holder_walk(distribution const& how, box const& wanted, axis_set at_zero,
+    constexpr holder_walk(distribution const& distribution, box const& wanted, axis_set at_zero,
                           Visit const& visit)
-        : how_(how),
+        : how_(distribution),
           wanted_(wanted),
           at_zero_(at_zero),
           visit_(visit),
-          order_(cut_order(how.placements())),
-          strides_(row_major_strides(how.ranks().shape())) {}
+          order_(cut_order(distribution.placements())),
+          strides_(row_major_strides(distribution.ranks().shape())) {}
 
     constexpr void run() const { from(0, whole(how_.shape()), 0); }
 
 private:
-    constexpr void from(std::size_t depth, box const& held, index_t place) const {
+    constexpr void from(std::size_t depth, box const& box, index_t index) const {
         if (depth == order_.size())
-            return visit_(static_cast<holder_t>(place), held);
+            return visit_(static_cast<holder_t>(index), box);
         auto const i = static_cast<std::size_t>(order_[depth]);
-        placement const& how = how_.placements()[i];
-        if (how.cuts())
-            return cut(depth, held, place);
-        bool const is_only = how.what == placement::kind::only;
-        index_t const first = is_only ? how.coordinate : 0;
+        placement const& placement = how_.placements()[i];
+        if (placement.cuts())
+            return cut(depth, box, index);
+        bool const is_only = placement.type == placement::kind::only;
+        index_t const first = is_only ? placement.coordinate : 0;
         index_t const last =
             is_only || has_axis(at_zero_, i) ? first + 1 : how_.ranks().all_axes[i].extent;
         for (index_t at = first; at < last; ++at)
-            from(depth + 1, held, place + at * strides_[i]);
+            from(depth + 1, box, index + at * strides_[i]);
     }
 
-    constexpr void cut(std::size_t depth, box const& held, index_t place) const {
+    constexpr void cut(std::size_t depth, box const& held_box, index_t index) const {
         auto const i = static_cast<std::size_t>(order_[depth]);
-        placement const& how = how_.placements()[i];
+        placement const& placement = how_.placements()[i];
         index_t const count = how_.ranks().all_axes[i].extent;
-        interval const along{held.offset[how.axis], held.shape[how.axis]};
-        if (how.what == placement::kind::cyclic)
-            return deal(depth, held, place);
+        interval const along{held_box.offset[placement.axis], held_box.shape[placement.axis]};
+        if (placement.type == placement::kind::cyclic)
+            return deal(depth, held_box, index);
         auto const [first, last] =
-            parts_between(how, along, count, {wanted_.offset[how.axis], wanted_.shape[how.axis]});
-        interval share = interval_of(how, along.extent, count, first);
-        for (index_t at = first; at < last; ++at, share = behind(share, how, along.extent, at)) {
-            box rest = held;
-            rest.offset[how.axis] += share.offset;
-            rest.shape[how.axis] = share.extent;
+            parts_between(placement, along, count,
+                          {wanted_.offset[placement.axis], wanted_.shape[placement.axis]});
+        interval share = interval_of(placement, along.extent, count, first);
+        for (index_t at = first; at < last;
+             ++at, share = behind(share, placement, along.extent, at)) {
+            box box = held_box;
+            box.offset[placement.axis] += share.offset;
+            box.shape[placement.axis] = share.extent;
             if (share.extent > 0)
-                from(depth + 1, rest, place + at * strides_[i]);
+                from(depth + 1, box, index + at * strides_[i]);
         }
     }
 
     /// As `cut`, for cyclic blocks.
-    constexpr void deal(std::size_t depth, box const& held, index_t place) const {
+    constexpr void deal(std::size_t depth, box const& held_box, index_t index) const {
         auto const i = static_cast<std::size_t>(order_[depth]);
-        placement const& how = how_.placements()[i];
+        placement const& placement = how_.placements()[i];
         index_t const count = how_.ranks().all_axes[i].extent;
-        index_t const offset = held.offset[how.axis];
-        index_t const begin = std::max(wanted_.offset[how.axis], offset) - offset;
-        index_t const last = std::min(wanted_.end(how.axis), held.end(how.axis)) - offset - 1;
+        index_t const offset = held_box.offset[placement.axis];
+        index_t const begin = std::max(wanted_.offset[placement.axis], offset) - offset;
+        index_t const last =
+            std::min(wanted_.end(placement.axis), held_box.end(placement.axis)) - offset - 1;
         auto const visit = [&](index_t at) {
-            auto const share = interval_of(how, held.shape[how.axis], count, at);
-            box rest = held;
-            rest.offset[how.axis] += share.offset;
-            rest.shape[how.axis] = share.extent;
-            from(depth + 1, rest, place + at * strides_[i]);
+            auto const share = interval_of(placement, held_box.shape[placement.axis], count, at);
+            box box = held_box;
+            box.offset[placement.axis] += share.offset;
+            box.shape[placement.axis] = share.extent;
+            from(depth + 1, box, index + at * strides_[i]);
         };
-        auto const dealt = parts_of_blocks(begin / how.block, last / how.block, count);
+        auto const dealt = parts_of_blocks(begin / placement.block, last / placement.block, count);
         for (index_t at = 0; at < dealt.wrapped_end; ++at)
             visit(at);
         for (index_t at = dealt.first; at < dealt.end; ++at)
@@ -145,13 +150,13 @@ private:
     }
 
     /// Part `i` of an extent, which follows `share`; its value after the last part does not matter.
-    static constexpr interval behind(interval share, placement const& how, index_t extent,
+    static constexpr interval behind(interval share, placement const& placement, index_t extent,
                                      index_t i) {
         index_t const offset = share.offset + share.extent;
-        if (how.what != placement::kind::sizes)
+        if (placement.type != placement::kind::sizes)
             return {offset, std::min(share.extent, extent - offset)};
-        auto const place = static_cast<std::size_t>(i);
-        return {offset, place < how.sizes.size() ? how.sizes[place] : 0};
+        auto const index = static_cast<std::size_t>(i);
+        return {offset, index < placement.sizes.size() ? placement.sizes[index] : 0};
     }
 
     distribution const& how_;
@@ -163,32 +168,32 @@ private:
 };
 
 /// The mesh axes along which a distribution has copies.
-constexpr axis_set replicating_axes(distribution const& how) {
+constexpr axis_set replicating_axes(distribution const& distribution) {
     unsigned axes = 0;
-    for (std::size_t i = 0; i < how.placements().size(); ++i)
-        if (how.placements()[i].what == placement::kind::replicate)
+    for (std::size_t i = 0; i < distribution.placements().size(); ++i)
+        if (distribution.placements()[i].type == placement::kind::replicate)
             axes |= 1u << i;
     return static_cast<axis_set>(axes);
 }
 
 /// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. For cyclic blocks,
-/// `how.cycles_in(region)` are the rank's.
+/// `distribution.cycles_in(region)` are the rank's.
 ///
 /// Takes time in proportion to the number of calls, and to the number of explicit sizes of a
 /// placement. Ranks come in the order of their positions, which is ascending unless a placement is
 /// strided or the ranks are listed.
 ///
 /// \pre `wanted` lies in the tensor
-constexpr void for_each_holder(distribution const& how, box const& wanted, copies which,
+constexpr void for_each_holder(distribution const& distribution, box const& wanted, copies which,
                                auto const& visit) {
-    BOOST_ASSERT(contains(whole(how.shape()), wanted));
+    BOOST_ASSERT(contains(whole(distribution.shape()), wanted));
     if (is_empty(wanted))
         return;
-    auto const visit_rank = [&](holder_t place, box const& region) {
-        visit(how.held_by().rank_at(place), region);
+    auto const visit_rank = [&](holder_t index, box const& region) {
+        visit(distribution.held_by().rank_at(index), region);
     };
-    axis_set const at_zero = which == copies::main ? replicating_axes(how) : axis_set{};
-    holder_walk(how, wanted, at_zero, visit_rank).run();
+    axis_set const at_zero = which == copies::main ? replicating_axes(distribution) : axis_set{};
+    holder_walk(distribution, wanted, at_zero, visit_rank).run();
 }
 
 } // namespace detail
@@ -196,11 +201,12 @@ constexpr void for_each_holder(distribution const& how, box const& wanted, copie
 /// The ranks whose regions share elements with `wanted`, ascending.
 ///
 /// \pre  `wanted` lies in the tensor
-/// \post `how.region(rank)` overlaps `wanted` if and only if `rank` is one of them (`copies::all`)
-constexpr std::vector<holder_t> holders_of(distribution const& how, box const& wanted,
+/// \post `distribution.region(rank)` overlaps `wanted` if and only if `rank` is one of them
+///       (`copies::all`)
+constexpr std::vector<holder_t> holders_of(distribution const& distribution, box const& wanted,
                                            copies which = copies::all) {
     std::vector<holder_t> ranks;
-    detail::for_each_holder(how, wanted, which,
+    detail::for_each_holder(distribution, wanted, which,
                             [&ranks](holder_t rank, box const&) { ranks.push_back(rank); });
     std::sort(ranks.begin(), ranks.end());
     return ranks;

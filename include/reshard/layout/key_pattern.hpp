@@ -37,15 +37,15 @@ private:
         anything, ///< `**`
     };
     struct step {
-        kind what;
+        kind type;
         char character;
     };
 
-    static bool repeats(step const& one) {
-        return one.what == kind::more || one.what == kind::anything;
+    static bool repeats(step const& current_step) {
+        return current_step.type == kind::more || current_step.type == kind::anything;
     }
 
-    static bool takes(step const& one, char character);
+    static bool takes(step const& current_step, char character);
 
     /// If a step may match nothing, the next step is reached, too.
     void skip(std::vector<bool>& reached) const;

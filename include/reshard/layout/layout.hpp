@@ -115,9 +115,9 @@ inline constexpr stored_form form_of<layout>{"layout", 1};
 
 /// \throws error with errc::bad_layout or errc::overflow if the invariant does not hold, or if a
 ///         tensor is spread in no way
-RESHARD_DECL void validate(layout const& all);
+RESHARD_DECL void validate(layout const& layout);
 
-/// The layout in which holder `i` holds the shards `held[i]`.
+/// The layout in which holder `i` holds the shards `shards[i]`.
 ///
 /// Within a tensor, shards are in the order of their holders, and within a holder in the given
 /// order.
@@ -125,21 +125,21 @@ RESHARD_DECL void validate(layout const& all);
 /// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
 ///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; it names
 ///         both ranks
-RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& held);
+RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& shards);
 
 /// The shards that a rank holds of a tensor, in the order in which it stores them; flat ranges
 /// without elements are omitted. A rank beyond the layout's last one holds nothing.
 ///
 /// \pre `tensor` is one of the layout's
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_layout const& tensor,
-                                                     holder_t rank);
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
+                                                     tensor_layout const& tensor, holder_t rank);
 
 /// The same of all tensors, in their order.
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t rank);
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, holder_t rank);
 
 /// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts
 /// that it was made for, however it is cut.
-RESHARD_DECL catalog catalog_of(layout const& all);
+RESHARD_DECL catalog catalog_of(layout const& layout);
 
 } // namespace reshard
 
@@ -167,7 +167,7 @@ private:
 /// Shard `i` of a tensor as a separate descriptor.
 ///
 /// \pre `tensor` is one of the layout's, with more than `i` shards
-RESHARD_DECL shard_descriptor descriptor_of(layout const& all, tensor_layout const& tensor,
+RESHARD_DECL shard_descriptor descriptor_of(layout const& layout, tensor_layout const& tensor,
                                             std::size_t i);
 
 /// Refuses a shard that is of another tensor, though of the same key; the message names both ranks.
@@ -198,7 +198,7 @@ RESHARD_DECL shard_table listed(tensor_spread const& spread);
 RESHARD_DECL shard_table blocks_listed(tensor_spread const& spread);
 
 /// The same layout with each spread a list.
-RESHARD_DECL layout listed(layout all);
+RESHARD_DECL layout listed(layout layout);
 
 } // namespace reshard::detail
 

@@ -108,11 +108,11 @@ struct mesh {
     ///
     /// \throws error with errc::bad_layout if there is none; it names the existing axes
     constexpr std::size_t axis(std::string_view name) const {
-        std::size_t const found = find(name);
-        if (found == count)
+        std::size_t const index = find(name);
+        if (index == count)
             fail(errc::bad_layout, "the mesh has no axis '", name, "', only ",
                  count == 0 ? "one rank" : names());
-        return found;
+        return index;
     }
 
     constexpr bool operator==(mesh const&) const = default;
@@ -189,16 +189,16 @@ public:
     /// One more than the highest rank.
     constexpr holder_t rank_end() const { return is_plain() ? grid_.rank_count() : end_; }
 
-    /// \pre `place < grid().rank_count()`
-    constexpr holder_t rank_at(holder_t place) const { return is_plain() ? place : ranks_[place]; }
+    /// \pre `index < grid().rank_count()`
+    constexpr holder_t rank_at(holder_t index) const { return is_plain() ? index : ranks_[index]; }
 
     /// The position of a rank, or std::nullopt if it is not in the mesh.
     constexpr std::optional<holder_t> place_of(holder_t rank) const {
         if (is_plain())
             return rank < grid_.rank_count() ? std::optional(rank) : std::nullopt;
-        auto const found = std::find(ranks_.begin(), ranks_.end(), rank);
-        return found == ranks_.end() ? std::nullopt
-                                     : std::optional(static_cast<holder_t>(found - ranks_.begin()));
+        auto const match = std::find(ranks_.begin(), ranks_.end(), rank);
+        return match == ranks_.end() ? std::nullopt
+                                     : std::optional(static_cast<holder_t>(match - ranks_.begin()));
     }
 
     constexpr bool operator==(rank_mesh const&) const = default;

@@ -98,7 +98,7 @@ struct shard_sizes {
 struct placement {
     enum class kind { replicate, only, ceil, even, sizes, cyclic };
 
-    kind what = kind::replicate;
+    kind type = kind::replicate;
     std::size_t axis = 0;       ///< of the tensor, if it is cut
     index_t coordinate = 0;     ///< of the mesh axis, for `only`
     bool strided = false;       ///< cuts after the mesh axes that are not
@@ -107,24 +107,24 @@ struct placement {
 
     constexpr placement() = default;
     constexpr placement(replicate) {}
-    constexpr placement(only where) : what(kind::only), coordinate(where.coordinate) {}
+    constexpr placement(only where) : type(kind::only), coordinate(where.coordinate) {}
     constexpr placement(shard cut)
-        : what(cut.rule == detail::split_rule::even ? kind::even : kind::ceil), axis(cut.axis) {}
+        : type(cut.rule == detail::split_rule::even ? kind::even : kind::ceil), axis(cut.axis) {}
     constexpr placement(strided_shard cut) : placement(shard{cut.axis, cut.rule}) {
         strided = true;
     }
-    constexpr placement(block_cyclic cut) : what(kind::cyclic), axis(cut.axis), block(cut.block) {}
+    constexpr placement(block_cyclic cut) : type(kind::cyclic), axis(cut.axis), block(cut.block) {}
     constexpr placement(std::size_t tensor_axis, std::vector<index_t> extents)
-        : what(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
+        : type(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
     template <std::size_t N>
     constexpr placement(shard_sizes<N> const& cut)
         : placement(cut.axis, std::vector<index_t>(cut.sizes, cut.sizes + N)) {}
 
     /// True if it cuts an axis of the tensor.
-    constexpr bool cuts() const { return what >= kind::ceil; }
+    constexpr bool cuts() const { return type >= kind::ceil; }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.what, self.axis, self.coordinate, self.strided, self.sizes, self.block);
+        visit(self.type, self.axis, self.coordinate, self.strided, self.sizes, self.block);
     }
 
     constexpr bool operator==(placement const&) const = default;
@@ -139,7 +139,7 @@ inline constexpr enum_range range_of_enum<placement::kind>{6, "the placement"};
 
 /// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`,
 /// `block cyclic 0 by 36`.
-RESHARD_DECL std::string to_string(placement const& how);
+RESHARD_DECL std::string to_string(placement const& placement);
 
 namespace detail {
 
@@ -174,15 +174,16 @@ constexpr interval interval_of_blocks(index_t block, index_t extent, index_t cou
 
 /// Part `i` of an extent cut into `count`; parts beyond the end are empty. For cyclic blocks, the
 /// interval from the part's first to its last block.
-constexpr interval interval_of(placement const& how, index_t extent, index_t count, index_t i) {
-    if (how.what == placement::kind::sizes) {
-        interval result{0, how.sizes[static_cast<std::size_t>(i)]};
+constexpr interval interval_of(placement const& placement, index_t extent, index_t count,
+                               index_t i) {
+    if (placement.type == placement::kind::sizes) {
+        interval result{0, placement.sizes[static_cast<std::size_t>(i)]};
         for (index_t before = 0; before < i; ++before)
-            result.offset += how.sizes[static_cast<std::size_t>(before)];
+            result.offset += placement.sizes[static_cast<std::size_t>(before)];
         return result;
     }
-    if (how.what == placement::kind::cyclic)
-        return interval_of_blocks(how.block, extent, count, i);
+    if (placement.type == placement::kind::cyclic)
+        return interval_of_blocks(placement.block, extent, count, i);
     index_t const most = extent / count + (extent % count != 0);
     if (most == 0 || i > extent / most)
         return {extent, 0};
@@ -191,12 +192,12 @@ constexpr interval interval_of(placement const& how, index_t extent, index_t cou
 
 /// A mesh axis that a tensor is on: its placement, its ranks, and their stride.
 struct held_axis {
-    placement how; ///< replicates or cuts
+    placement spread; ///< replicates or cuts
     index_t extent = 1;
     index_t holder_stride = 1;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.how, self.extent, self.holder_stride);
+        visit(self.spread, self.extent, self.holder_stride);
     }
 };
 
@@ -205,16 +206,17 @@ struct held_axis {
 /// \throws error with errc::bad_layout for one that keeps the tensor in one place
 constexpr void validate(held_axis const& axis) {
     using kind = placement::kind;
-    placement const& how = axis.how;
-    if (how.what == kind::only || how.axis >= max_ndim || how.coordinate != 0 ||
-        (how.what != kind::sizes && !how.sizes.empty()) ||
-        (how.what != kind::cyclic && how.block != 0))
-        fail(errc::bad_layout, "it has the placement " + to_string(how) + " along a mesh axis");
+    placement const& placement = axis.spread;
+    if (placement.type == kind::only || placement.axis >= max_ndim || placement.coordinate != 0 ||
+        (placement.type != kind::sizes && !placement.sizes.empty()) ||
+        (placement.type != kind::cyclic && placement.block != 0))
+        fail(errc::bad_layout,
+             "it has the placement " + to_string(placement) + " along a mesh axis");
 }
 
 /// One axis of a grid of shards.
 struct grid_axis {
-    placement how;                 ///< replicates or cuts
+    placement spread;              ///< replicates or cuts
     index_t extent = 1;            ///< the number of shards along it
     index_t holder_stride = 1;     ///< from the holder of one shard to the next holder
     index_t shard_stride = 1;      ///< from the number of one shard to the next number
@@ -235,18 +237,18 @@ constexpr void cut_part(index_t& offset, index_t& extent, grid_axis const& axis,
         extent = bounds[1] - bounds[0];
         return;
     }
-    auto const share = interval_of(axis.how, extent, axis.extent, i);
+    auto const share = interval_of(axis.spread, extent, axis.extent, i);
     offset += share.offset;
     extent = share.extent;
 }
 
-/// The first part of `held` along the axis that may reach beyond `begin`.
-constexpr index_t first_part(interval held, grid_axis const& axis, index_t begin) {
-    index_t const from = begin - held.offset;
-    if (from <= 0 || held.extent == 0)
+/// The first part of `interval` along the axis that may reach beyond `begin`.
+constexpr index_t first_part(interval interval, grid_axis const& axis, index_t begin) {
+    index_t const from = begin - interval.offset;
+    if (from <= 0 || interval.extent == 0)
         return 0;
     if (axis.begins.empty())
-        return from / (held.extent / axis.extent + (held.extent % axis.extent != 0));
+        return from / (interval.extent / axis.extent + (interval.extent % axis.extent != 0));
     auto const behind = std::upper_bound(axis.begins.begin(), axis.begins.end(), from);
     return behind - axis.begins.begin() - 1;
 }

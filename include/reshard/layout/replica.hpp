@@ -81,15 +81,16 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
 /// The number of a rank among those that hold the same shard, in the order of ranks; 0 is the main
 /// copy.
 ///
-/// \pre        `how.region(rank)` has a value
+/// \pre        `distribution.region(rank)` has a value
 /// \par Source `replica_id` of Megatron-Core, which every caller makes up; here it follows from the
 ///             placements
-constexpr index_t replica_number(distribution const& how, holder_t rank) {
-    index_vector const at = how.ranks().coordinates_of(*how.held_by().place_of(rank));
+constexpr index_t replica_number(distribution const& distribution, holder_t rank) {
+    index_vector const at =
+        distribution.ranks().coordinates_of(*distribution.held_by().place_of(rank));
     index_t number = 0;
-    for (std::size_t i = 0; i < how.placements().size(); ++i)
-        if (how.placements()[i].what == placement::kind::replicate)
-            number = number * how.ranks().all_axes[i].extent + at[i];
+    for (std::size_t i = 0; i < distribution.placements().size(); ++i)
+        if (distribution.placements()[i].type == placement::kind::replicate)
+            number = number * distribution.ranks().all_axes[i].extent + at[i];
     return number;
 }
 
@@ -100,7 +101,7 @@ constexpr index_t replica_number(distribution const& how, holder_t rank) {
 ///
 /// \pre    `tensor` is one of the layout's, and `replicas` has one number for each of its shards
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
-RESHARD_DECL void check_replicas(layout const& all, tensor_layout const& tensor,
+RESHARD_DECL void check_replicas(layout const& layout, tensor_layout const& tensor,
                                  std::vector<index_t> const& replicas);
 
 } // namespace reshard::detail

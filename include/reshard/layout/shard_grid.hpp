@@ -49,7 +49,7 @@ public:
     constexpr grid_recipe recipe() const {
         grid_recipe result{shape_, first_holder(), {}};
         for (std::size_t i = axes_.size(); i-- > 0;)
-            result.axes.push_back({axes_[i].how, axes_[i].extent, axes_[i].holder_stride});
+            result.axes.push_back({axes_[i].spread, axes_[i].extent, axes_[i].holder_stride});
         return result;
     }
 
@@ -109,16 +109,16 @@ public:
 
     /// \pre `number < box_count()`
     constexpr box box_at(std::size_t number) const {
-        box held = whole(shape_);
+        box box = whole(shape_);
         for (std::uint8_t const next : cutting_) {
             grid_axis const& axis = axes_[next];
-            cut_part(held.offset[axis.how.axis], held.shape[axis.how.axis], axis,
+            cut_part(box.offset[axis.spread.axis], box.shape[axis.spread.axis], axis,
                      axis.along(static_cast<index_t>(number), axis.part_stride));
         }
         for (std::size_t i = 0; i < ndim(); ++i)
-            if (held.shape[i] == 0)
-                held.offset[i] = shape_[i];
-        return held;
+            if (box.shape[i] == 0)
+                box.offset[i] = shape_[i];
+        return box;
     }
 
     /// The axes along which box `number` is blocks of what `box_at` returns.
@@ -127,8 +127,10 @@ public:
     constexpr axis_cycles cycles_at(std::size_t number) const {
         axis_cycles cycles;
         for (std::uint8_t const next : cutting_)
-            if (placement const& how = axes_[next].how; how.what == placement::kind::cyclic)
-                add_cycle(cycles, {how.axis, how.block, how.block * axes_[next].extent},
+            if (placement const& placement = axes_[next].spread;
+                placement.type == placement::kind::cyclic)
+                add_cycle(cycles,
+                          {placement.axis, placement.block, placement.block * axes_[next].extent},
                           box_at(number));
         return cycles;
     }
@@ -172,19 +174,20 @@ public:
 
     /// True if shards of the same number are the same boxes of the same shape, regardless of their
     /// holders.
-    constexpr bool same_geometry(shard_grid const& other) const {
+    constexpr bool same_geometry(shard_grid const& other_grid) const {
         auto const same = [](grid_axis const& a, grid_axis const& b) {
-            return a.extent == b.extent && a.how == b.how;
+            return a.extent == b.extent && a.spread == b.spread;
         };
-        return shape_ == other.shape_ &&
-               std::equal(axes_.begin(), axes_.end(), other.axes_.begin(), other.axes_.end(), same);
+        return shape_ == other_grid.shape_ &&
+               std::equal(axes_.begin(), axes_.end(), other_grid.axes_.begin(),
+                          other_grid.axes_.end(), same);
     }
 
     /// Adds what `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
         digest.add(shape_);
         for (grid_axis const& axis : axes_) {
-            add_value(digest, axis.how);
+            add_value(digest, axis.spread);
             digest.add(static_cast<std::uint64_t>(axis.extent));
         }
     }
@@ -200,12 +203,12 @@ public:
 
 private:
     constexpr void add_axes(std::vector<held_axis> const& axes) {
-        for (held_axis const& one : axes)
-            axes_.push_back(axis_of(one));
+        for (held_axis const& axis : axes)
+            axes_.push_back(axis_of(axis));
         std::reverse(axes_.begin(), axes_.end());
         for (bool const strided : {false, true})
             for (std::uint8_t i = 0; i < axes_.size(); ++i)
-                if (axes_[i].how.cuts() && axes_[i].how.strided == strided)
+                if (axes_[i].spread.cuts() && axes_[i].spread.strided == strided)
                     cutting_.push_back(i);
         // Holders are usually evenly spaced: then one multiplication finds them.
         step_ = axes_.empty() ? 1 : axes_.back().holder_stride;
@@ -215,14 +218,15 @@ private:
     }
 
     /// The axis outside the existing ones: its strides are the products of their extents.
-    constexpr grid_axis axis_of(held_axis const& one) {
-        index_t& count = one.how.cuts() ? boxes_ : replicas_;
-        grid_axis axis{one.how, one.extent, one.holder_stride, shards_, count, {}};
-        shards_ *= one.extent;
-        count *= one.extent;
-        if (one.how.what == placement::kind::sizes) {
+    constexpr grid_axis axis_of(held_axis const& held_axis) {
+        index_t& count = held_axis.spread.cuts() ? boxes_ : replicas_;
+        grid_axis axis{
+            held_axis.spread, held_axis.extent, held_axis.holder_stride, shards_, count, {}};
+        shards_ *= held_axis.extent;
+        count *= held_axis.extent;
+        if (held_axis.spread.type == placement::kind::sizes) {
             axis.begins.push_back(0);
-            for (index_t const size : one.how.sizes)
+            for (index_t const size : held_axis.spread.sizes)
                 axis.begins.push_back(axis.begins.back() + size);
         }
         return axis;
@@ -234,27 +238,27 @@ private:
                              index_t grid_axis::*to) const {
         index_t sum = 0;
         for (grid_axis const& axis : axes_)
-            if (axis.how.cuts() == cuts)
+            if (axis.spread.cuts() == cuts)
                 sum += axis.along(static_cast<index_t>(number), axis.*from) * (axis.*to);
         return sum;
     }
 
     template <class Visitor>
-    constexpr void visit_parts(std::size_t next, index_t number, box const& held, box const& region,
-                               Visitor& visit) const {
+    constexpr void visit_parts(std::size_t next, index_t number, box const& held_box,
+                               box const& region, Visitor& visit) const {
         if (next == cutting_.size()) {
-            if (auto const common = intersect(held, region))
+            if (auto const common = intersect(held_box, region))
                 visit(static_cast<std::uint32_t>(number), *common);
             return;
         }
         grid_axis const& axis = axes_[cutting_[next]];
-        std::size_t const along = axis.how.axis;
-        if (axis.how.what == placement::kind::cyclic)
-            return visit_blocks(next, number, held, region, visit);
-        index_t const behind = std::min(held.end(along), region.end(along));
-        interval const full{held.offset[along], held.shape[along]};
+        std::size_t const along = axis.spread.axis;
+        if (axis.spread.type == placement::kind::cyclic)
+            return visit_blocks(next, number, held_box, region, visit);
+        index_t const behind = std::min(held_box.end(along), region.end(along));
+        interval const full{held_box.offset[along], held_box.shape[along]};
         for (index_t i = first_part(full, axis, region.offset[along]); i < axis.extent; ++i) {
-            box share = held;
+            box share = held_box;
             cut_part(share.offset[along], share.shape[along], axis, i);
             if (share.offset[along] >= behind)
                 return;
@@ -265,18 +269,19 @@ private:
 
     /// As `visit_parts`, for cyclic blocks.
     template <class Visitor>
-    constexpr void visit_blocks(std::size_t next, index_t number, box const& held,
+    constexpr void visit_blocks(std::size_t next, index_t number, box const& held_box,
                                 box const& region, Visitor& visit) const {
         grid_axis const& axis = axes_[cutting_[next]];
-        std::size_t const along = axis.how.axis;
-        index_t const block = axis.how.block;
-        index_t const end = std::min(held.end(along), region.end(along)) - held.offset[along];
-        index_t at = std::max<index_t>(0, region.offset[along] - held.offset[along]);
+        std::size_t const along = axis.spread.axis;
+        index_t const block = axis.spread.block;
+        index_t const end =
+            std::min(held_box.end(along), region.end(along)) - held_box.offset[along];
+        index_t at = std::max<index_t>(0, region.offset[along] - held_box.offset[along]);
         while (at < end) {
             index_t const begin = at / block * block;
-            box share = held;
+            box share = held_box;
             share.offset[along] += begin;
-            share.shape[along] = std::min(block, held.shape[along] - begin);
+            share.shape[along] = std::min(block, held_box.shape[along] - begin);
             visit_parts(next + 1, number + at / block % axis.extent * axis.part_stride, share,
                         region, visit);
             at = begin + share.shape[along];

@@ -123,8 +123,8 @@ public:
     constexpr std::vector<axis_cycles> const& all_cycles() const { return cycles_; }
 
     /// True if shards of the same number are the same elements, regardless of their holders.
-    constexpr bool same_geometry(shard_table const& other) const {
-        return regions_ == other.regions_ && flats_ == other.flats_ && cycles_ == other.cycles_;
+    constexpr bool same_geometry(shard_table const& table) const {
+        return regions_ == table.regions_ && flats_ == table.flats_ && cycles_ == table.cycles_;
     }
 
     /// Adds what `same_geometry` compares.
@@ -137,8 +137,8 @@ public:
 
     /// Adds the holders of the shards.
     constexpr void add_holders(hasher& digest) const {
-        for (holder_t const one : holders_)
-            digest.add(std::uint64_t{one});
+        for (holder_t const holder : holders_)
+            digest.add(std::uint64_t{holder});
     }
 
     /// The memory that the shards take.

@@ -36,7 +36,7 @@ struct flat_sharing {
 /// \invariant along the axes of `flat`, `how` replicates
 struct sharding_part {
     index_vector offset; ///< of the part in the tensor
-    distribution how;    ///< of the part; its shape is the part's
+    distribution spread; ///< of the part; its shape is the part's
     std::optional<flat_sharing> flat;
     bool is_copy = false; ///< an earlier part has the same elements, on other ranks
 
@@ -64,21 +64,21 @@ struct tensor_sharding {
 namespace detail {
 
 /// The largest region of a distribution.
-constexpr box largest_region(distribution const& how) {
+constexpr box largest_region(distribution const& distribution) {
     index_vector at;
-    for (placement const& each : how.placements()) {
+    for (placement const& each : distribution.placements()) {
         auto const most = std::max_element(each.sizes.begin(), each.sizes.end());
-        at.push_back(each.what == placement::kind::only ? each.coordinate
+        at.push_back(each.type == placement::kind::only ? each.coordinate
                                                         : index_t{most - each.sizes.begin()});
     }
-    return *how.region(how.held_by().rank_at(how.ranks().rank_at(at)));
+    return *distribution.region(distribution.held_by().rank_at(distribution.ranks().rank_at(at)));
 }
 
 /// The number of ranks along the axes, all of which must replicate.
 ///
 /// \throws error with errc::bad_layout if one does not, or does not exist
 constexpr index_t count_sharing(std::string const& key, sharding_part const& segment) {
-    mesh const& ranks = segment.how.ranks();
+    mesh const& ranks = segment.spread.ranks();
     index_t count = 1;
     for (std::size_t i = 0; i < max_ndim; ++i) {
         if (!has_axis(segment.flat->axes, i))
@@ -87,9 +87,10 @@ constexpr index_t count_sharing(std::string const& key, sharding_part const& seg
             fail(errc::bad_layout, "'", key, "': mesh axis ", i,
                  " shares flat slices, but the mesh has ", counted(ranks.ndim(), "axis"), " (",
                  ranks, ")");
-        if (segment.how.placements()[i].what != placement::kind::replicate)
+        if (segment.spread.placements()[i].type != placement::kind::replicate)
             fail(errc::bad_layout, "'", key, "': mesh axis '", ranks.all_axes[i].name(),
-                 "' shares flat slices, so it must replicate, not ", segment.how.placements()[i]);
+                 "' shares flat slices, so it must replicate, not ",
+                 segment.spread.placements()[i]);
         count *= ranks.all_axes[i].extent;
     }
     return count;
@@ -98,15 +99,15 @@ constexpr index_t count_sharing(std::string const& key, sharding_part const& seg
 /// \throws error with errc::bad_layout if the slices of a part do not hold its elements
 constexpr void check_flat(std::string const& key, sharding_part const& segment) {
     index_t const count = count_sharing(key, segment);
-    for (placement const& each : segment.how.placements())
-        if (each.what == placement::kind::cyclic)
+    for (placement const& each : segment.spread.placements())
+        if (each.type == placement::kind::cyclic)
             fail(errc::bad_layout, "'", key, "': axis ", each.axis, ": blocks of ",
                  counted(each.block, "element"), " are dealt out, so ", counted(count, "rank"),
                  " cannot share them in flat slices");
     if (!segment.flat->slices)
         return;
     auto const [begin, length] = *segment.flat->slices;
-    index_t const elements = element_count(largest_region(segment.how));
+    index_t const elements = element_count(largest_region(segment.spread));
     if (begin < 0 || length < 0 || checked_multiply(count, length) < elements ||
         begin > count * length - elements)
         fail(errc::bad_layout, "'", key, "': ", counted(elements, "element"), " at offset ", begin,
@@ -122,28 +123,28 @@ constexpr void check_flat(std::string const& key, sharding_part const& segment) 
 constexpr void check(tensor_sharding const& tensor) {
     for (detail::sharding_part const& segment : tensor.parts) {
         if (segment.offset.size() != tensor.shape.size() ||
-            segment.how.shape().size() != tensor.shape.size() ||
-            !contains(whole(tensor.shape), {segment.offset, segment.how.shape()}))
-            fail(errc::bad_layout, "'", tensor.key, "': a part of shape ", segment.how.shape(),
+            segment.spread.shape().size() != tensor.shape.size() ||
+            !contains(whole(tensor.shape), {segment.offset, segment.spread.shape()}))
+            fail(errc::bad_layout, "'", tensor.key, "': a part of shape ", segment.spread.shape(),
                  " at offset ", segment.offset, " exceeds the tensor of shape ", tensor.shape);
-        if (segment.how.held_by().is_plain() && tensor.parts[0].how.held_by().is_plain() &&
-            segment.how.ranks().rank_count() != tensor.parts[0].how.ranks().rank_count())
+        if (segment.spread.held_by().is_plain() && tensor.parts[0].spread.held_by().is_plain() &&
+            segment.spread.ranks().rank_count() != tensor.parts[0].spread.ranks().rank_count())
             fail(errc::bad_layout, "'", tensor.key, "': parts on meshes of ",
-                 tensor.parts[0].how.ranks().rank_count(), " and ",
-                 segment.how.ranks().rank_count(), " ranks");
+                 tensor.parts[0].spread.ranks().rank_count(), " and ",
+                 segment.spread.ranks().rank_count(), " ranks");
         if (segment.flat)
             detail::check_flat(tensor.key, segment);
     }
 }
 
 /// A tensor of one part.
-constexpr tensor_sharding sharding_of(std::string key, data_type dtype, distribution how,
+constexpr tensor_sharding sharding_of(std::string key, data_type dtype, distribution distribution,
                                       std::optional<detail::flat_sharing> const& flat = {}) {
-    index_vector const shape = how.shape();
+    index_vector const shape = distribution.shape();
     return {std::move(key),
             dtype,
             shape,
-            {{index_vector::filled(shape.size(), 0), std::move(how), flat, false}}};
+            {{index_vector::filled(shape.size(), 0), std::move(distribution), flat, false}}};
 }
 
 } // namespace reshard

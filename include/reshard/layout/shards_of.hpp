@@ -48,10 +48,10 @@ public:
     }
 
     /// The slice at a position.
-    constexpr index_t slice_at(holder_t place) const {
+    constexpr index_t slice_at(holder_t index) const {
         index_vector at;
         for (std::size_t i = 0; i < extents_.size(); ++i)
-            at.push_back(index_t{place} / strides_[i] % extents_[i]);
+            at.push_back(index_t{index} / strides_[i] % extents_[i]);
         return ravel_index(at, extents_);
     }
 
@@ -75,7 +75,7 @@ struct shared_region {
     ///
     /// \pre `wanted` lies in the region
     constexpr void for_each(box const& wanted, auto const& visit) const {
-        sharing_ranks const ranks(segment.how.ranks(), segment.flat->axes);
+        sharing_ranks const ranks(segment.spread.ranks(), segment.flat->axes);
         index_t const elements = element_count(region);
         flat_slices const slices = slices_of(*segment.flat, elements, ranks.count());
         box const sought = relative_to(wanted, region.offset);
@@ -84,7 +84,7 @@ struct shared_region {
         while (position) {
             index_t const i = slice_of(slices, *position);
             flat_range const range = range_of(slices, elements, i);
-            visit(segment.how.held_by().rank_at(first + ranks.distance(i)), placed,
+            visit(segment.spread.held_by().rank_at(first + ranks.distance(i)), placed,
                   std::optional(range));
             position = next_position(sought, range.end, region.shape);
         }
@@ -95,16 +95,16 @@ struct shared_region {
 /// lies in the part and counts in it.
 constexpr void for_each_holder_of_part(sharding_part const& segment, box const& wanted,
                                        copies which, auto const& visit) {
-    axis_set axes = which == copies::main ? replicating_axes(segment.how) : axis_set{};
+    axis_set axes = which == copies::main ? replicating_axes(segment.spread) : axis_set{};
     if (segment.flat)
         axes = static_cast<axis_set>(axes | segment.flat->axes);
-    auto const walk = [&](holder_t place, box const& region) {
+    auto const walk = [&](holder_t index, box const& region) {
         if (!segment.flat)
-            return visit(segment.how.held_by().rank_at(place), in_tensor(region, segment),
+            return visit(segment.spread.held_by().rank_at(index), in_tensor(region, segment),
                          std::optional<flat_range>());
-        shared_region{segment, region, place}.for_each(*intersect(region, wanted), visit);
+        shared_region{segment, region, index}.for_each(*intersect(region, wanted), visit);
     };
-    holder_walk(segment.how, wanted, axes, walk).run();
+    holder_walk(segment.spread, wanted, axes, walk).run();
 }
 
 /// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`; `flat` is the
@@ -120,7 +120,7 @@ constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted,
     for (sharding_part const& segment : tensor.parts) {
         if (segment.is_copy && which == copies::main)
             continue;
-        if (auto const common = intersect(wanted, box{segment.offset, segment.how.shape()}))
+        if (auto const common = intersect(wanted, box{segment.offset, segment.spread.shape()}))
             for_each_holder_of_part(segment, relative_to(*common, segment.offset), which, visit);
     }
 }
@@ -146,48 +146,48 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
 ///
 /// \pre the rank is one of the mesh's, or ranks are listed
 constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, holder_t rank) {
-    std::vector<shard_descriptor> held;
+    std::vector<shard_descriptor> shards;
     for (detail::sharding_part const& segment : tensor.parts) {
-        if (!segment.how.held_by().place_of(rank))
+        if (!segment.spread.held_by().place_of(rank))
             continue;
-        auto const region = segment.how.region(rank);
+        auto const region = segment.spread.region(rank);
         if (!region)
             continue;
         shard_descriptor shard{tensor.key,   tensor.dtype,
                                tensor.shape, detail::in_tensor(*region, segment),
-                               std::nullopt, segment.how.cycles_in(*region)};
+                               std::nullopt, segment.spread.cycles_in(*region)};
         if (segment.flat) {
-            detail::sharing_ranks const ranks(segment.how.ranks(), segment.flat->axes);
+            detail::sharing_ranks const ranks(segment.spread.ranks(), segment.flat->axes);
             index_t const elements = element_count(*region);
-            shard.flat =
-                detail::range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
-                                 elements, ranks.slice_at(*segment.how.held_by().place_of(rank)));
+            shard.flat = detail::range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
+                                          elements,
+                                          ranks.slice_at(*segment.spread.held_by().place_of(rank)));
         }
         if (!shard.flat || shard.flat->size() > 0)
-            held.push_back(std::move(shard));
+            shards.push_back(std::move(shard));
     }
-    return held;
+    return shards;
 }
 
 namespace detail {
 
 /// All shards of a tensor that have elements, by rank, then by part.
 constexpr shard_table table_of(tensor_sharding const& tensor) {
-    std::vector<table_shard> found;
+    std::vector<table_shard> table_shards;
     std::vector<std::pair<holder_t, std::size_t>> order;
     for (sharding_part const& segment : tensor.parts) {
         auto const add = [&](holder_t rank, box const& region,
                              std::optional<flat_range> const& flat) {
-            order.emplace_back(rank, found.size());
-            found.push_back({rank, region, flat, segment.how.cycles_in(region)});
+            order.emplace_back(rank, table_shards.size());
+            table_shards.push_back({rank, region, flat, segment.spread.cycles_in(region)});
         };
-        if (box const all = whole(segment.how.shape()); !is_empty(all))
-            for_each_holder_of_part(segment, all, copies::all, add);
+        if (box const box = whole(segment.spread.shape()); !is_empty(box))
+            for_each_holder_of_part(segment, box, copies::all, add);
     }
     std::sort(order.begin(), order.end());
     shard_table shards(tensor.shape.size());
     for (auto const& [rank, i] : order)
-        shards.push_back(found[i]);
+        shards.push_back(table_shards[i]);
     return shards;
 }
 
@@ -198,11 +198,11 @@ constexpr shard_table table_of(tensor_sharding const& tensor) {
 /// \pre the rank is one of the mesh's
 constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> const& tensors,
                                                   holder_t rank) {
-    std::vector<shard_descriptor> held;
+    std::vector<shard_descriptor> shards;
     for (tensor_sharding const& tensor : tensors)
         for (shard_descriptor& shard : shards_of(tensor, rank))
-            held.push_back(std::move(shard));
-    return held;
+            shards.push_back(std::move(shard));
+    return shards;
 }
 
 } // namespace reshard

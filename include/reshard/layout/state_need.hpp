@@ -38,12 +38,12 @@ namespace detail {
 /// Refuses a job that lacks something.
 ///
 /// \param field the member that has the needs, for the message
-/// \param known the keys that patterns are matched with
+/// \param known_names the keys that patterns are matched with
 /// \param there the known keys that are saved, or loaded
 /// \throws error with errc::unknown_key, which names the first missing keys, the key to which each
 ///         belongs, and a similar key that nothing else needs
 RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,
-                              std::vector<std::string> const& known,
+                              std::vector<std::string> const& known_names,
                               std::vector<std::string> const& there);
 
 } // namespace detail

@@ -80,7 +80,7 @@ struct strict_verdict {
 namespace detail {
 
 /// The verdict on a mismatch.
-RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found);
+RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& mismatch);
 
 /// A mismatch for people, with the first keys of each side; empty if there is none.
 RESHARD_DECL std::string describe(key_mismatch const& keys);

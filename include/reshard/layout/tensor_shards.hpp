@@ -33,9 +33,9 @@ public:
     /// \throws error with errc::overflow if 32 bits do not count the boxes
     constexpr explicit grid_list(std::vector<flat_grid> grids) : grids_(std::move(grids)) {
         BOOST_ASSERT(!grids_.empty());
-        for (flat_grid const& one : grids_) {
-            first_shard_.push_back(first_shard_.back() + one.size());
-            first_box_.push_back(first_box_.back() + one.box_count());
+        for (flat_grid const& flat_grid : grids_) {
+            first_shard_.push_back(first_shard_.back() + flat_grid.size());
+            first_box_.push_back(first_box_.back() + flat_grid.box_count());
         }
         if (std::max(first_box_.back(), first_shard_.back()) >
             std::numeric_limits<std::uint32_t>::max())
@@ -103,9 +103,9 @@ public:
     /// \pre `which < replicas(number)`
     constexpr shard_part replica(std::size_t number, std::size_t which) const {
         std::size_t const grid = place_of(first_box_, number);
-        shard_part found = grids_[grid].replica(number - first_box_[grid], which);
-        found.shard += static_cast<std::uint32_t>(first_shard_[grid]);
-        return found;
+        shard_part shard_part = grids_[grid].replica(number - first_box_[grid], which);
+        shard_part.shard += static_cast<std::uint32_t>(first_shard_[grid]);
+        return shard_part;
     }
 
     /// Which replica of box `number` a holder has, or empty if it does not have that box.
@@ -127,22 +127,22 @@ public:
     }
 
     /// True if shards of the same number are the same elements, regardless of their holders.
-    constexpr bool same_geometry(grid_list const& other) const {
+    constexpr bool same_geometry(grid_list const& grids) const {
         return std::equal(
-            grids_.begin(), grids_.end(), other.grids_.begin(), other.grids_.end(),
+            grids_.begin(), grids_.end(), grids.grids_.begin(), grids.grids_.end(),
             [](flat_grid const& a, flat_grid const& b) { return a.same_geometry(b); });
     }
 
     /// Adds what `same_geometry` compares.
     constexpr void add_geometry(hasher& digest) const {
-        for (flat_grid const& one : grids_)
-            one.add_geometry(digest);
+        for (flat_grid const& flat_grid : grids_)
+            flat_grid.add_geometry(digest);
     }
 
     /// Adds the holders of the shards, the only other difference between lists.
     constexpr void add_holders(hasher& digest) const {
-        for (flat_grid const& one : grids_)
-            one.grid().add_holders(digest);
+        for (flat_grid const& flat_grid : grids_)
+            flat_grid.grid().add_holders(digest);
     }
 
     constexpr bool operator==(grid_list const&) const = default;
@@ -247,8 +247,8 @@ public:
     template <class Visitor>
     constexpr void for_each_box(std::size_t i, Visitor&& visit) const {
         if (auto const range = flat(i))
-            for (box const& one : boxes_of(region(i), range))
-                visit(one);
+            for (box const& box : boxes_of(region(i), range))
+                visit(box);
         else
             for_each_block(region(i), cycles(i), visit);
     }
@@ -263,13 +263,13 @@ public:
 
     /// True if both are the same boxes in the same order, seen without looking at all of them.
     /// Listed and computed ones are never seen to be.
-    constexpr bool same_geometry(tensor_shards const& other) const {
-        if (form_ != other.form_ || !*this)
-            return form_ == other.form_;
+    constexpr bool same_geometry(tensor_shards const& shards) const {
+        if (form_ != shards.form_ || !*this)
+            return form_ == shards.form_;
         if (grid())
-            return grid_->same_geometry(*other.grid_);
-        return grids() ? grids_->same_geometry(*other.grids_)
-                       : table_->same_geometry(*other.table_);
+            return grid_->same_geometry(*shards.grid_);
+        return grids() ? grids_->same_geometry(*shards.grids_)
+                       : table_->same_geometry(*shards.table_);
     }
 
     /// Adds what `same_geometry` compares.

@@ -34,9 +34,9 @@ struct fixed_string {
     constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
 
     /// Writes `count` characters at a place; a plain loop, which compilers run fastest.
-    constexpr void put(std::size_t place, char const* text, std::size_t count) {
+    constexpr void put(std::size_t index, char const* text, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i)
-            characters[place + i] = text[i];
+            characters[index + i] = text[i];
     }
 
     /// The text without the terminating zero.
@@ -77,9 +77,9 @@ constexpr std::size_t digit_count(std::size_t number) {
 template <std::size_t Number>
 constexpr auto digits_of() {
     char digits[digit_count(Number) + 1] = {};
-    std::size_t rest = Number;
-    for (std::size_t place = digit_count(Number); place-- > 0; rest /= 10)
-        digits[place] = static_cast<char>('0' + rest % 10);
+    std::size_t remainder = Number;
+    for (std::size_t index = digit_count(Number); index-- > 0; remainder /= 10)
+        digits[index] = static_cast<char>('0' + remainder % 10);
     return fixed_string<sizeof(digits)>(digits);
 }
 

@@ -67,14 +67,14 @@ namespace detail {
 /// \pre `rank < Layout::ranks.rank_count()`
 template <class Layout>
 std::vector<shard_descriptor> descriptors_of(holder_t rank) {
-    std::vector<shard_descriptor> held;
+    std::vector<shard_descriptor> shards;
     for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
         typed::kind const& kind = *Layout::kinds[i];
         if (auto shard =
-                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.how(), rank))
-            held.push_back(*std::move(shard));
+                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.spread(), rank))
+            shards.push_back(*std::move(shard));
     }
-    return held;
+    return shards;
 }
 
 } // namespace detail
@@ -86,17 +86,17 @@ namespace reshard::detail {
 /// True if the boxes of a kind, which share no elements, cover the tensor.
 template <typed::kind const* Kind>
 inline constexpr bool kind_is_covered = [] {
-    shard_grid const shards = grid_of(Kind->how());
-    index_t held = 0;
+    shard_grid const shards = grid_of(Kind->spread());
+    index_t held_count = 0;
     for (std::size_t i = 0; i < shards.box_count(); ++i)
-        held += element_count(shards.box_at(i).shape);
-    return held == element_count(Kind->shape);
+        held_count += element_count(shards.box_at(i).shape);
+    return held_count == element_count(Kind->shape);
 }();
 
 /// True if all boxes of a kind have one shape.
 template <typed::kind const* Kind>
 inline constexpr bool kind_has_equal_shards = [] {
-    shard_grid const shards = grid_of(Kind->how());
+    shard_grid const shards = grid_of(Kind->spread());
     for (std::size_t i = 1; i < shards.box_count(); ++i)
         if (shards.box_at(i).shape != shards.box_at(0).shape)
             return false;
@@ -151,12 +151,12 @@ private:
     }
 
     constexpr void add(holder_t rank, shard_facts const& shard) {
-        std::size_t const place = lower_bound(shard.key);
-        if (place == tables_.size() || tables_[place].key != shard.key)
-            tables_.insert(tables_.begin() + static_cast<std::ptrdiff_t>(place),
+        std::size_t const index = lower_bound(shard.key);
+        if (index == tables_.size() || tables_[index].key != shard.key)
+            tables_.insert(tables_.begin() + static_cast<std::ptrdiff_t>(index),
                            {shard.key, shard.dtype, shard.global_shape,
                             shard_table(shard.global_shape.size())});
-        keyed_table& table = tables_[place];
+        keyed_table& table = tables_[index];
         if (table.shape != shard.global_shape)
             fail(errc::shape_mismatch, "'", shard.key, "' has two global shapes on two ranks");
         if (table.dtype != shard.dtype)
@@ -165,10 +165,10 @@ private:
     }
 
     constexpr std::size_t lower_bound(std::string_view key) const {
-        auto const place = std::lower_bound(
+        auto const position = std::lower_bound(
             tables_.begin(), tables_.end(), key,
             [](keyed_table const& table, std::string_view sought) { return table.key < sought; });
-        return static_cast<std::size_t>(place - tables_.begin());
+        return static_cast<std::size_t>(position - tables_.begin());
     }
 
     std::vector<keyed_table> tables_;
@@ -176,11 +176,11 @@ private:
 
 /// True if the shards, replicas aside, cover the tensor, each element once.
 constexpr bool is_held(keyed_table const& tensor) {
-    box_list held(tensor.shape.size());
+    box_list boxes(tensor.shape.size());
     for (std::size_t i = 0; i < tensor.shards.size(); ++i)
         for (box const& region : tensor.shards.boxes(i))
-            held.push_back(region);
-    return !find_cover_fault(whole(tensor.shape), box_index(distinct(held).boxes));
+            boxes.push_back(region);
+    return !find_cover_fault(whole(tensor.shape), box_index(distinct(boxes).boxes));
 }
 
 } // namespace reshard::detail
@@ -195,8 +195,8 @@ inline constexpr bool is_covered =
 
 template <class... Ranks>
 inline constexpr bool is_covered<detail::typed_ranks<Ranks...>> = [] {
-    detail::keyed_tables const all(detail::typed_ranks<Ranks...>{});
-    return std::all_of(all.all().begin(), all.all().end(), detail::is_held);
+    detail::keyed_tables const tables(detail::typed_ranks<Ranks...>{});
+    return std::all_of(tables.all().begin(), tables.all().end(), detail::is_held);
 }();
 
 /// True if every cut divides its extent: ranks that hold some of a tensor hold equally much.

@@ -33,8 +33,8 @@ struct hashed_key {
             hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;
     }
 
-    constexpr bool operator==(hashed_key const& other) const {
-        return hash == other.hash && text == other.text;
+    constexpr bool operator==(hashed_key const& other_key) const {
+        return hash == other_key.hash && text == other_key.text;
     }
 };
 

@@ -45,7 +45,7 @@ struct kind {
     std::vector<placement> (*placements)() = nullptr;
 
     /// How it is spread.
-    constexpr distribution how() const { return distribution(ranks, placements(), shape); }
+    constexpr distribution spread() const { return distribution(ranks, placements(), shape); }
 };
 
 } // namespace typed
@@ -70,7 +70,7 @@ struct typed_form {
     static constexpr bool has_type = has_data_type<T>;
     static constexpr bool has_shape = is_shape(Shape);
     static constexpr bool is_in_blocks =
-        ((placement(Placements).what == placement::kind::cyclic) || ...);
+        ((placement(Placements).type == placement::kind::cyclic) || ...);
 
     using element_type = T;
     static constexpr data_type dtype = named_data_type<T>();
@@ -169,21 +169,21 @@ namespace detail {
 template <class Tensor, placement_fault Fault>
 struct placement_of {
     using kind = placement_fault::kind;
-    static_assert(Fault.what != kind::count,
+    static_assert(Fault.type != kind::count,
                   "a typed::tensor needs one placement for each axis of the mesh");
-    static_assert(Fault.what != kind::coordinate,
+    static_assert(Fault.type != kind::coordinate,
                   "a placement names a coordinate that its mesh axis does not have");
-    static_assert(Fault.what != kind::axis,
+    static_assert(Fault.type != kind::axis,
                   "a placement cuts an axis that the typed::tensor does not have");
-    static_assert(Fault.what != kind::uneven,
+    static_assert(Fault.type != kind::uneven,
                   "an even split of a typed::tensor must divide the extent");
-    static_assert(Fault.what != kind::size_count,
+    static_assert(Fault.type != kind::size_count,
                   "explicit sizes of a typed::tensor must be one for each rank of the mesh axis");
-    static_assert(Fault.what != kind::negative_size,
+    static_assert(Fault.type != kind::negative_size,
                   "explicit sizes of a typed::tensor must not be negative");
-    static_assert(Fault.what != kind::block && Fault.what != kind::dealt_out,
+    static_assert(Fault.type != kind::block && Fault.type != kind::dealt_out,
                   "a typed::tensor cannot be dealt out in blocks");
-    static_assert(Fault.what != kind::size_sum,
+    static_assert(Fault.type != kind::size_sum,
                   "explicit sizes of a typed::tensor must sum to the extent");
 };
 
@@ -227,11 +227,12 @@ consteval bool are_placed(boost::mp11::mp_list<Tensors...>) {
 /// How tensors of these keys and kinds are spread, in their order.
 inline std::vector<tensor_sharding> shardings_of(std::span<hashed_key const> keys,
                                                  std::span<typed::kind const* const> kinds) {
-    std::vector<tensor_sharding> all;
-    all.reserve(keys.size());
+    std::vector<tensor_sharding> shardings;
+    shardings.reserve(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i)
-        all.push_back(sharding_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->how()));
-    return all;
+        shardings.push_back(
+            sharding_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->spread()));
+    return shardings;
 }
 
 } // namespace detail

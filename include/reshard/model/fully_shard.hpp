@@ -17,10 +17,10 @@
 namespace reshard::detail {
 
 /// Whether an axis of the mesh after `mesh_axis` cuts that axis of the tensor.
-constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
+constexpr bool is_cut_behind(distribution const& distribution, std::size_t mesh_axis,
                              std::size_t tensor_axis) {
-    for (std::size_t i = mesh_axis + 1; i < how.placements().size(); ++i)
-        if (how.placements()[i].cuts() && how.placements()[i].axis == tensor_axis)
+    for (std::size_t i = mesh_axis + 1; i < distribution.placements().size(); ++i)
+        if (distribution.placements()[i].cuts() && distribution.placements()[i].axis == tensor_axis)
             return true;
     return false;
 }
@@ -30,7 +30,7 @@ constexpr bool is_cut_behind(distribution const& how, std::size_t mesh_axis,
 namespace reshard::model {
 
 /// The distribution in which the ranks along `mesh_axis` cut the part that they would all hold by
-/// `how`.
+/// `distribution`.
 ///
 /// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide.
 /// If tensor parallelism cuts the same axis, it cuts first, and the result is a strided shard. A
@@ -40,20 +40,21 @@ namespace reshard::model {
 ///             axis that does not exist or does not divide, and for a mesh axis that does not
 ///             replicate
 /// \par Source `fully_shard` of PyTorch
-constexpr distribution fully_shard(distribution const& how, std::string_view mesh_axis,
+constexpr distribution fully_shard(distribution const& distribution, std::string_view mesh_axis,
                                    std::string_view key = "a tensor", std::size_t axis = 0) {
-    std::size_t const i = how.ranks().axis(mesh_axis);
-    std::vector<placement> placements = how.placements();
-    if (how.shape().empty())
+    std::size_t const i = distribution.ranks().axis(mesh_axis);
+    std::vector<placement> placements = distribution.placements();
+    if (distribution.shape().empty())
         fail(errc::bad_layout, "'", key,
              "': a scalar cannot be fully sharded; give it one axis of extent 1");
-    if (placements[i].what != placement::kind::replicate)
+    if (placements[i].type != placement::kind::replicate)
         fail(errc::bad_layout, "'", key, "': mesh axis '", mesh_axis,
              "' shards fully, so it must replicate, not ", placements[i]);
     detail::split_rule const rule = axis == 0 ? detail::split_rule::ceil : detail::split_rule::even;
-    placements[i] = detail::is_cut_behind(how, i, axis) ? placement(strided_shard{axis, rule})
-                                                        : placement(shard{axis, rule});
-    return {how.ranks(), std::move(placements), how.shape(), key};
+    placements[i] = detail::is_cut_behind(distribution, i, axis)
+                        ? placement(strided_shard{axis, rule})
+                        : placement(shard{axis, rule});
+    return {distribution.ranks(), std::move(placements), distribution.shape(), key};
 }
 
 /// The same for a tensor of one part, or of copies of one.

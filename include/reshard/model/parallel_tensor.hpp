@@ -25,7 +25,7 @@ namespace reshard::detail {
 /// A placement and the name of the mesh axis that it belongs to.
 struct named_placement {
     std::string_view mesh_axis;
-    placement how;
+    placement spread;
 };
 
 /// One placement for each axis of the mesh, in its order; axes that are not named replicate.
@@ -36,11 +36,11 @@ constexpr std::vector<placement> placements_on(mesh const& ranks,
                                                std::vector<named_placement> const& named) {
     std::vector<placement> placements(ranks.ndim());
     for (std::size_t i = 0; i < named.size(); ++i) {
-        placements[ranks.axis(named[i].mesh_axis)] = named[i].how;
+        placements[ranks.axis(named[i].mesh_axis)] = named[i].spread;
         for (std::size_t earlier = 0; earlier < i; ++earlier)
             if (named[earlier].mesh_axis == named[i].mesh_axis)
                 fail(errc::bad_layout, "two placements for mesh axis '", named[i].mesh_axis,
-                     "': ", named[earlier].how, " and ", named[i].how);
+                     "': ", named[earlier].spread, " and ", named[i].spread);
     }
     return placements;
 }
@@ -80,7 +80,7 @@ struct stage_place {
         every,
     };
 
-    kind what = kind::every;
+    kind type = kind::every;
     index_t layer = 0; ///< number in the model, of `layer`
 
     constexpr bool operator==(stage_place const&) const = default;

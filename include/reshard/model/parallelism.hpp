@@ -23,9 +23,9 @@ namespace reshard::model {
 /// share a key.
 struct expert_numbers {
     /// \throws error with errc::bad_layout if the experts cannot be shared equally
-    constexpr expert_numbers(index_t all, index_t ranks) : experts_(all), ranks_(ranks) {
-        if (all < 0 || ranks < 1 || all % ranks != 0)
-            fail(errc::bad_layout, detail::counted(all, "expert"),
+    constexpr expert_numbers(index_t total, index_t ranks) : experts_(total), ranks_(ranks) {
+        if (total < 0 || ranks < 1 || total % ranks != 0)
+            fail(errc::bad_layout, detail::counted(total, "expert"),
                  " cannot be shared equally by ep=", detail::counted(ranks, "rank"));
     }
 
@@ -59,9 +59,9 @@ struct expert_numbers {
     }
 
 private:
-    static constexpr void check(index_t number, index_t count, char const* what) {
+    static constexpr void check(index_t number, index_t count, char const* noun) {
         if (number < 0 || number >= count)
-            fail(errc::bad_layout, "there is no ", what, " ", number, " among ", count,
+            fail(errc::bad_layout, "there is no ", noun, " ", number, " among ", count,
                  "; numbering starts at 0");
     }
 
@@ -122,8 +122,8 @@ constexpr index_t degree_of(model::parallelism const& job, std::string_view name
 /// Refuses a name that is not known, or that is in `earlier`.
 constexpr void check_name(model::parallelism const& job, std::string_view name,
                           std::vector<std::string_view> const& earlier) {
-    auto const all = std::end(model::parallelism_names);
-    if (std::find(std::begin(model::parallelism_names), all, name) == all)
+    auto const elements = std::end(model::parallelism_names);
+    if (std::find(std::begin(model::parallelism_names), elements, name) == elements)
         fail(errc::bad_layout, "the order '", job.order, "' names '", name,
              "'; it may name 'tp', 'cp', 'ep', 'dp' and 'pp'");
     if (std::find(earlier.begin(), earlier.end(), name) != earlier.end())
@@ -135,11 +135,11 @@ constexpr void check_name(model::parallelism const& job, std::string_view name,
 /// \throws error with errc::bad_layout if the order names an unused axis, or omits a used one
 constexpr std::vector<std::string_view> names_in_order(model::parallelism const& job) {
     std::vector<std::string_view> names;
-    for (std::string_view rest = job.order; !rest.empty();) {
-        std::string_view const name = rest.substr(0, rest.find('-'));
+    for (std::string_view remainder = job.order; !remainder.empty();) {
+        std::string_view const name = remainder.substr(0, remainder.find('-'));
         check_name(job, name, names);
         names.push_back(name);
-        rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+        remainder.remove_prefix(std::min(remainder.size(), name.size() + 1));
     }
     for (std::string_view const name : model::parallelism_names) {
         if (std::find(names.begin(), names.end(), name) != names.end())

@@ -74,13 +74,13 @@ public:
     ///
     /// \post   `place_of(layer_at(place)) == place`
     /// \throws error with errc::bad_layout for a position that does not exist
-    constexpr index_t layer_at(layer_place const& place) const {
-        auto const [first, last] = layers_of(place.stage, place.chunk);
-        if (place.local < 0 || place.local >= last - first)
-            fail(errc::bad_layout, "stage ", place.stage, " has ",
-                 detail::counted(last - first, "layer"), " in chunk ", place.chunk,
-                 ", so no layer ", place.local);
-        return first + place.local;
+    constexpr index_t layer_at(layer_place const& layer_place) const {
+        auto const [first, last] = layers_of(layer_place.stage, layer_place.chunk);
+        if (layer_place.local < 0 || layer_place.local >= last - first)
+            fail(errc::bad_layout, "stage ", layer_place.stage, " has ",
+                 detail::counted(last - first, "layer"), " in chunk ", layer_place.chunk,
+                 ", so no layer ", layer_place.local);
+        return first + layer_place.local;
     }
 
     /// The first layer of a chunk, and the last one plus one.

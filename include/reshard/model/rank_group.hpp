@@ -74,14 +74,14 @@ namespace reshard::model {
 /// \throws error with errc::bad_layout if `outer` does not divide the axis's extent
 constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t outer,
                           std::string_view inner_name) {
-    std::size_t const place = ranks.axis(axis);
+    std::size_t const index = ranks.axis(axis);
     std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
-    index_t const extent = axes[place].extent;
+    index_t const extent = axes[index].extent;
     if (outer < 1 || extent % outer != 0)
         fail(errc::bad_layout, "mesh axis '", axis, "' of ", detail::counted(extent, "rank"),
              " cannot be split into ", detail::counted(outer, "equal group"));
-    axes[place].extent = outer;
-    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+    axes[index].extent = outer;
+    axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(index) + 1,
                 mesh_axis(inner_name, extent / outer));
     return mesh(axes);
 }
@@ -92,13 +92,13 @@ constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t oute
 ///
 /// \throws error with errc::bad_layout if no axis follows it
 constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_view name) {
-    std::size_t const place = ranks.axis(axis);
-    if (place + 1 == ranks.ndim())
+    std::size_t const index = ranks.axis(axis);
+    if (index + 1 == ranks.ndim())
         fail(errc::bad_layout, "the mesh ", ranks, " has no axis after '", axis,
              "' to join it with");
     std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
-    auto const second = axes.begin() + static_cast<std::ptrdiff_t>(place) + 1;
-    axes[place] = mesh_axis(name, axes[place].extent * second->extent);
+    auto const second = axes.begin() + static_cast<std::ptrdiff_t>(index) + 1;
+    axes[index] = mesh_axis(name, axes[index].extent * second->extent);
     axes.erase(second);
     return mesh(axes);
 }

@@ -33,7 +33,7 @@ struct tensor_cut {
         qkv,        ///< groups, each of query heads, a key and a value head
     };
 
-    kind what = kind::none;
+    kind type = kind::none;
     std::size_t axis = 0;
     index_t heads = 0;  ///< of `heads`; the query heads of `qkv`; the padded extent of `vocabulary`
     index_t groups = 0; ///< of `qkv`: the number of key and value heads

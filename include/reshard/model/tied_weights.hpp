@@ -31,7 +31,7 @@ struct model_part {
 /// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer
 ///             that overrides it may forget its children, here a part is a value and has nothing to
 ///             override
-RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
+RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& model_part,
                                                      std::string const& prefix = {});
 
 /// Another key of a tensor: `lm_head.weight` of `model.embed_tokens.weight`.

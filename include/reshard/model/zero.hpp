@@ -44,7 +44,7 @@ struct buffer_group {
 RESHARD_DECL buffer_group group_of(sharding_part const& segment, data_type dtype);
 
 /// The lowest rank that holds some of a distribution.
-RESHARD_DECL holder_t first_holder(distribution const& how);
+RESHARD_DECL holder_t first_holder(distribution const& distribution);
 
 /// A tensor in a group: how many elements of it each rank stores.
 struct group_member {
@@ -133,8 +133,9 @@ struct buffer_slot {
 namespace detail {
 
 constexpr index_t rounded_up(index_t number, index_t multiple) {
-    index_t const rest = number % multiple;
-    return rest == 0 ? number : checked_add(number, multiple - rest, "the buffer's elements");
+    index_t const remainder = number % multiple;
+    return remainder == 0 ? number
+                          : checked_add(number, multiple - remainder, "the buffer's elements");
 }
 
 } // namespace detail
@@ -239,7 +240,7 @@ std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
             tensor_sharding& tensor = tensors[members[i].tensor];
             for (std::size_t const n : detail::parts_in(tensor, group))
                 tensor.parts[n].flat = {
-                    detail::data_axes(tensor.parts[n].how.ranks()),
+                    detail::data_axes(tensor.parts[n].spread.ranks()),
                     detail::flat_slices{slots[i].begin + table.begin_of(members[i].tensor, n),
                                         slots[i].length}};
         }

@@ -33,7 +33,8 @@ RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
                                                  known_plan const& plan, source_tensors const& have,
-                                                 target_tensors const& want, options const& how);
+                                                 target_tensors const& want,
+                                                 options const& options);
 
 } // namespace detail
 

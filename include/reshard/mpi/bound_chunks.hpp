@@ -4,7 +4,7 @@
 #define RESHARD_MPI_BOUND_CHUNKS_HPP
 
 #include <reshard/bind/bind.hpp>
-#include <reshard/copy/side_by_side.hpp>
+#include <reshard/copy/row_batch.hpp>
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
@@ -51,14 +51,13 @@ struct chunk {
 /// geometry, which both sides evaluate.
 ///
 /// \par Units `limit` in bytes
-RESHARD_DECL std::vector<chunk> chunks_of(plan const& whole,
-                                          std::vector<std::uint32_t> const& numbers,
-                                          index_t limit = chunk_bytes);
+RESHARD_DECL std::vector<chunk>
+chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t limit = chunk_bytes);
 
 /// The box of its transfer's extent that a packet is, in the order of the target's axes.
 ///
 /// \pre the packet is one of the chunk's
-RESHARD_DECL box region_of(plan const& whole, chunk const& all, packet const& one);
+RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& packet);
 
 /// What a process sends to or receives from one other, in order: by the way of one tree, or without
 /// any.
@@ -100,25 +99,25 @@ struct bound_chunk {
 /// Which of the chunks that a process passes on have come.
 class arrivals {
 public:
-    explicit arrivals(std::size_t count) : come_(count) {}
+    explicit arrivals(std::size_t count) : arrivals_(count) {}
 
-    bool is_empty() const { return come_.empty(); }
+    bool is_empty() const { return arrivals_.empty(); }
 
     /// None has come.
-    void rewind() { come_.assign(come_.size(), false); }
+    void rewind() { arrivals_.assign(arrivals_.size(), false); }
 
     /// True where a chunk need not be waited for.
     bool allow(bound_chunk<std::byte const> const& sent) const {
-        return sent.relayed == lane::not_relayed || come_[sent.relayed];
+        return sent.relayed == lane::not_relayed || arrivals_[sent.relayed];
     }
 
     void add(bound_chunk<std::byte> const& received) {
         if (received.relayed != lane::not_relayed)
-            come_[received.relayed] = true;
+            arrivals_[received.relayed] = true;
     }
 
 private:
-    std::vector<bool> come_;
+    std::vector<bool> arrivals_;
 };
 
 /// One direction: chunks by their turn within a lane, then in the order of lanes.
@@ -146,11 +145,12 @@ struct copy_ends {
 /// Gives chunks and local transfers their addresses.
 class chunk_binder {
 public:
-    /// Results are written as `how` says; the wire is packed through the caches.
+    /// Results are written as `stores` says; the wire is packed through the caches.
     ///
     /// \param may_be_direct a chunk that lies in memory as it travels needs no packing
-    chunk_binder(bound_plan const& bound, stores how, copy_table& copies, bool may_be_direct = true)
-        : bound_(bound), how_(how), copies_(copies), may_be_direct_(may_be_direct) {}
+    chunk_binder(bound_plan const& bound, stores stores, copy_table& copies,
+                 bool may_be_direct = true)
+        : bound_(bound), how_(stores), copies_(copies), may_be_direct_(may_be_direct) {}
 
     bound_chunks<std::byte const> sends(std::vector<lane> const& lanes) const;
 
@@ -167,11 +167,12 @@ public:
         data_type const stored = bound_.whole.target_dtypes[moved.target_key];
         auto const& [source, target] = ends;
         cut_transfer(cut_of(bound_.whole, moved), limit, [&](box const& region) {
-            byte_place const from = place_of(source.place, region, conversion.source);
-            byte_place const to = place_of(target.place, region, stored);
-            std::uint32_t const number = copies_.add(
-                {region.shape, from.rest, source.place.strides, to.rest, target.place.strides},
-                conversion, how_);
+            byte_place const from = place_of(source.position, region, conversion.source);
+            byte_place const to = place_of(target.position, region, stored);
+            std::uint32_t const number =
+                copies_.add({region.shape, from.rest, source.position.strides, to.rest,
+                             target.position.strides},
+                            conversion, how_);
             take(bound_copy{number, false, static_cast<std::byte const*>(source.data) + from.bytes,
                             static_cast<std::byte*>(target.data) + to.bytes,
                             byte_count(element_count(region), stored)});
@@ -181,7 +182,7 @@ public:
 private:
     void add_local(transfer const& moved, std::vector<bound_copy>& copies) const;
 
-    static byte_place place_of(memory_place const& place, box const& region, data_type dtype);
+    static byte_place place_of(memory_place const& memory, box const& region, data_type dtype);
 
     /// When a chunk of a lane has its turn.
     struct chunk_turn {
@@ -197,10 +198,10 @@ private:
         bound_chunks<Byte> bound;
         std::vector<chunk_turn> turns;
         std::size_t packets = 0;
-        for (lane const& one : lanes)
-            for (std::size_t i = 0; i < one.chunks.size(); ++i) {
-                turns.push_back({one.first_turn + i, &one, i});
-                std::size_t const count = one.chunks[i].packets.size();
+        for (lane const& lane : lanes)
+            for (std::size_t i = 0; i < lane.chunks.size(); ++i) {
+                turns.push_back({lane.first_turn + i, &lane, i});
+                std::size_t const count = lane.chunks[i].packets.size();
                 packets += count > 1 || !may_be_direct_ ? count : 0;
             }
         std::ranges::stable_sort(turns, {}, &chunk_turn::turn);
@@ -219,32 +220,32 @@ private:
     template <class Byte, class End>
     void bind_chunk(chunk const& chunk, End const& end, bound_chunks<Byte>& bound) const {
         index_t wire = 0;
-        for (packet const& one : chunk.packets) {
+        for (packet const& packet : chunk.packets) {
             data_type stored{};
-            auto const place = end(one, stored);
-            box const region = region_of(bound_.whole, chunk, one);
-            byte_place const at = place_of(place.place, region, stored);
-            auto* const memory = static_cast<Byte*>(place.data) + at.bytes;
-            element_conversion const conversion = conversion_at<Byte>(one);
+            auto const position = end(packet, stored);
+            box const region = region_of(bound_.whole, chunk, packet);
+            byte_place const at = place_of(position.position, region, stored);
+            auto* const memory = static_cast<Byte*>(position.data) + at.bytes;
+            element_conversion const conversion = conversion_at<Byte>(packet);
             if (may_be_direct_ && chunk.packets.size() == 1 && conversion.chain.empty() &&
-                bits(stored) % 8 == 0 && is_row_major(region.shape, place.place.strides)) {
+                bits(stored) % 8 == 0 && is_row_major(region.shape, position.position.strides)) {
                 bound.chunks.back().direct = memory;
                 return;
             }
             bound.packets.push_back(
-                {add<Byte>(region.shape, at.rest, place.place.strides, conversion), false, wire,
-                 memory});
-            wire += one.bytes;
+                {add<Byte>(region.shape, at.rest, position.position.strides, conversion), false,
+                 wire, memory});
+            wire += packet.bytes;
         }
         bound.chunks.back().last = bound.packets.size();
         join_blocks(std::span(bound.packets).subspan(bound.chunks.back().first), copies_,
                     is_source<Byte> ? &affine_copy::source_strides : &affine_copy::target_strides,
-                    [](bound_packet<Byte> const& one) { return one.memory; });
+                    [](bound_packet<Byte> const& packet) { return packet.memory; });
     }
 
     /// The transfer that brings what this process passes on, or null.
-    transfer const* input_of(packet const& one) const {
-        relay const* const step = find_relay(bound_.whole.relays, one.transfer);
+    transfer const* input_of(packet const& packet) const {
+        relay const* const step = find_relay(bound_.whole.relays, packet.transfer);
         return step && step->input != relay::no_input ? &bound_.whole.transfers[step->input]
                                                       : nullptr;
     }
@@ -254,25 +255,25 @@ private:
 
     /// What happens to elements at this end: the end of the wider type casts.
     template <class Byte>
-    element_conversion conversion_at(packet const& one) const {
-        transfer const& moved = bound_.whole.transfers[one.transfer];
+    element_conversion conversion_at(packet const& packet) const {
+        transfer const& moved = bound_.whole.transfers[packet.transfer];
         data_type const target = bound_.whole.target_dtypes[moved.target_key];
-        if (is_source<Byte> && input_of(one))
+        if (is_source<Byte> && input_of(packet))
             return {target, {}};
-        element_conversion const all = conversion_of(bound_.whole, moved);
+        element_conversion const conversion = conversion_of(bound_.whole, moved);
         bool const casts_at_source = wire_dtype(bound_.whole, moved) == target;
         if (is_source<Byte> == casts_at_source)
-            return all;
-        return {is_source<Byte> ? all.source : target, {}};
+            return conversion;
+        return {is_source<Byte> ? conversion.source : target, {}};
     }
 
     template <class Byte>
-    std::uint32_t add(index_vector const& shape, index_t rest, index_vector const& strides,
+    std::uint32_t add(index_vector const& shape, index_t remainder, index_vector const& strides,
                       element_conversion const& conversion) const {
         index_vector const dense = row_major_strides(shape);
         if (is_source<Byte>)
-            return copies_.add({shape, rest, strides, 0, dense}, conversion, stores::cached);
-        return copies_.add({shape, 0, dense, rest, strides}, conversion, how_);
+            return copies_.add({shape, remainder, strides, 0, dense}, conversion, stores::cached);
+        return copies_.add({shape, 0, dense, remainder, strides}, conversion, how_);
     }
 
     bound_plan const& bound_;

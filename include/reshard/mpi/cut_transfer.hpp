@@ -84,12 +84,12 @@ void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit
 /// target alone would be read a few bytes at a time. A pure function of the geometry, which both
 /// ends evaluate.
 void cut_transfer(cut const& geometry, index_t limit, auto&& take) {
-    box const all = whole(geometry.extent);
+    box const box = whole(geometry.extent);
     auto const axes = find_transposed_axes(geometry);
-    if (!axes || element_count(all) <= limit ||
-        all.shape[axes->source_last] * all.shape[axes->last] <= limit)
-        return cut_to_size(all, limit, take);
-    cut_to_blocks(all, *axes, limit, take);
+    if (!axes || element_count(box) <= limit ||
+        box.shape[axes->source_last] * box.shape[axes->last] <= limit)
+        return cut_to_size(box, limit, take);
+    cut_to_blocks(box, *axes, limit, take);
 }
 
 } // namespace reshard::detail

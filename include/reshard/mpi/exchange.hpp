@@ -7,7 +7,7 @@
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_copies.hpp>
 #include <reshard/mpi/node_rings.hpp>
-#include <reshard/os/yielding_barrier.hpp>
+#include <reshard/os/shared_barrier.hpp>
 
 #include <mpi.h>
 
@@ -47,8 +47,8 @@ struct chunk_window {
     void open(bound_chunks<Byte> chunks) {
         all = std::move(chunks);
         std::size_t largest = 0, sum = 0;
-        for (bound_chunk<Byte> const& one : all.chunks) {
-            std::size_t const packed = one.direct ? 0 : static_cast<std::size_t>(one.bytes);
+        for (bound_chunk<Byte> const& chunk : all.chunks) {
+            std::size_t const packed = chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes);
             largest = std::max(largest, packed);
             sum += packed;
         }
@@ -109,8 +109,8 @@ struct process_transfers {
     std::vector<std::uint32_t> local;
     std::vector<node_transfer> on_node = {};
     std::vector<ring_transfers> through_rings = {};
-    std::vector<yielding_barrier> meetings = {}; ///< of the ranks whose memory others reach
-    std::size_t relayed = 0;                     ///< chunks that this process passes on
+    std::vector<shared_barrier> meetings = {}; ///< of the ranks whose memory others reach
+    std::size_t relayed = 0;                   ///< chunks that this process passes on
 };
 
 /// The moving of a bound plan over a communicator.
@@ -130,7 +130,7 @@ class exchange {
 public:
     /// \par Collective no: nothing is sent before `run`
     /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
-    exchange(mpi_group const& world, bound_plan const& bound, process_transfers all);
+    exchange(mpi_group const& world, bound_plan const& bound, process_transfers transfers);
     exchange(exchange const&) = delete;
     exchange& operator=(exchange const&) = delete;
     ~exchange();
@@ -149,7 +149,7 @@ private:
     static constexpr int tag = 0x5e5d;
 
     /// Past the caches where all that arrives is more than they hold.
-    stores stores_for(process_transfers const& all) const;
+    stores stores_for(process_transfers const& transfers) const;
 
     /// Waits for the other ranks of the node, and lets MPI go on meanwhile: they may wait for it.
     void meet();
@@ -176,9 +176,9 @@ private:
     copy_table copies_;
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source
     std::vector<bound_copy> local_;    ///< and those on the node
-    arrivals come_;
-    ring_lanes rings_{copies_, come_};
-    std::vector<yielding_barrier> meetings_;
+    arrivals arrivals_;
+    ring_lanes rings_{copies_, arrivals_};
+    std::vector<shared_barrier> meetings_;
     chunk_window<std::byte const> outgoing_;
     chunk_window<std::byte> incoming_;
     std::vector<MPI_Request> requests_ =

@@ -241,7 +241,7 @@ static_assert(group<mpi_group>);
 ///
 /// \param is_first the same on all ranks of a side, and another on the other one
 /// \par Collective every rank of both sides
-RESHARD_DECL mpi_group both_sides(boost::mpi::intercommunicator const& between, bool is_first);
+RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first);
 
 } // namespace reshard
 
@@ -278,7 +278,7 @@ RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group);
 /// environment variable RESHARD_RANKS_PER_NODE says; 0: all.
 ///
 /// \throws error with errc::usage for a variable that is no number of ranks
-RESHARD_DECL int ranks_per_node(int given);
+RESHARD_DECL int ranks_per_node(int requested);
 
 /// The ranks that share memory with this one, `per_node` of them at most; 0: all.
 ///

@@ -28,7 +28,7 @@ struct packed_end {
 
     packed_end() = default;
     packed_end(bound_end<Pointer> const& end)
-        : data(end.data), offset(end.place.offset), strides(end.place.strides) {}
+        : data(end.data), offset(end.position.offset), strides(end.position.strides) {}
 
     operator bound_end<Pointer>() const { return {data, {offset, strides}}; }
 };
@@ -89,7 +89,7 @@ RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
 
 /// Has the system take, at once, pages that were not written yet: a fault for each costs half as
 /// much again.
-RESHARD_DECL void prefault(std::vector<segment_writes> const& all);
+RESHARD_DECL void prefault(std::vector<segment_writes> const& writes);
 
 } // namespace reshard::detail
 

@@ -40,7 +40,7 @@ struct ring_transfers {
 class ring_lanes {
 public:
     /// \pre `copies` and `come` outlive the lanes; no chunk is direct
-    ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), come_(&come) {}
+    ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), arrivals_(&come) {}
 
     void add(bound_chunks<std::byte const> sends, ring_sender ring) {
         sends_.push_back({std::move(sends), ring});
@@ -52,24 +52,24 @@ public:
 
     /// All chunks are to be moved, again.
     void rewind() {
-        for (auto& one : sends_)
-            one.next = 0;
-        for (auto& one : receives_)
-            one.next = 0;
+        for (auto& send : sends_)
+            send.next = 0;
+        for (auto& receive : receives_)
+            receive.next = 0;
     }
 
     /// Moves at most one chunk of each lane. False where none could be moved.
     bool advance() {
         bool any = false;
-        for (auto& one : receives_)
-            any |= unpack(one);
-        for (auto& one : sends_)
-            any |= pack(one);
+        for (auto& receive : receives_)
+            any |= unpack(receive);
+        for (auto& send : sends_)
+            any |= pack(send);
         return any;
     }
 
     bool is_done() const {
-        auto const ended = [](auto const& one) { return one.is_done(); };
+        auto const ended = [](auto const& element) { return element.is_done(); };
         return std::all_of(sends_.begin(), sends_.end(), ended) &&
                std::all_of(receives_.begin(), receives_.end(), ended);
     }
@@ -86,11 +86,12 @@ private:
     };
 
     bool pack(lane_state<std::byte const, ring_sender>& lane) const {
-        if (lane.is_done() || !come_->allow(lane.next_chunk()))
+        if (lane.is_done() || !arrivals_->allow(lane.next_chunk()))
             return false;
-        return move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
-            blocks.add(copy, one.memory, slot + one.wire, one.joins_next);
-        });
+        return move_chunk(
+            lane, [](auto& blocks, auto const& copy, auto const& element, auto* slot) {
+                blocks.add(copy, element.memory, slot + element.wire, element.joins_next);
+            });
     }
 
     bool unpack(lane_state<std::byte, ring_receiver>& lane) const {
@@ -98,11 +99,11 @@ private:
             return false;
         auto const& chunk = lane.next_chunk();
         bool const moved =
-            move_chunk(lane, [](auto& blocks, auto const& copy, auto const& one, auto* slot) {
-                blocks.add(copy, slot + one.wire, one.memory, one.joins_next);
+            move_chunk(lane, [](auto& blocks, auto const& copy, auto const& element, auto* slot) {
+                blocks.add(copy, slot + element.wire, element.memory, element.joins_next);
             });
         if (moved)
-            come_->add(chunk);
+            arrivals_->add(chunk);
         return moved;
     }
 
@@ -113,17 +114,17 @@ private:
         if (!slot)
             return false;
         auto const& chunk = lane.chunks.chunks[lane.next++];
-        side_by_side blocks; // all is copied when the last packet is added
+        row_batch blocks; // all is copied when the last packet is added
         for (std::size_t i = chunk.first; i < chunk.last; ++i) {
-            auto const& one = lane.chunks.packets[i];
-            add(blocks, (*copies_)[one.copy], one, slot);
+            auto const& packet = lane.chunks.packets[i];
+            add(blocks, (*copies_)[packet.copy], packet, slot);
         }
         lane.ring.pass();
         return true;
     }
 
     copy_table const* copies_;
-    arrivals* come_;
+    arrivals* arrivals_;
     std::vector<lane_state<std::byte const, ring_sender>> sends_;
     std::vector<lane_state<std::byte, ring_receiver>> receives_;
 };

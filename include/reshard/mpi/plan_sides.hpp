@@ -37,12 +37,12 @@ struct known_side {
 };
 
 /// What ranks that do the same have alike, their arenas among it.
-RESHARD_DECL compared_values alike_in_call(options const& how, source_tensors const& have,
-                                           target_tensors const& want);
+RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
+                                              target_tensors const& want);
 
 /// What can be seen of the tensors and arenas of one rank alone.
 RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,
-                                    target_tensors const& want, options const& how);
+                                    target_tensors const& want, options const& options);
 
 /// Both sides as a rank knows them.
 struct two_sides {
@@ -78,7 +78,7 @@ struct call_notice {
 
 /// The notice of this rank. Does not communicate.
 RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
-                                   options const& how);
+                                   options const& options);
 
 /// What this rank knows after all have told.
 struct call_facts {
@@ -89,11 +89,11 @@ struct call_facts {
 
 /// Reads the notices. Sends a layout if only some ranks know it.
 ///
-/// \param told of each rank, the bytes of its notice
+/// \param digests of each rank, the bytes of its notice
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike: errc::ranks_disagree for different layouts of one side
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
-                                      std::vector<std::string> const& told);
+                                      std::vector<std::string> const& digests);
 
 /// The mapping of a program; nothing if tensors move by name. A function gets the catalogs of both
 /// sides.
@@ -111,17 +111,17 @@ struct known_plan {
     local_error problem = {};
 };
 
-/// The transfers of this rank; from `how.cache` if every rank has the plan.
+/// The transfers of this rank; from `options.cache` if every rank has the plan.
 ///
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
-                                     std::optional<mapping> program, options const& how);
+                                     std::optional<mapping> program, options const& options);
 
 /// The same in rounds, between layouts that all ranks learn whole.
 ///
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
-                                           std::optional<mapping> program, options const& how);
+                                           std::optional<mapping> program, options const& options);
 
 } // namespace detail
 

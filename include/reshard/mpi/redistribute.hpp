@@ -44,16 +44,16 @@ RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, so
 ///         RESHARD_RANKS_PER_NODE, or options that contradict one another; errc::limit_exceeded
 ///         where a round needs more than the budget, as `rounds_of`
 RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
-                         options const& how = {});
+                         options const& options = {});
 
-/// Fills the tensors of `want` from those of `have`: by name, or as `how.program` says.
+/// Fills the tensors of `want` from those of `have`: by name, or as `options.program` says.
 /// Before anything moves, source tensors that the program calls copies are compared.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `prepare`, and with errc::overlap where copies differ; what `how.allocate` or
-///         `how.release` throw on a rank
+/// \throws error as `prepare`, and with errc::overlap where copies differ; what `options.allocate`
+///         or `options.release` throw on a rank
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
-                               options const& how = {});
+                               options const& options = {});
 
 } // namespace reshard
 

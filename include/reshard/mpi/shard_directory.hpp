@@ -65,7 +65,7 @@ template <>
 inline constexpr stored_form form_of<directory_entry>{"record"};
 
 /// \throws error with errc::bad_layout where a level is none of the tensor's
-RESHARD_DECL void validate(directory_key const& one);
+RESHARD_DECL void validate(directory_key const& directory_key);
 
 inline int rank_of(std::uint64_t digest, int ranks) {
     return static_cast<int>(digest % static_cast<std::uint64_t>(ranks));
@@ -79,7 +79,7 @@ inline int rank_of(std::uint64_t digest, int ranks) {
 ///         rank alike
 RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     sparse_exchange& exchange,
-                                                    std::vector<shard_descriptor> const& held);
+                                                    std::vector<shard_descriptor> const& shards);
 
 /// The layout in which the tensor of key `i` has the shards `shards[i]`.
 RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
@@ -100,7 +100,7 @@ public:
     /// \par Collective every rank of the group, in the same order
     shard_directory(mpi_group const& world, sparse_exchange& exchange,
                     std::vector<directory_key> const& keys,
-                    std::vector<shard_descriptor> const& held);
+                    std::vector<shard_descriptor> const& shards);
 
     /// The place of a key among `keys`, or their number.
     std::size_t find(std::string_view key) const;
@@ -115,12 +115,12 @@ public:
 private:
     using lists = std::map<int, std::vector<directory_entry>>;
 
-    /// Adds `one` to the lists of the ranks that file what touches `region`, once to each.
-    void file(directory_entry const& one, box const& region, bucket_level const& level,
-              lists& all) const;
+    /// Adds `entry` to the lists of the ranks that file what touches `region`, once to each.
+    void file(directory_entry const& entry, box const& region, bucket_level const& level,
+              lists& all_lists) const;
 
     /// Shards by the ranks that file them.
-    lists sorted_out(std::vector<shard_descriptor> const& held) const;
+    lists sorted_out(std::vector<shard_descriptor> const& shards) const;
 
     /// Questions by the ranks that may know an answer.
     lists sorted_out(std::vector<directory_entry> const& questions) const;
@@ -129,16 +129,17 @@ private:
                                         plan_options const& options) const;
 
     /// Of entries that are described alike, the one that gives to `target`.
-    static std::vector<directory_entry> chosen(std::vector<directory_entry> all, holder_t target,
-                                               plan_options const& options);
+    static std::vector<directory_entry> chosen(std::vector<directory_entry> entries,
+                                               holder_t target, plan_options const& options);
 
     /// The entries of texts that other ranks sent, each of a key, a holder and a shard that there
     /// is.
     ///
     /// \throws error with errc::corrupt_file or errc::bad_layout for others
-    std::vector<directory_entry> entries_of(std::vector<addressed_text> const& told) const;
+    std::vector<directory_entry>
+    entries_of(std::vector<addressed_text> const& addressed_texts) const;
 
-    static void keep_each_once(std::vector<directory_entry>& found);
+    static void keep_each_once(std::vector<directory_entry>& entries);
 
     mpi_group world_;
     sparse_exchange& exchange_;

@@ -8,8 +8,8 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/os/arena_resource.hpp>
+#include <reshard/os/shared_barrier.hpp>
 #include <reshard/os/shared_segment.hpp>
-#include <reshard/os/yielding_barrier.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <atomic>
@@ -34,7 +34,7 @@ struct segment_request {
 
 /// Segments of all ranks of a node as one of them sees them, its own among them.
 class node_segments {
-    struct told_segment {
+    struct peer_segment {
         segment_address address;
         index_t bytes = 0;
 
@@ -50,15 +50,15 @@ public:
     /// \par Collective every rank of the node, in the same order
     /// \throws error with errc::io, on every rank of the node alike, where one is refused something
     node_segments(group auto const& node, index_t bytes, segment_request const& wanted) {
-        told_segment told;
+        peer_segment segment;
         auto const problem = attempt([&] {
             all_.push_back(shared_segment::create(head_bytes + bytes, wanted.kind, wanted.pages,
                                                   wanted.calls));
             new (all_.back().data()) barrier_state;
-            told = {all_.back().address(), all_.back().bytes()};
+            segment = {all_.back().address(), all_.back().bytes()};
         });
         agree(node, problem);
-        auto const addresses = gather_values(node, told);
+        auto const addresses = gather_values(node, segment);
         agree_on(node, [&] { open_others(addresses, node.rank(), wanted.calls); });
         all_[static_cast<std::size_t>(node.rank())].seal();
     }
@@ -76,7 +76,8 @@ private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
     /// This rank's own segment stays where it is till all is well: others may look for it still.
-    void open_others(std::vector<told_segment> const& told, int me, system_calls const& calls);
+    void open_others(std::vector<peer_segment> const& peer_segments, int me,
+                     system_calls const& calls);
 
     std::vector<shared_segment> all_; ///< by rank of the node
     mutable std::atomic_flag is_used_;
@@ -96,9 +97,9 @@ auto with_segments(Group const& node, std::string& refusal, Make const& make)
     }
     for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
         try {
-            auto made = make(kind);
+            auto result = make(kind);
             refusal.clear();
-            return made;
+            return result;
         } catch (error const& problem) { // the same on every rank of the node
             if (problem.code() == errc::deadline)
                 throw;
@@ -194,7 +195,7 @@ public:
     std::shared_ptr<detail::arena_state const> const& state() const { return state_; }
 
 private:
-    void take(detail::arena_state& made, index_t bytes, arena_options const& options);
+    void take(detail::arena_state& state, index_t bytes, arena_options const& options);
 
     std::shared_ptr<detail::arena_state const> state_;
     std::unique_ptr<detail::arena_resource> resource_;

@@ -79,14 +79,14 @@ private:
 
     /// Pieces of a text, the last one shorter than a whole one. They count as sent when they are
     /// taken.
-    void send(addressed_text const& one, int tag, std::vector<MPI_Request>& sends) const {
-        std::size_t const whole = world_.count_limit();
-        for (std::size_t first = 0;; first += whole) {
-            std::size_t const bytes = std::min(whole, one.bytes.size() - first);
+    void send(addressed_text const& text, int tag, std::vector<MPI_Request>& sends) const {
+        std::size_t const total = world_.count_limit();
+        for (std::size_t first = 0;; first += total) {
+            std::size_t const bytes = std::min(total, text.bytes.size() - first);
             sends.push_back(MPI_REQUEST_NULL);
-            MPI_Issend(one.bytes.data() + first, static_cast<int>(bytes), MPI_BYTE, one.rank, tag,
+            MPI_Issend(text.bytes.data() + first, static_cast<int>(bytes), MPI_BYTE, text.rank, tag,
                        world_.base(), &sends.back());
-            if (bytes < whole)
+            if (bytes < total)
                 return;
         }
     }
@@ -112,14 +112,15 @@ private:
             return false;
         int bytes = 0;
         MPI_Get_count(&status, MPI_BYTE, &bytes);
-        auto place = std::find_if(arrived.begin(), arrived.end(), [&](addressed_text const& one) {
-            return one.rank == status.MPI_SOURCE;
-        });
-        if (place == arrived.end())
-            place = arrived.insert(place, {status.MPI_SOURCE, {}});
-        std::size_t const before = place->bytes.size();
-        place->bytes.resize(before + static_cast<std::size_t>(bytes));
-        MPI_Mrecv(place->bytes.data() + before, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+        auto position =
+            std::find_if(arrived.begin(), arrived.end(), [&](addressed_text const& text) {
+                return text.rank == status.MPI_SOURCE;
+            });
+        if (position == arrived.end())
+            position = arrived.insert(position, {status.MPI_SOURCE, {}});
+        std::size_t const before = position->bytes.size();
+        position->bytes.resize(before + static_cast<std::size_t>(bytes));
+        MPI_Mrecv(position->bytes.data() + before, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
         return true;
     }
 

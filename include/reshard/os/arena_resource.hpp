@@ -38,8 +38,8 @@ private:
 
     void do_deallocate(void* memory, std::size_t, std::size_t) override;
 
-    bool do_is_equal(std::pmr::memory_resource const& other) const noexcept override {
-        return this == &other;
+    bool do_is_equal(std::pmr::memory_resource const& resource) const noexcept override {
+        return this == &resource;
     }
 
     void* memory_; ///< begins with the books

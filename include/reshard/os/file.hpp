@@ -46,7 +46,7 @@ private:
 
 /// \param  what the file, and what went wrong with it
 /// \throws error with errc::io, and the system's message
-[[noreturn]] RESHARD_DECL void fail_io(std::string const& what, int problem = errno);
+[[noreturn]] RESHARD_DECL void fail_io(std::string const& noun, int problem = errno);
 
 /// How many files the library may keep open: a part of the process's limit.
 RESHARD_DECL std::size_t most_kept_files();
@@ -67,8 +67,9 @@ public:
     /// \throws error with errc::io, naming the file
     static bool create_empty(std::string const& path);
 
-    file_descriptor(file_descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    file_descriptor& operator=(file_descriptor&& other) noexcept;
+    file_descriptor(file_descriptor&& descriptor) noexcept
+        : number_(std::exchange(descriptor.number_, -1)) {}
+    file_descriptor& operator=(file_descriptor&& descriptor) noexcept;
     ~file_descriptor();
 
     bool is_open() const { return number_ >= 0; }
@@ -97,10 +98,10 @@ public:
     /// \param  what       the file, as messages name it
     /// \throws error with errc::io
     mapping_handle(file_descriptor const& file, std::size_t bytes, int protection,
-                   std::string const& what);
-    mapping_handle(mapping_handle&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-    mapping_handle& operator=(mapping_handle&& other) noexcept;
+                   std::string const& noun);
+    mapping_handle(mapping_handle&& handle) noexcept
+        : data_(std::exchange(handle.data_, nullptr)), bytes_(std::exchange(handle.bytes_, 0)) {}
+    mapping_handle& operator=(mapping_handle&& handle) noexcept;
     ~mapping_handle();
 
     std::byte* data() const { return data_; }

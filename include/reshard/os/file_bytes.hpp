@@ -22,9 +22,9 @@
 namespace reshard::detail {
 
 /// \throws error with errc::io, with the file and the system's message
-[[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& what,
+[[noreturn]] inline void fail_io(std::filesystem::path const& path, std::string const& noun,
                                  int problem = errno) {
-    fail_io(path.string() + ": " + what, problem);
+    fail_io(path.string() + ": " + noun, problem);
 }
 
 /// Refuses a path whose directory does not exist.
@@ -32,10 +32,10 @@ namespace reshard::detail {
 /// \throws error with errc::io, naming the path and that directory
 RESHARD_DECL void check_parent(std::filesystem::path const& path);
 
-/// Refuses a path at which two programs cannot meet, being `what`.
+/// Refuses a path at which two programs cannot meet, being `noun`.
 ///
 /// \throws error with errc::usage for an empty one; else as `check_parent`
-RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view what);
+RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view noun);
 
 using file_identity = file_store::identity;
 

@@ -95,8 +95,8 @@ class segment_name {
 public:
     segment_name() = default;
     explicit segment_name(std::string text) : text_(std::move(text)) {}
-    segment_name(segment_name&& other) noexcept : text_(std::exchange(other.text_, {})) {}
-    segment_name& operator=(segment_name&& other) noexcept;
+    segment_name(segment_name&& name) noexcept : text_(std::exchange(name.text_, {})) {}
+    segment_name& operator=(segment_name&& name) noexcept;
     ~segment_name();
 
     std::string const& text() const { return text_; }
@@ -122,15 +122,15 @@ public:
     /// \par Units `bytes` as its maker gave them
     /// \throws error with errc::io when the system refuses, or when the path leads to another file,
     ///         as between containers
-    static shared_segment open(segment_address const& told, index_t bytes,
+    static shared_segment open(segment_address const& address, index_t bytes,
                                system_calls const& calls = {});
 
     /// The same of one that this process only reads: writing to it ends the process.
-    static shared_segment open_to_read(segment_address const& told, index_t bytes,
+    static shared_segment open_to_read(segment_address const& address, index_t bytes,
                                        system_calls const& calls = {});
 
     /// Takes away the name of a segment whose maker was killed; one that is another by now stays.
-    static void remove(segment_address const& told);
+    static void remove(segment_address const& address);
 
     /// No process opens it any more: the name is gone, and the file closed. The memory stays.
     void seal();
@@ -149,7 +149,7 @@ private:
     /// \param protection as `mmap` takes it
     void map(index_t bytes, int protection);
 
-    static shared_segment open_as(segment_address const& told, index_t bytes, int protection,
+    static shared_segment open_as(segment_address const& address, index_t bytes, int protection,
                                   system_calls const& calls);
 
     void take(page_advice advice) const;

@@ -21,7 +21,7 @@ class plan_flows;
 struct plan_extreme {
     holder_t number = 0; ///< the first of the busiest
     index_t bytes = 0;
-    index_t least_bytes = 0; ///< with any choice of givers, some process or node carries that much
+    index_t least_bytes = 0; ///< with any choice of senders, some process or node carries that much
 
     bool operator==(plan_extreme const&) const = default;
 };

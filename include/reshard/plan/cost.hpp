@@ -50,7 +50,7 @@ struct process_cost {
 /// The cost of a whole plan.
 struct plan_cost {
     index_t transfers = 0;
-    index_t relays = 0; ///< transfers that a taker passes on
+    index_t relays = 0; ///< transfers that a receiver passes on
     index_t messages = 0;
     index_t bytes = 0; ///< all that is written, moved within a process or between two
     index_t bytes_local = 0;
@@ -76,12 +76,12 @@ struct flow {
     index_t count = 1;
     bool is_rest = false;         ///< of a pair of shards that is counted already: several give it
     std::uint32_t tree = no_tree; ///< of what is relayed
-    std::uint32_t place = 0;      ///< of the target in the tree
+    std::uint32_t position = 0;   ///< of the target in the tree
     index_t runs = 0;             ///< of one of them, where they are counted
 
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
-    constexpr bool is_passed_on() const { return tree != no_tree && place > 0; }
+    constexpr bool is_passed_on() const { return tree != no_tree && position > 0; }
 
     constexpr bool operator==(flow const&) const = default;
 };
@@ -90,8 +90,8 @@ struct flow {
 /// under way.
 ///
 /// \par Units bytes
-constexpr index_t staging_of(process_cost const& one) {
-    return std::min(one.bytes_in + one.bytes_out, staging_bytes);
+constexpr index_t staging_of(process_cost const& cost) {
+    return std::min(cost.bytes_in + cost.bytes_out, staging_bytes);
 }
 
 } // namespace detail
@@ -103,9 +103,9 @@ constexpr index_t staging_of(process_cost const& one) {
 constexpr double imbalance(plan_cost const& cost, index_t process_cost::*what) {
     index_t most = 0;
     double sum = 0;
-    for (process_cost const& one : cost.by_process) {
-        most = std::max(most, one.*what);
-        sum += static_cast<double>(one.*what);
+    for (process_cost const& process_cost : cost.by_process) {
+        most = std::max(most, process_cost.*what);
+        sum += static_cast<double>(process_cost.*what);
     }
     if (most == 0)
         return 1;
@@ -123,24 +123,25 @@ public:
 
     /// \pre    both of its ends are processes, and neither number of it is negative
     /// \throws error with errc::overflow when all bytes together do not fit 64 bits
-    constexpr void add(flow const& one) {
-        BOOST_ASSERT(one.source < cost_.by_process.size() && one.target < cost_.by_process.size());
-        constexpr auto what = "the bytes of all transfers";
-        index_t const bytes = checked_multiply(one.bytes, one.count, what);
-        cost_.transfers += one.count;
-        cost_.bytes = checked_add(cost_.bytes, bytes, what);
-        if (one.source == one.target) {
-            cost_.by_process[one.target].bytes_local += bytes;
+    constexpr void add(flow const& flow) {
+        BOOST_ASSERT(flow.source < cost_.by_process.size() &&
+                     flow.target < cost_.by_process.size());
+        constexpr auto member = "the bytes of all transfers";
+        index_t const bytes = checked_multiply(flow.bytes, flow.count, member);
+        cost_.transfers += flow.count;
+        cost_.bytes = checked_add(cost_.bytes, bytes, member);
+        if (flow.source == flow.target) {
+            cost_.by_process[flow.target].bytes_local += bytes;
             cost_.bytes_local += bytes;
             return;
         }
-        cost_.by_process[one.target].bytes_in += bytes;
-        cost_.by_process[one.source].bytes_out += bytes;
-        if (one.is_passed_on()) {
-            cost_.relays += one.count;
-            cost_.by_process[one.source].bytes_relayed += bytes;
+        cost_.by_process[flow.target].bytes_in += bytes;
+        cost_.by_process[flow.source].bytes_out += bytes;
+        if (flow.is_passed_on()) {
+            cost_.relays += flow.count;
+            cost_.by_process[flow.source].bytes_relayed += bytes;
         }
-        pairs_.push_back(std::uint64_t{one.source} << 32 | one.target);
+        pairs_.push_back(std::uint64_t{flow.source} << 32 | flow.target);
         if (pairs_.size() >= 2 * distinct_ + (1 << 16))
             keep_distinct();
     }
@@ -153,8 +154,8 @@ public:
             ++cost_.by_process[static_cast<holder_t>(pair)].messages_in;
         }
         cost_.messages = static_cast<index_t>(pairs_.size());
-        for (process_cost const& one : cost_.by_process)
-            cost_.peak_extra_bytes = std::max(cost_.peak_extra_bytes, staging_of(one));
+        for (process_cost const& cost : cost_.by_process)
+            cost_.peak_extra_bytes = std::max(cost_.peak_extra_bytes, staging_of(cost));
         return std::move(cost_);
     }
 
@@ -175,24 +176,24 @@ private:
 /// Counts a plan made for everybody, over `processes` processes.
 ///
 /// \par Units bytes, and messages: all that one process gives another is one
-/// \pre `whole` was made with `options`, and `options.process_of(h) < processes` for every holder
+/// \pre `plan` was made with `options`, and `options.process_of(h) < processes` for every holder
 ///      `h` that gives (unless `options.shared_sources`) or gets
 /// \throws error with errc::overflow when all bytes together do not fit 64 bits
-constexpr plan_cost cost_of(plan const& whole, holder_t processes,
+constexpr plan_cost cost_of(plan const& plan, holder_t processes,
                             plan_options const& options = {}) {
     detail::cost_counter counter(processes);
-    for (std::uint32_t i = 0; i < whole.transfers.size(); ++i) {
-        transfer const& t = whole.transfers[i];
+    for (std::uint32_t i = 0; i < plan.transfers.size(); ++i) {
+        transfer const& t = plan.transfers[i];
         holder_t const target = options.process_of(t.target_holder);
         bool const stays = t.source_holder == detail::no_holder || options.shared_sources;
-        detail::relay const* const step = detail::find_relay(whole.relays, i);
-        detail::flow one{stays ? target : options.process_of(detail::sender_of(whole, t, step)),
-                         target, detail::wire_bytes(whole, t)};
+        detail::relay const* const step = detail::find_relay(plan.relays, i);
+        detail::flow flow{stays ? target : options.process_of(detail::sender_of(plan, t, step)),
+                          target, detail::wire_bytes(plan, t)};
         if (step) {
-            one.tree = step->tree;
-            one.place = step->place;
+            flow.tree = step->tree;
+            flow.position = step->position;
         }
-        counter.add(one);
+        counter.add(flow);
     }
     return std::move(counter).cost();
 }

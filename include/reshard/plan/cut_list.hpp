@@ -54,8 +54,8 @@ public:
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
                                    shard_index const& targets, auto&& wanted,
                                    placed_pattern& cuts) const {
-        sources_.of(source).for_each_block_of(source_box, [&](box const& held) {
-            find_targets_of_block({source, source_box}, held, targets, wanted, cuts);
+        sources_.of(source).for_each_block_of(source_box, [&](box const& box) {
+            find_targets_of_block({source, source_box}, box, targets, wanted, cuts);
         });
     }
 
@@ -66,27 +66,27 @@ private:
         std::uint32_t box;
     };
 
-    constexpr void find_targets_of_block(source_place from, box const& held,
+    constexpr void find_targets_of_block(source_place from, box const& held_box,
                                          shard_index const& targets, auto&& wanted,
                                          placed_pattern& cuts) const {
         for (std::uint32_t i = 0; i < target_.pieces->size(); ++i) {
             if (target_.pieces->source(i) != from.source)
                 continue;
-            piece const whole = (*target_.pieces)[i];
-            auto const given = intersect(held, whole.source_box());
-            if (!given)
+            piece const piece = (*target_.pieces)[i];
+            auto const source = intersect(held_box, piece.source_box());
+            if (!source)
                 continue;
             auto const add = [&](std::uint32_t target_box, box const& common) {
                 auto const region =
-                    intersect(targets.block_at(target_box, common.offset), whole.target_box());
-                cut_between(whole, *region, held, [&](cut const& geometry) {
+                    intersect(targets.block_at(target_box, common.offset), piece.target_box());
+                cut_between(piece, *region, held_box, [&](cut const& geometry) {
                     for (std::size_t which = 0; which < targets.replicas(target_box); ++which)
                         if (shard_part const at = targets.replica(target_box, which);
                             wanted(at.shard))
                             cuts.push_back({geometry, {i, from.box, at.shard, at.part}});
                 });
             };
-            targets.for_each_overlap(reach_of(whole, *given), add);
+            targets.for_each_overlap(reach_of(piece, *source), add);
         }
     }
 
@@ -96,34 +96,34 @@ private:
 
     /// What a box of the source gives to one of the target: cut to the target first, as the
     /// receiver does, or the two would not cut alike.
-    static constexpr void cut_between(piece const& whole, box const& target, box const& source,
-                                      auto&& take) {
-        cut_to_target(whole, target, [&](piece const& p) {
+    static constexpr void cut_between(piece const& whole_piece, box const& target,
+                                      box const& source, auto&& take) {
+        cut_to_target(whole_piece, target, [&](piece const& p) {
             if (auto const common = intersect(p.source_box(), source))
-                cut_to_source(p, *common, [&](piece const& one) { take(geometry_of(one)); });
+                cut_to_source(p, *common, [&](piece const& piece) { take(geometry_of(piece)); });
         });
     }
 
     /// A box of the target that holds all that comes from `region` of the source.
-    static constexpr box reach_of(piece const& whole, box const& region) {
+    static constexpr box reach_of(piece const& whole_piece, box const& region) {
         box reach;
-        cut_to_source(whole, region, [&](piece const& p) {
+        cut_to_source(whole_piece, region, [&](piece const& p) {
             reach = reach.ndim() == 0 ? p.target_box() : hull(reach, p.target_box());
         });
         return reach;
     }
 
-    constexpr void add_sources(cut_place place, box const& region, placed_pattern& cuts) const {
-        cut_to_target((*target_.pieces)[place.piece], region, [&](piece const& p) {
+    constexpr void add_sources(cut_place cut, box const& region, placed_pattern& cuts) const {
+        cut_to_target((*target_.pieces)[cut.piece], region, [&](piece const& p) {
             if (p.source == zero_source) {
-                cuts.push_back({geometry_of(p), place});
+                cuts.push_back({geometry_of(p), cut});
                 return;
             }
-            shard_index const& held = sources_.of(p.source);
-            held.for_each_overlap(p.source_box(), [&](std::uint32_t i, box const& common) {
-                place.source_box = i;
-                cut_to_source(p, common, [&](piece const& one) {
-                    cuts.push_back({geometry_of(one), place});
+            shard_index const& index = sources_.of(p.source);
+            index.for_each_overlap(p.source_box(), [&](std::uint32_t i, box const& common) {
+                cut.source_box = i;
+                cut_to_source(p, common, [&](piece const& piece) {
+                    cuts.push_back({geometry_of(piece), cut});
                 });
             });
         });
@@ -131,10 +131,10 @@ private:
 
     constexpr void check_covered(std::uint32_t shard, box const& region, placed_pattern const& cuts,
                                  std::size_t first) const {
-        index_t found = 0;
+        index_t index = 0;
         for (std::size_t i = first; i < cuts.size(); ++i)
-            found += element_count(cuts.geometry().extent(i));
-        if (found != element_count(region))
+            index += element_count(cuts.geometry().extent(i));
+        if (index != element_count(region))
             fail_not_covered(shard, region, cuts, first);
     }
 
@@ -229,31 +229,32 @@ public:
     }
 
 private:
-    constexpr void add(placed_cut const& one) {
-        piece const whole = (*target_.pieces)[one.at.piece];
-        typed_transfer made{
-            .target_holder = target_.shards.holder(one.at.target_shard),
-            .target_shard = one.at.target_shard,
-            .form = number_of({one.geometry.order, one.geometry.extent, one.geometry.joins}),
-            .chain = chain_number(result_.chains, whole.casts),
-            .target_first = place_in(target_.shards, one.geometry.target_offset)};
-        if (whole.source != zero_source)
-            choose_source(one, whole.source, made);
-        result_.transfers.push_back(made);
+    constexpr void add(placed_cut const& cut) {
+        piece const piece = (*target_.pieces)[cut.at.piece];
+        typed_transfer transfer{
+            .target_holder = target_.shards.holder(cut.at.target_shard),
+            .target_shard = cut.at.target_shard,
+            .form = number_of({cut.geometry.order, cut.geometry.extent, cut.geometry.joins}),
+            .chain = chain_number(result_.chains, piece.casts),
+            .target_first = place_in(target_.shards, cut.geometry.target_offset)};
+        if (piece.source != zero_source)
+            choose_source(cut, piece.source, transfer);
+        result_.transfers.push_back(transfer);
     }
 
     /// Of several that hold the same, the target itself gives it, or one after the other.
-    constexpr void choose_source(placed_cut const& one, key_id operand,
-                                 typed_transfer& made) const {
+    constexpr void choose_source(placed_cut const& cut, key_id operand,
+                                 typed_transfer& transfer) const {
         shard_index const& index = sources_.of(operand);
         tensor_shards const& shards = problem_.sources[operand].shards;
-        std::uint32_t const box = one.at.source_box;
-        made.operand = operand;
-        made.source_shard =
-            index.replica(box, index.choose(box, shards, made.target_holder, made.target_shard, {}))
-                .shard;
-        made.source_holder = shards.holder(made.source_shard);
-        made.source_first = place_in(shards, one.geometry.source_offset);
+        std::uint32_t const box = cut.at.source_box;
+        transfer.operand = operand;
+        transfer.source_shard = index
+                                    .replica(box, index.choose(box, shards, transfer.target_holder,
+                                                               transfer.target_shard, {}))
+                                    .shard;
+        transfer.source_holder = shards.holder(transfer.source_shard);
+        transfer.source_first = place_in(shards, cut.geometry.source_offset);
     }
 
     static constexpr index_t place_in(tensor_shards const& shards, index_vector const& at) {
@@ -261,9 +262,9 @@ private:
     }
 
     constexpr std::uint16_t number_of(cut_form const& form) {
-        auto const place = std::find(result_.forms.begin(), result_.forms.end(), form);
-        auto const number = static_cast<std::uint16_t>(place - result_.forms.begin());
-        if (place == result_.forms.end())
+        auto const position = std::find(result_.forms.begin(), result_.forms.end(), form);
+        auto const number = static_cast<std::uint16_t>(position - result_.forms.begin());
+        if (position == result_.forms.end())
             result_.forms.push_back(form);
         return number;
     }

@@ -5,8 +5,8 @@
 
 #include <reshard/copy/choose.hpp>
 #include <reshard/plan/cost.hpp>
-#include <reshard/plan/giver_classes.hpp>
 #include <reshard/plan/make_patterns.hpp>
+#include <reshard/plan/sender_classes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace reshard {
 namespace detail {
 
 /// Which of the shards of one side are held alike: the same boxes by the same holders. By spread.
-constexpr std::vector<std::uint32_t> held_alike(shard_kinds const& kinds) {
+constexpr std::vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
     auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
         visit(kinds.kind(spread));
@@ -47,8 +47,8 @@ public:
         : problem_(problem),
           options_(options),
           cuts_(problem, {}, options_),
-          source_places_(detail::held_alike(cuts_.sources.kinds())),
-          target_places_(detail::held_alike(cuts_.targets)) {
+          source_places_(detail::same_holders(cuts_.sources.kinds())),
+          target_places_(detail::same_holders(cuts_.targets)) {
         kinds_ = detail::classify_by_key(
             problem.targets.size(), [&](std::uint32_t t, auto&& visit) { visit_key(t, visit); });
         counts_ = std::vector<index_t>(kinds_.representative.size(), 0);
@@ -78,8 +78,8 @@ public:
 
     /// What sources send, by who could send it.
     constexpr std::vector<detail::shared_load> loads() const {
-        return detail::giver_class_finder(problem_, options_, cuts_.sources, cuts_.targets,
-                                          cuts_.patterns, &cuts_.relays)
+        return detail::sender_class_finder(problem_, options_, cuts_.sources, cuts_.targets,
+                                           cuts_.patterns, &cuts_.relays)
             .find()
             .loads;
     }
@@ -88,16 +88,16 @@ public:
     /// holders of the same elements could give: all that have them are sources.
     constexpr void for_each_possible(std::size_t kind, auto&& visit) const {
         std::uint32_t const t = example(kind);
-        for_each_cut(t, [&](std::size_t, detail::cut_place const& place, index_t bytes) {
+        for_each_cut(t, [&](std::size_t, detail::cut_place const& cut, index_t bytes) {
             detail::target_side const& target = problem_.targets[t];
-            detail::key_id const source = target.pieces->source(place.piece);
-            holder_t const taker = options_.process_of(target.shards.holder(place.target_shard));
+            detail::key_id const source = target.pieces->source(cut.piece);
+            holder_t const receiver = options_.process_of(target.shards.holder(cut.target_shard));
             if (source == detail::zero_source)
                 return;
             auto const process_of = [&](holder_t holder) { return options_.process_of(holder); };
-            for (holder_t const giver :
-                 cuts_.sources.givers_of(source, place.source_box, process_of))
-                visit(detail::flow{giver, taker, bytes});
+            for (holder_t const sender :
+                 cuts_.sources.senders_of(source, cut.source_box, process_of))
+                visit(detail::flow{sender, receiver, bytes});
         });
     }
 
@@ -105,16 +105,16 @@ public:
     /// `has_runs`, and not for what is relayed.
     constexpr void for_each(std::size_t kind, auto&& visit, bool has_runs = false) const {
         std::uint32_t const t = example(kind);
-        for_each_cut(t, [&](std::size_t cut, detail::cut_place const& place, index_t bytes) {
-            holder_t const taker =
-                options_.process_of(problem_.targets[t].shards.holder(place.target_shard));
-            if (auto const relayed = cuts_.relays.find(t, place))
-                visit(relayed_flow(*relayed, taker, bytes, place.is_rest));
+        for_each_cut(t, [&](std::size_t cut, detail::cut_place const& cut_place, index_t bytes) {
+            holder_t const receiver =
+                options_.process_of(problem_.targets[t].shards.holder(cut_place.target_shard));
+            if (auto const relayed = cuts_.relays.find(t, cut_place))
+                visit(relayed_flow(*relayed, receiver, bytes, cut_place.is_rest));
             else
-                visit(detail::flow{.source = process_of_giver(t, cut, taker),
-                                   .target = taker,
+                visit(detail::flow{.source = process_of_sender(t, cut, receiver),
+                                   .target = receiver,
                                    .bytes = bytes,
-                                   .is_rest = place.is_rest,
+                                   .is_rest = cut_place.is_rest,
                                    .runs = has_runs ? runs_of(t, cut) : 0});
         });
     }
@@ -124,19 +124,20 @@ private:
     constexpr void for_each_cut(std::uint32_t t, auto&& visit) const {
         detail::placed_pattern const& cuts = pattern_of(t);
         for (std::size_t i = 0; i < cuts.size(); ++i) {
-            detail::cut_place const& place = cuts.place(i);
-            visit(i, place,
-                  wire_bytes(problem_, t, place.piece, element_count(cuts.geometry().extent(i))));
+            detail::cut_place const& cut = cuts.place(i);
+            visit(i, cut,
+                  wire_bytes(problem_, t, cut.piece, element_count(cuts.geometry().extent(i))));
         }
     }
 
-    constexpr holder_t process_of_giver(std::uint32_t t, std::size_t cut, holder_t taker) const {
-        detail::cut_place const& place = pattern_of(t).place(cut);
-        detail::key_id const source = problem_.targets[t].pieces->source(place.piece);
+    constexpr holder_t process_of_sender(std::uint32_t t, std::size_t cut,
+                                         holder_t receiver) const {
+        detail::cut_place const& cut_place = pattern_of(t).place(cut);
+        detail::key_id const source = problem_.targets[t].pieces->source(cut_place.piece);
         if (source == detail::zero_source || options_.shared_sources)
-            return taker;
+            return receiver;
         return options_.process_of(
-            problem_.sources[source].shards.holder(cuts_.givers(cuts_.patterns, t, cut).shard));
+            problem_.sources[source].shards.holder(cuts_.senders(cuts_.patterns, t, cut).shard));
     }
 
     /// In how many runs a cut lies that are contiguous on both sides, where the memory of shards is
@@ -148,10 +149,10 @@ private:
         if (source == detail::zero_source)
             return 0;
         // Replicas of a box lie alike.
-        std::uint32_t const giver = cuts_.sources.of(source).replica(at.source_box, 0).shard;
+        std::uint32_t const sender = cuts_.sources.of(source).replica(at.source_box, 0).shard;
         detail::affine_copy const loop = detail::fuse(
             {geometry.extent, 0,
-             geometry.source_strides(strides_of(problem_.sources[source].shards, giver)), 0,
+             geometry.source_strides(strides_of(problem_.sources[source].shards, sender)), 0,
              geometry.target_strides(strides_of(target.shards, at.target_shard))});
         index_t const elements = element_count(loop);
         if (elements == 0 || detail::is_transposed(loop))
@@ -167,16 +168,16 @@ private:
                                                     : held_shape(region, shards.cycles(shard)));
     }
 
-    /// A flow of a tree: from the taker that passes it on, unless it is the first.
-    constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t taker,
+    /// A flow of a tree: from the receiver that passes it on, unless it is the first.
+    constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t receiver,
                                         index_t bytes, bool is_rest) const {
-        return {options_.process_of(sender_of(tree(at.tree), at.place)),
-                taker,
+        return {options_.process_of(sender_of(tree(at.tree), at.position)),
+                receiver,
                 bytes,
                 1,
                 is_rest,
                 at.tree,
-                at.place};
+                at.position};
     }
 
     /// Who holds a source how; 0 is nobody, of zeros.
@@ -189,7 +190,7 @@ private:
 
     /// Calls `visit(number)` for all that decides what filling a target tensor costs whom.
     constexpr void visit_key(std::uint32_t t, auto&& visit) const {
-        bool const is_balanced = cuts_.patterns.givers.has(t);
+        bool const is_balanced = cuts_.patterns.senders.has(t);
         visit(cuts_.patterns.pattern_of[t]);
         visit(target_places_[cuts_.targets.spread(t)]);
         visit(cuts_.turns.first(t));

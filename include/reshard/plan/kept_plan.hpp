@@ -32,8 +32,8 @@ struct kept_plan_recipe {
 
 /// \throws error with errc::bad_layout where a byte is not what it was; it names both checksums
 inline void validate(kept_plan_recipe const& kept) {
-    if (std::uint64_t const found = kept.right_checksum(); found != kept.checksum)
-        fail(errc::bad_layout, "it holds a plan with checksum ", found, " that had checksum ",
+    if (std::uint64_t const index = kept.right_checksum(); index != kept.checksum)
+        fail(errc::bad_layout, "it holds a plan with checksum ", index, " that had checksum ",
              kept.checksum, " when it was written: it has been altered");
 }
 

@@ -68,13 +68,13 @@ constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_
 /// \pre `levels` is not empty
 constexpr std::vector<index_t> dealt(std::vector<index_t> levels, index_t bytes, index_t count) {
     std::vector<index_t> counts = poured(levels, bytes * count);
-    index_t rest = count;
+    index_t remainder = count;
     for (std::size_t i = 0; i < counts.size(); ++i) {
         counts[i] = bytes == 0 ? 0 : counts[i] / bytes;
-        rest -= counts[i];
+        remainder -= counts[i];
         levels[i] += counts[i] * bytes;
     }
-    for (; rest > 0; --rest) {
+    for (; remainder > 0; --remainder) {
         auto const lowest = static_cast<std::size_t>(
             std::min_element(levels.begin(), levels.end()) - levels.begin());
         ++counts[lowest];
@@ -115,14 +115,14 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
     std::sort(order.begin(), order.end(), [&](holder_t a, holder_t b) {
         return std::pair(levels[b], a) < std::pair(levels[a], b);
     });
-    std::vector<std::size_t> place(levels.size(), order.size()); // the empty ones come last
+    std::vector<std::size_t> positions(levels.size(), order.size()); // the empty ones come last
     for (std::size_t i = 0; i < order.size(); ++i)
-        place[order[i]] = i;
+        positions[order[i]] = i;
     std::vector<index_t> confined(order.size() + 1, 0);
     for (shared_load const& load : loads) {
         std::size_t last = 0;
         for (holder_t const sender : load.senders)
-            last = std::max(last, place[vessel_of(sender)]);
+            last = std::max(last, positions[vessel_of(sender)]);
         if (counts(load))
             confined[last] += load.bytes;
     }

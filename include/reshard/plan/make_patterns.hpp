@@ -3,10 +3,10 @@
 #ifndef RESHARD_PLAN_MAKE_PATTERNS_HPP
 #define RESHARD_PLAN_MAKE_PATTERNS_HPP
 
+#include <reshard/plan/balance_senders.hpp>
 #include <reshard/plan/cut_list.hpp>
-#include <reshard/plan/giver_balancer.hpp>
-#include <reshard/plan/givers.hpp>
 #include <reshard/plan/relay_finder.hpp>
+#include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ struct given_cuts {
     shard_kinds targets;
     bool is_balanced; ///< who gives: then the patterns are those of all transfers
     target_turns turns;
-    giver_finder givers;
+    sender_finder senders;
     relay_finder relays;
     pattern_plan patterns;
 
@@ -115,14 +115,14 @@ struct given_cuts {
           targets(problem.targets),
           is_balanced(can_balance(problem, options, sources)),
           turns(problem, options, sources, targets, !is_balanced),
-          givers(problem, options, sources, turns),
+          senders(problem, options, sources, turns),
           relays(problem, options, sources, targets, turns) {
         if (!is_balanced) {
             patterns = pattern_finder(problem, scope, options, sources, targets).find();
             return;
         }
         patterns = pattern_finder(problem, {}, options, sources, targets).find();
-        balance_givers(problem, options, sources, targets, patterns);
+        balance_senders(problem, options, sources, targets, patterns);
     }
 
     given_cuts(given_cuts const&) = delete; // its parts refer to one another

@@ -24,7 +24,7 @@ class transfer_lister {
 public:
     constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
                               given_cuts& cuts)
-        : problem_(problem), scope_(scope), givers_(cuts.givers), relays_(cuts.relays) {}
+        : problem_(problem), scope_(scope), senders_(cuts.senders), relays_(cuts.relays) {}
 
     constexpr plan list(pattern_plan patterns) {
         count(patterns);
@@ -58,16 +58,16 @@ private:
             chains.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
         std::size_t const first = result_.transfers.size(), first_relay = result_.relays.size();
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
-            cut_place const& place = cuts.place(i);
-            transfer entry{.target_holder = target.shards.holder(place.target_shard),
+            cut_place const& cut = cuts.place(i);
+            transfer entry{.target_holder = target.shards.holder(cut.target_shard),
                            .target_key = t,
-                           .target_shard = place.target_shard,
+                           .target_shard = cut.target_shard,
                            .cut = i,
-                           .target_part = place.target_part,
-                           .chain = chains[place.piece]};
-            auto const relayed = relays_.find(t, place);
-            if (key_id const source = target.pieces->source(place.piece); source != zero_source)
-                name_source(entry, source, relayed ? relayed->giver : givers_(patterns, t, i));
+                           .target_part = cut.target_part,
+                           .chain = chains[cut.piece]};
+            auto const relayed = relays_.find(t, cut);
+            if (key_id const source = target.pieces->source(cut.piece); source != zero_source)
+                name_source(entry, source, relayed ? relayed->sender : senders_(patterns, t, i));
             if (relayed)
                 list_relayed(entry, *relayed);
             else if (is_in_scope(entry.source_holder, entry.target_holder))
@@ -82,29 +82,29 @@ private:
                (source != no_holder && scope_.sources.contains(source));
     }
 
-    /// Lists a transfer of a tree, and those by which takers in the scope pass on what it brings.
-    /// One that such a taker passes on is listed with that taker's.
+    /// Lists a transfer of a tree, and those by which receivers in the scope pass on what it
+    /// brings. One that such a receiver passes on is listed with that receiver's.
     constexpr void list_relayed(transfer entry, relay_place const& at) {
         relay_tree const tree = relays_.trees()[at.tree];
         bool const is_listed = at.is_passed_on()
-                                   ? !scope_.targets.contains(sender_of(tree, at.place)) &&
+                                   ? !scope_.targets.contains(sender_of(tree, at.position)) &&
                                          scope_.targets.contains(entry.target_holder)
                                    : is_in_scope(tree.source, entry.target_holder);
         if (!is_listed)
             return;
-        std::vector<relay> next{{0, listed_tree(at.tree), at.place, at.box, relay::no_input}};
+        std::vector<relay> next{{0, listed_tree(at.tree), at.position, at.box, relay::no_input}};
         while (!next.empty()) {
             relay step = next.back();
             next.pop_back();
             step.transfer = static_cast<std::uint32_t>(result_.transfers.size());
-            shard_part const taker = relays_.part_of(at, step.place);
-            entry.target_holder = tree.takers[step.place];
-            entry.target_shard = taker.shard;
-            entry.target_part = taker.part;
+            shard_part const receiver = relays_.part_of(at, step.position);
+            entry.target_holder = tree.receivers[step.position];
+            entry.target_shard = receiver.shard;
+            entry.target_part = receiver.part;
             result_.transfers.push_back(entry);
             result_.relays.push_back(step);
             if (scope_.targets.contains(entry.target_holder))
-                for_each_child(tree, step.place, [&](std::uint32_t child) {
+                for_each_child(tree, step.position, [&](std::uint32_t child) {
                     next.push_back({0, step.tree, child, step.box, step.transfer});
                 });
         }
@@ -114,9 +114,9 @@ private:
     constexpr std::uint32_t listed_tree(std::uint32_t number) {
         return listed(number, tree_numbers_, result_.trees.trees, [&] {
             stored_tree tree = relays_.trees().trees[number];
-            std::vector<holder_t> const& takers = relays_.trees().lists[tree.list];
+            std::vector<holder_t> const& receivers = relays_.trees().lists[tree.list];
             tree.list =
-                listed(tree.list, list_numbers_, result_.trees.lists, [&] { return takers; });
+                listed(tree.list, list_numbers_, result_.trees.lists, [&] { return receivers; });
             return tree;
         });
     }
@@ -138,20 +138,20 @@ private:
         std::vector<transfer> const listed(result_.transfers.begin() +
                                                static_cast<std::ptrdiff_t>(first),
                                            result_.transfers.end());
-        std::vector<std::uint32_t> order(listed.size(), 0), place(listed.size(), 0);
+        std::vector<std::uint32_t> order(listed.size(), 0), positions(listed.size(), 0);
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
             return order_of(listed[a], cuts) < order_of(listed[b], cuts);
         });
         for (std::uint32_t i = 0; i < order.size(); ++i) {
-            place[order[i]] = static_cast<std::uint32_t>(first) + i;
+            positions[order[i]] = static_cast<std::uint32_t>(first) + i;
             result_.transfers[first + i] = listed[order[i]];
         }
         auto const relays = result_.relays.begin() + static_cast<std::ptrdiff_t>(first_relay);
         for (auto step = relays; step != result_.relays.end(); ++step) {
-            step->transfer = place[step->transfer - first];
+            step->transfer = positions[step->transfer - first];
             if (step->input != relay::no_input)
-                step->input = place[step->input - first];
+                step->input = positions[step->input - first];
         }
         std::sort(relays, result_.relays.end(),
                   [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
@@ -170,7 +170,7 @@ private:
 
     plan_problem const& problem_;
     plan_scope const& scope_;
-    giver_finder const& givers_;
+    sender_finder const& senders_;
     relay_finder& relays_;
     std::vector<std::uint32_t> tree_numbers_; ///< by number of the finder, here and below
     std::vector<std::uint32_t> list_numbers_;

@@ -93,7 +93,7 @@ struct network {
 /// ranks.
 ///
 /// \throws error with errc::bad_layout that names the field, its number and what it may be
-RESHARD_DECL void validate(network const& one);
+RESHARD_DECL void validate(network const& network);
 
 /// Bytes that one process gives another, or copies within itself.
 struct simulated_flow {

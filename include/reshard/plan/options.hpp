@@ -167,9 +167,9 @@ constexpr std::size_t choose_replica(std::size_t count, auto&& holder_at, holder
     }
     if (near == 0)
         return in_turn(turn, count);
-    std::size_t rest = in_turn(turn, near);
+    std::size_t remainder = in_turn(turn, near);
     for (std::size_t i = 0;; ++i)
-        if (options.node_of(holder_at(i)) == options.node_of(target) && rest-- == 0)
+        if (options.node_of(holder_at(i)) == options.node_of(target) && remainder-- == 0)
             return i;
 }
 

@@ -115,9 +115,9 @@ private:
         places_[i] = placed.at;
     }
 
-    static constexpr pattern_order order_of(cut_place const& place,
+    static constexpr pattern_order order_of(cut_place const& cut,
                                             index_vector const& target_offset) {
-        return {place.target_shard, place.target_part, target_offset};
+        return {cut.target_shard, cut.target_part, target_offset};
     }
 
     pattern geometry_;
@@ -128,9 +128,9 @@ private:
 
 /// Which replica of its source box each cut of a tensor is given from, where that was balanced.
 ///
-/// Tensors whose cuts have the same possible givers are numbered, and divided among these by
+/// Tensors whose cuts have the same possible senders are numbered, and divided among these by
 /// number. One that has a pattern alone has the replicas in its places.
-class giver_table {
+class sender_table {
 public:
     /// The tensors with numbers below `end`, and not below that before, are given from a replica.
     struct share {
@@ -147,8 +147,8 @@ public:
     static constexpr std::uint32_t none = 0xffffffff;  ///< replicas take turns
     static constexpr std::uint32_t alone = 0xfffffffe; ///< in a pattern of its own
 
-    constexpr giver_table() = default;
-    constexpr explicit giver_table(std::vector<member> by_tensor)
+    constexpr sender_table() = default;
+    constexpr explicit sender_table(std::vector<member> by_tensor)
         : members_(std::move(by_tensor)) {}
 
     constexpr bool has(std::uint32_t tensor) const {
@@ -173,8 +173,8 @@ public:
     /// \pre `has(tensor)`, which is not alone, and it has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
         member const& numbered = members_[tensor];
-        std::size_t const place = first_cut_[numbered.group] + cut;
-        std::size_t i = place == 0 ? 0 : ends_[place - 1];
+        std::size_t const index = first_cut_[numbered.group] + cut;
+        std::size_t i = index == 0 ? 0 : ends_[index - 1];
         while (shares_[i].end <= numbered.number)
             ++i;
         return shares_[i].replica;
@@ -205,21 +205,21 @@ struct pattern_plan {
     std::vector<data_type> target_dtypes;  ///< by target key
     std::vector<std::uint32_t> pattern_of; ///< by target key
     std::vector<placed_pattern> patterns;
-    giver_table givers;
+    sender_table senders;
 
     /// Which replica of its source box gives that cut, where that was balanced.
     ///
-    /// \pre `givers.has(tensor)`, and it has a cut of that number
+    /// \pre `senders.has(tensor)`, and it has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
-        return givers.is_alone(tensor) ? patterns[pattern_of[tensor]].place(cut).replica
-                                       : givers.replica(tensor, cut);
+        return senders.is_alone(tensor) ? patterns[pattern_of[tensor]].place(cut).replica
+                                        : senders.replica(tensor, cut);
     }
 
     /// The memory that it takes.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {
-        std::size_t sum = givers.bytes() + source_dtypes.capacity() * sizeof(data_type) +
+        std::size_t sum = senders.bytes() + source_dtypes.capacity() * sizeof(data_type) +
                           target_dtypes.capacity() * sizeof(data_type) +
                           pattern_of.capacity() * sizeof(std::uint32_t);
         for (placed_pattern const& cuts : patterns)

@@ -69,31 +69,31 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<plan>{"plan", 5};
 
-/// What keeps `part` from being a transfer of `whole`, or nothing.
-constexpr char const* transfer_fault(plan const& whole, transfer const& part) {
-    if (part.target_key >= whole.target_dtypes.size())
+/// What keeps `part` from being a transfer of `plan`, or nothing.
+constexpr char const* transfer_fault(plan const& plan, transfer const& part) {
+    if (part.target_key >= plan.target_dtypes.size())
         return "a target that there is not";
-    if (part.cut >= whole.patterns[whole.pattern_of[part.target_key]].size())
+    if (part.cut >= plan.patterns[plan.pattern_of[part.target_key]].size())
         return "a cut that there is not";
-    if (part.chain >= whole.chains.size())
+    if (part.chain >= plan.chains.size())
         return "a chain of casts that there is not";
     if ((part.source_key == zero_source) != (part.source_holder == no_holder))
         return "a source without a holder, or a holder without a source";
     if (part.source_key == zero_source)
         return nullptr;
-    if (part.source_key >= whole.source_dtypes.size())
+    if (part.source_key >= plan.source_dtypes.size())
         return "a source that there is not";
-    return result(whole.source_dtypes[part.source_key], whole.chains[part.chain]) ==
-                   whole.target_dtypes[part.target_key]
+    return result(plan.source_dtypes[part.source_key], plan.chains[part.chain]) ==
+                   plan.target_dtypes[part.target_key]
                ? nullptr
                : "casts that do not lead to the target's data type";
 }
 
 /// The geometry of one transfer.
 ///
-/// \pre `t` is a transfer of `whole`
-constexpr cut cut_of(plan const& whole, transfer const& t) {
-    return whole.patterns[whole.pattern_of[t.target_key]][t.cut];
+/// \pre `t` is a transfer of `plan`
+constexpr cut cut_of(plan const& plan, transfer const& t) {
+    return plan.patterns[plan.pattern_of[t.target_key]][t.cut];
 }
 
 /// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes
@@ -106,61 +106,65 @@ constexpr data_type wire_dtype(data_type source, data_type target) {
 
 /// The same of a transfer; the target's where there is no source.
 ///
-/// \pre `t` is a transfer of `whole`
-constexpr data_type wire_dtype(plan const& whole, transfer const& t) {
-    data_type const target = whole.target_dtypes[t.target_key];
+/// \pre `t` is a transfer of `plan`
+constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
+    data_type const target = plan.target_dtypes[t.target_key];
     return t.source_key == zero_source ? target
-                                       : wire_dtype(whole.source_dtypes[t.source_key], target);
+                                       : wire_dtype(plan.source_dtypes[t.source_key], target);
 }
 
 /// True where `input` brings all that `t` passes on, in the type in which it is passed on.
 ///
-/// \pre both are transfers of `whole`
-constexpr bool brings(plan const& whole, transfer const& input, transfer const& t) {
-    cut const given = cut_of(whole, input), wanted = cut_of(whole, t);
+/// \pre both are transfers of `plan`
+constexpr bool brings(plan const& plan, transfer const& input, transfer const& t) {
+    cut const cut = cut_of(plan, input), wanted = cut_of(plan, t);
     return input.target_key == t.target_key && input.source_key == t.source_key &&
-           input.chain == t.chain && given.target_box() == wanted.target_box() &&
-           given.source_box() == wanted.source_box() && given.extent == wanted.extent &&
-           given.joins == wanted.joins && wire_dtype(whole, t) == whole.target_dtypes[t.target_key];
+           input.chain == t.chain && cut.target_box() == wanted.target_box() &&
+           cut.source_box() == wanted.source_box() && cut.extent == wanted.extent &&
+           cut.joins == wanted.joins && wire_dtype(plan, t) == plan.target_dtypes[t.target_key];
 }
 
 /// True where the input of a relay brings what it passes on, one place before in its tree.
 ///
 /// \pre its transfer and its place are there
-constexpr bool has_input(plan const& whole, relay const& one) {
-    relay const* const before =
-        one.input < whole.transfers.size() ? find_relay(whole.relays, one.input) : nullptr;
-    return before && one.is_passed_on() && before->tree == one.tree && before->box == one.box &&
-           before->place == step_of(whole.trees[one.tree], one.place).parent &&
-           brings(whole, whole.transfers[one.input], whole.transfers[one.transfer]);
+constexpr bool has_input(plan const& plan, relay const& current_relay) {
+    relay const* const before = current_relay.input < plan.transfers.size()
+                                    ? find_relay(plan.relays, current_relay.input)
+                                    : nullptr;
+    return before && current_relay.is_passed_on() && before->tree == current_relay.tree &&
+           before->box == current_relay.box &&
+           before->position ==
+               step_of(plan.trees[current_relay.tree], current_relay.position).parent &&
+           brings(plan, plan.transfers[current_relay.input],
+                  plan.transfers[current_relay.transfer]);
 }
 
-/// What keeps `step` from being a relay of `whole`, or nothing.
-constexpr char const* relay_fault(plan const& whole, relay const& step) {
-    if (step.transfer >= whole.transfers.size())
+/// What keeps `step` from being a relay of `plan`, or nothing.
+constexpr char const* relay_fault(plan const& plan, relay const& step) {
+    if (step.transfer >= plan.transfers.size())
         return "of a transfer that there is not";
-    if (step.tree >= whole.trees.size())
+    if (step.tree >= plan.trees.size())
         return "of a tree that there is not";
-    relay_takers const takers = whole.trees[step.tree].takers;
-    if (step.place >= takers.size() ||
-        takers[step.place] != whole.transfers[step.transfer].target_holder)
+    relay_receivers const receivers = plan.trees[step.tree].receivers;
+    if (step.position >= receivers.size() ||
+        receivers[step.position] != plan.transfers[step.transfer].target_holder)
         return "to a holder that is not at its place";
-    if (whole.trees[step.tree].source != whole.transfers[step.transfer].source_holder)
+    if (plan.trees[step.tree].source != plan.transfers[step.transfer].source_holder)
         return "from another source than its tree";
-    if (step.input != relay::no_input && !has_input(whole, step))
+    if (step.input != relay::no_input && !has_input(plan, step))
         return "of what its input does not bring";
     return nullptr;
 }
 
 /// \throws error with errc::bad_layout
-constexpr void check_relays(plan const& whole) {
-    if (char const* const fault = tree_fault(whole.trees))
+constexpr void check_relays(plan const& plan) {
+    if (char const* const fault = tree_fault(plan.trees))
         fail(errc::bad_layout, "it has ", fault);
-    for (std::size_t i = 1; i < whole.relays.size(); ++i)
-        if (whole.relays[i - 1].transfer >= whole.relays[i].transfer)
+    for (std::size_t i = 1; i < plan.relays.size(); ++i)
+        if (plan.relays[i - 1].transfer >= plan.relays[i].transfer)
             fail(errc::bad_layout, "it has relays out of order");
-    for (relay const& one : whole.relays)
-        if (char const* const fault = relay_fault(whole, one))
+    for (relay const& relay : plan.relays)
+        if (char const* const fault = relay_fault(plan, relay))
             fail(errc::bad_layout, "it has a relay ", fault);
 }
 
@@ -184,23 +188,24 @@ constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain
 ///
 /// \throws error with errc::bad_layout where a number points beyond what the plan has, or transfers
 ///         are out of order
-constexpr void validate(plan const& whole) {
-    if (whole.pattern_of.size() != whole.target_dtypes.size())
-        fail(errc::bad_layout, "it has patterns for ", whole.pattern_of.size(), " of ",
-             whole.target_dtypes.size(), " targets");
-    for (std::uint32_t const which : whole.pattern_of)
-        if (which >= whole.patterns.size())
-            fail(errc::bad_layout, "it has the pattern ", which, " of ", whole.patterns.size());
-    for (transfer const& part : whole.transfers)
-        if (char const* const fault = detail::transfer_fault(whole, part))
+constexpr void validate(plan const& plan) {
+    if (plan.pattern_of.size() != plan.target_dtypes.size())
+        fail(errc::bad_layout, "it has patterns for ", plan.pattern_of.size(), " of ",
+             plan.target_dtypes.size(), " targets");
+    for (std::uint32_t const which : plan.pattern_of)
+        if (which >= plan.patterns.size())
+            fail(errc::bad_layout, "it has the pattern ", which, " of ", plan.patterns.size());
+    for (transfer const& part : plan.transfers)
+        if (char const* const fault = detail::transfer_fault(plan, part))
             fail(errc::bad_layout, "it has a transfer with ", fault);
-    auto const place = [](transfer const& part) {
+    auto const position_of = [](transfer const& part) {
         return std::pair{part.target_key, part.target_shard};
     };
-    if (!std::is_sorted(whole.transfers.begin(), whole.transfers.end(),
-                        [&](auto const& a, auto const& b) { return place(a) < place(b); }))
+    if (!std::is_sorted(
+            plan.transfers.begin(), plan.transfers.end(),
+            [&](auto const& a, auto const& b) { return position_of(a) < position_of(b); }))
         fail(errc::bad_layout, "it has transfers out of order");
-    detail::check_relays(whole);
+    detail::check_relays(plan);
 }
 
 namespace detail {
@@ -208,16 +213,16 @@ namespace detail {
 /// Who sends a transfer: its source, or a target holder that passes it on.
 ///
 /// \param step the relay of the transfer, null where there is none
-constexpr holder_t sender_of(plan const& whole, transfer const& t, relay const* step) {
-    return step ? sender_of(whole.trees[step->tree], step->place) : t.source_holder;
+constexpr holder_t sender_of(plan const& plan, transfer const& t, relay const* step) {
+    return step ? sender_of(plan.trees[step->tree], step->position) : t.source_holder;
 }
 
 /// The bytes that a transfer puts on the wire.
 ///
 /// \par Units bytes, the last one filled up
-/// \pre       `t` is a transfer of `whole`
-constexpr index_t wire_bytes(plan const& whole, transfer const& t) {
-    return byte_count(element_count(cut_of(whole, t).extent), wire_dtype(whole, t));
+/// \pre       `t` is a transfer of `plan`
+constexpr index_t wire_bytes(plan const& plan, transfer const& t) {
+    return byte_count(element_count(cut_of(plan, t).extent), wire_dtype(plan, t));
 }
 
 } // namespace detail

@@ -38,16 +38,16 @@ struct planned_job {
 
 /// Sets `program` and `verdict`.
 ///
-/// \pre    `all.source`, `all.target` are there
+/// \pre    `planned_job.source`, `planned_job.target` are there
 /// \throws error as `fitted_program`
-RESHARD_DECL void fit_program(planned_job& all, std::optional<mapping> program,
-                              fit_rules const& how);
+RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> program,
+                              fit_rules const& rules);
 
-/// Plans what `mine` give and get, between layouts that are known whole.
+/// Plans what `scope` give and get, between layouts that are known whole.
 ///
 /// \pre    `fit_program` was called
 /// \throws error as `problem_of` and `make_plan`
-RESHARD_DECL void plan_transfers(planned_job& all, plan_scope const& mine,
+RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
                                  plan_options const& nodes);
 
 } // namespace reshard::detail

@@ -4,7 +4,7 @@
 #define RESHARD_PLAN_RELAY_FINDER_HPP
 
 #include <reshard/plan/cost.hpp>
-#include <reshard/plan/givers.hpp>
+#include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_boxes.hpp>
 #include <reshard/plan/tree_table.hpp>
 
@@ -22,13 +22,13 @@ namespace reshard::detail {
 
 /// Where a cut of a tensor stands in a tree, and who is its source.
 struct relay_place {
-    shard_part giver;
+    shard_part sender;
     std::uint32_t tree = 0;
-    std::uint32_t place = 0;
-    std::uint32_t box = 0;    ///< of the target, as `target_boxes` numbers it
-    std::uint32_t takers = 0; ///< where the finder has their shards
+    std::uint32_t position = 0;
+    std::uint32_t box = 0;       ///< of the target, as `target_boxes` numbers it
+    std::uint32_t receivers = 0; ///< where the finder has their shards
 
-    constexpr bool is_passed_on() const { return place > 0; }
+    constexpr bool is_passed_on() const { return position > 0; }
 };
 
 /// Finds the trees of a problem.
@@ -59,15 +59,16 @@ public:
     /// All that were found so far, by number.
     constexpr relay_trees const& trees() const { return trees_.trees(); }
 
-    /// The shard of the taker at `place` in the tree where another one of its takers was found.
-    constexpr shard_part part_of(relay_place const& found, std::uint32_t place) const {
-        return part_of(found.takers, trees()[found.tree].takers[place]);
+    /// The shard of the receiver at `index` in the tree where another one of its receivers was
+    /// found.
+    constexpr shard_part part_of(relay_place const& relay_place, std::uint32_t index) const {
+        return part_of(relay_place.receivers, trees()[relay_place.tree].receivers[index]);
     }
 
-    /// True where a taker gives that cut of a tensor, not the source.
+    /// True where a receiver gives that cut of a tensor, not the source.
     constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& at) {
-        auto const found = find(tensor, at);
-        return found && found->is_passed_on();
+        auto const match = find(tensor, at);
+        return match && match->is_passed_on();
     }
 
     /// Nothing where the source gives that cut of a tensor directly.
@@ -85,18 +86,18 @@ public:
         shard_index const& index = sources_.of(source);
         std::size_t const turn =
             in_turn(turns_.first(tensor) + std::uint64_t{box}, index.replicas(at.source_box));
-        known_tree const& known =
+        known_tree const& tree =
             known_[find_tree({sources_.kinds().spread(source), at.source_box,
                               targets_.spread(tensor), box, static_cast<std::uint32_t>(turn)},
                              source, tensor)];
-        if (known.number == tree_table::none)
+        if (tree.number == tree_table::none)
             return std::nullopt;
         holder_t const holder = target.shards.holder(at.target_shard);
-        auto const place = trees_.place_in_tree(known.number, holder);
-        if (!place || part_of(known.takers, holder).shard != at.target_shard)
+        auto const position = trees_.place_in_tree(tree.number, holder);
+        if (!position || part_of(tree.receivers, holder).shard != at.target_shard)
             return std::nullopt;
-        return relay_place{index.replica(at.source_box, turn), known.number, *place, box,
-                           known.takers};
+        return relay_place{index.replica(at.source_box, turn), tree.number, *position, box,
+                           tree.receivers};
     }
 
 private:
@@ -113,14 +114,14 @@ private:
 
     struct known_tree {
         tree_key key;
-        std::uint32_t takers = 0;
+        std::uint32_t receivers = 0;
         std::uint32_t number = tree_table::none;
     };
 
     using spread_box = std::pair<std::uint32_t, std::uint32_t>; ///< of the target
 
     /// Who wants a box, whoever gives it: of each process the first.
-    struct box_takers {
+    struct box_receivers {
         spread_box box;
         std::uint32_t list = 0;
         std::vector<shard_part> parts; ///< as in the list
@@ -159,33 +160,35 @@ private:
 
     /// Where a tree is kept, perhaps none.
     constexpr std::uint32_t find_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
-        std::uint32_t const found =
-            known_numbers_.number(digest_of_all(key.source_spread, key.source_box,
-                                                key.target_spread, key.target_box, key.turn),
-                                  [&](std::uint32_t known) { return known_[known].key == key; });
-        if (found < known_.size())
-            return found;
-        std::uint32_t const takers = find_takers(key, tensor);
-        holder_t const giver = problem_.sources[source].shards.holder(
+        std::uint32_t const index = known_numbers_.number(
+            digest_of_all(key.source_spread, key.source_box, key.target_spread, key.target_box,
+                          key.turn),
+            [&](std::uint32_t candidate) { return known_[candidate].key == key; });
+        if (index < known_.size())
+            return index;
+        std::uint32_t const receivers = find_receivers(key, tensor);
+        holder_t const sender = problem_.sources[source].shards.holder(
             sources_.of(source).replica(key.source_box, key.turn).shard);
         auto const node_of = [&](holder_t holder) { return options_.node_of(holder); };
         known_.push_back(
-            {key, takers,
-             trees_.add_tree(giver, takers_[takers].list,
-                             sources_.givers_of(source, key.source_box, node_of), chunks_)});
-        return found;
+            {key, receivers,
+             trees_.add_tree(sender, receivers_[receivers].list,
+                             sources_.senders_of(source, key.source_box, node_of), chunks_)});
+        return index;
     }
 
-    constexpr std::uint32_t find_takers(tree_key const& key, std::uint32_t tensor) {
+    constexpr std::uint32_t find_receivers(tree_key const& key, std::uint32_t tensor) {
         std::pair const box{key.target_spread, key.target_box};
-        std::uint32_t const found = takers_numbers_.number(
-            digest_of_all(box), [&](std::uint32_t known) { return takers_[known].box == box; });
-        if (found == takers_.size())
-            takers_.push_back(takers_of(box, tensor));
-        return found;
+        std::uint32_t const index =
+            receivers_numbers_.number(digest_of_all(box), [&](std::uint32_t candidate) {
+                return receivers_[candidate].box == box;
+            });
+        if (index == receivers_.size())
+            receivers_.push_back(receivers_of(box, tensor));
+        return index;
     }
 
-    constexpr box_takers takers_of(spread_box const& box, std::uint32_t tensor) {
+    constexpr box_receivers receivers_of(spread_box const& box, std::uint32_t tensor) {
         tensor_shards const& shards = problem_.targets[tensor].shards;
         std::vector<shard_part> parts;
         boxes_of(tensor).for_each_holder(box.second,
@@ -206,10 +209,10 @@ private:
         return {box, trees_.add_list(std::move(holders)), std::move(parts)};
     }
 
-    /// The shard of one of the takers of a box.
-    constexpr shard_part part_of(std::uint32_t takers, holder_t holder) const {
-        box_takers const& all = takers_[takers];
-        return all.parts[trees_.place_in_list(all.list, holder)];
+    /// The shard of one of the receivers of a box.
+    constexpr shard_part part_of(std::uint32_t receivers, holder_t holder) const {
+        box_receivers const& all_receivers = receivers_[receivers];
+        return all_receivers.parts[trees_.place_in_list(all_receivers.list, holder)];
     }
 
     plan_problem const& problem_;
@@ -221,8 +224,8 @@ private:
     std::vector<std::optional<target_boxes>> boxes_; ///< by kind of targets; none without relays
     class_table known_numbers_;
     std::vector<known_tree> known_;
-    class_table takers_numbers_;
-    std::vector<box_takers> takers_;
+    class_table receivers_numbers_;
+    std::vector<box_receivers> receivers_;
     tree_table trees_;
 };
 

@@ -15,73 +15,78 @@
 #include <vector>
 
 /// \file
-/// Who takes what from whom, in which order: trees that share lists of takers.
+/// Who takes what from whom, in which order: trees that share lists of receivers.
 
 namespace reshard::detail {
 
-/// Takers of a tree that stand in a list one behind the other, and on from its beginning.
-struct taker_run {
-    std::uint32_t place = 0; ///< of the first in the tree
-    std::uint32_t first = 0; ///< its place in the list
+/// Receivers of a tree that stand in a list one behind the other, and on from its beginning.
+struct receiver_run {
+    std::uint32_t position = 0; ///< of the first in the tree
+    std::uint32_t first = 0;    ///< its place in the list
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.place, self.first); }
+    static constexpr void members(auto& self, auto&& visit) { visit(self.position, self.first); }
 
-    constexpr bool operator==(taker_run const&) const = default;
+    constexpr bool operator==(receiver_run const&) const = default;
 };
 
-/// A tree by numbers: its takers are parts of a list, which it shares with trees of other sources.
+/// A tree by numbers: its receivers are parts of a list, which it shares with trees of other
+/// sources.
 struct stored_tree {
     holder_t source = 0;
     std::uint32_t list = 0;
-    std::uint32_t size = 0;      ///< how many takers there are
-    std::uint32_t branches = 1;  ///< the most that a taker passes to; 1: the tree is a chain
-    std::vector<taker_run> runs; ///< by place
+    std::uint32_t size = 0;         ///< how many receivers there are
+    std::uint32_t branches = 1;     ///< the most that a receiver passes to; 1: the tree is a chain
+    std::vector<receiver_run> runs; ///< by place
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source, self.list, self.size, self.branches, self.runs);
     }
 
-    /// How many takers a run has.
+    /// How many receivers a run has.
     ///
     /// \pre `run < runs.size()`
     constexpr std::uint32_t count(std::size_t run) const {
-        return (run + 1 < runs.size() ? runs[run + 1].place : size) - runs[run].place;
+        return (run + 1 < runs.size() ? runs[run + 1].position : size) - runs[run].position;
     }
 
     constexpr bool operator==(stored_tree const&) const = default;
 };
 
-/// The takers of a tree, by place.
+/// The receivers of a tree, by place.
 ///
 /// Refers to the list and the tree that it is made from, which must live as long.
-class relay_takers {
+class relay_receivers {
 public:
-    constexpr relay_takers(std::vector<holder_t> const& list, stored_tree const& tree)
+    constexpr relay_receivers(std::vector<holder_t> const& list, stored_tree const& tree)
         : list_(&list), tree_(&tree) {}
 
     constexpr std::uint32_t size() const { return tree_->size; }
 
     /// \pre `place < size()`
-    constexpr holder_t operator[](std::uint32_t place) const {
-        auto const run =
-            std::upper_bound(tree_->runs.begin(), tree_->runs.end(), place,
-                             [](std::uint32_t a, taker_run const& b) { return a < b.place; }) -
-            1;
-        std::size_t const at = std::size_t{run->first} + (place - run->place);
+    constexpr holder_t operator[](std::uint32_t index) const {
+        auto const run = std::upper_bound(tree_->runs.begin(), tree_->runs.end(), index,
+                                          [](std::uint32_t a, receiver_run const& b) {
+                                              return a < b.position;
+                                          }) -
+                         1;
+        std::size_t const at = std::size_t{run->first} + (index - run->position);
         return (*list_)[at < list_->size() ? at : at - list_->size()];
     }
 
     /// By the holders, wherever they are listed.
-    constexpr std::strong_ordering operator<=>(relay_takers const& other) const {
-        if (list_ == other.list_ && size() == other.size() && tree_->runs == other.tree_->runs)
+    constexpr std::strong_ordering operator<=>(relay_receivers const& receivers) const {
+        if (list_ == receivers.list_ && size() == receivers.size() &&
+            tree_->runs == receivers.tree_->runs)
             return std::strong_ordering::equal;
-        for (std::uint32_t i = 0; i < std::min(size(), other.size()); ++i)
-            if (auto const order = (*this)[i] <=> other[i]; order != 0)
+        for (std::uint32_t i = 0; i < std::min(size(), receivers.size()); ++i)
+            if (auto const order = (*this)[i] <=> receivers[i]; order != 0)
                 return order;
-        return size() <=> other.size();
+        return size() <=> receivers.size();
     }
 
-    constexpr bool operator==(relay_takers const& other) const { return *this <=> other == 0; }
+    constexpr bool operator==(relay_receivers const& receivers) const {
+        return *this <=> receivers == 0;
+    }
 
 private:
     std::vector<holder_t> const* list_;
@@ -92,13 +97,13 @@ private:
 /// each of the others from one before it, which passes on what has arrived.
 struct relay_tree {
     holder_t source = 0;
-    relay_takers takers;        ///< holders of the target, those of a node one behind the other
+    relay_receivers receivers;  ///< holders of the target, those of a node one behind the other
     std::uint32_t branches = 1; ///< as of `stored_tree`
 
     constexpr auto operator<=>(relay_tree const&) const = default;
 };
 
-/// Trees, and the lists that their takers are parts of: those that want one box are a list,
+/// Trees, and the lists that their receivers are parts of: those that want one box are a list,
 /// whatever the number of sources.
 struct relay_trees {
     std::vector<std::vector<holder_t>> lists;
@@ -111,10 +116,12 @@ struct relay_trees {
     /// Refers to these trees.
     ///
     /// \pre `number < size()`
-    constexpr relay_tree operator[](std::size_t number) const { return with_takers(trees[number]); }
+    constexpr relay_tree operator[](std::size_t number) const {
+        return with_receivers(trees[number]);
+    }
 
-    /// The same of a tree that has takers of one of these lists.
-    constexpr relay_tree with_takers(stored_tree const& tree) const {
+    /// The same of a tree that has receivers of one of these lists.
+    constexpr relay_tree with_receivers(stored_tree const& tree) const {
         return {tree.source, {lists[tree.list], tree}, tree.branches};
     }
 
@@ -134,15 +141,15 @@ constexpr holder_places places_of(std::vector<holder_t> const& list) {
 
 inline constexpr auto holder_fault = "a tree of relays with a holder twice, or with none";
 
-/// What keeps a tree from having takers of a list, each once, and another source; or nothing.
+/// What keeps a tree from having receivers of a list, each once, and another source; or nothing.
 constexpr char const* tree_fault(stored_tree const& tree, holder_places const& listed) {
     constexpr auto fault = "a tree of relays with takers that its list does not have";
     if (tree.branches == 0 || tree.branches > tree.size)
         return "a tree of relays with no branches, or more than takers";
-    if (tree.runs.empty() || tree.runs[0].place != 0)
+    if (tree.runs.empty() || tree.runs[0].position != 0)
         return fault;
-    auto const round = [&](std::size_t place) { // from the first taker on
-        return (place + listed.size() - tree.runs[0].first) % listed.size();
+    auto const round = [&](std::size_t index) { // from the first receiver on
+        return (index + listed.size() - tree.runs[0].first) % listed.size();
     };
     auto const source =
         std::lower_bound(listed.begin(), listed.end(), std::pair{tree.source, std::size_t{0}});
@@ -169,14 +176,14 @@ constexpr std::vector<std::uint64_t> sums_of_digests(std::vector<holder_t> const
     return sums;
 }
 
-/// What tells trees apart without a look at every taker. Trees of one list that have the same are
-/// equal, for runs go round a list from the first taker on.
+/// What tells trees apart without a look at every receiver. Trees of one list that have the same
+/// are equal, for runs go round a list from the first receiver on.
 struct tree_key {
     holder_t source = 0;
     holder_t first = 0;
     std::uint32_t size = 0;
     std::uint32_t branches = 0;
-    std::uint64_t digest = 0; ///< of the takers in whatever order
+    std::uint64_t digest = 0; ///< of the receivers in whatever order
 
     constexpr auto operator<=>(tree_key const&) const = default;
 };
@@ -193,23 +200,23 @@ constexpr tree_key key_of(stored_tree const& tree, std::vector<holder_t> const& 
     return key;
 }
 
-/// True where two of the trees are the same, in whatever lists their takers stand.
+/// True where two of the trees are the same, in whatever lists their receivers stand.
 ///
 /// \pre `tree_fault` finds none in any of them
-constexpr bool has_tree_twice(relay_trees const& all) {
+constexpr bool has_tree_twice(relay_trees const& trees) {
     std::vector<std::vector<std::uint64_t>> sums;
-    for (std::vector<holder_t> const& list : all.lists)
+    for (std::vector<holder_t> const& list : trees.lists)
         sums.push_back(sums_of_digests(list));
     std::vector<std::pair<tree_key, std::uint32_t>> sorted;
-    for (std::uint32_t i = 0; i < all.size(); ++i) {
-        std::uint32_t const list = all.trees[i].list;
-        sorted.emplace_back(key_of(all.trees[i], all.lists[list], sums[list]), i);
+    for (std::uint32_t i = 0; i < trees.size(); ++i) {
+        std::uint32_t const list = trees.trees[i].list;
+        sorted.emplace_back(key_of(trees.trees[i], trees.lists[list], sums[list]), i);
     }
     auto const order = [&](auto const& a, auto const& b) {
         if (auto const by_key = a.first <=> b.first;
-            by_key != 0 || all.trees[a.second].list == all.trees[b.second].list)
+            by_key != 0 || trees.trees[a.second].list == trees.trees[b.second].list)
             return by_key;
-        return all[a.second].takers <=> all[b.second].takers;
+        return trees[a.second].receivers <=> trees[b.second].receivers;
     };
     std::sort(sorted.begin(), sorted.end(),
               [&](auto const& a, auto const& b) { return order(a, b) < 0; });
@@ -219,9 +226,9 @@ constexpr bool has_tree_twice(relay_trees const& all) {
 }
 
 /// What keeps the trees of a plan from being some, or nothing.
-constexpr char const* tree_fault(relay_trees const& all) {
+constexpr char const* tree_fault(relay_trees const& trees) {
     std::vector<holder_places> lists;
-    for (std::vector<holder_t> const& list : all.lists) {
+    for (std::vector<holder_t> const& list : trees.lists) {
         lists.push_back(places_of(list));
         holder_places const& places = lists.back();
         if (std::adjacent_find(places.begin(), places.end(),
@@ -230,13 +237,13 @@ constexpr char const* tree_fault(relay_trees const& all) {
             (!places.empty() && places.back().first == no_holder))
             return holder_fault;
     }
-    for (stored_tree const& tree : all.trees) {
+    for (stored_tree const& tree : trees.trees) {
         if (tree.list >= lists.size())
             return "a tree of relays of a list that there is not";
         if (char const* const fault = tree_fault(tree, lists[tree.list]))
             return fault;
     }
-    return has_tree_twice(all) ? "a tree of relays twice" : nullptr;
+    return has_tree_twice(trees) ? "a tree of relays twice" : nullptr;
 }
 
 } // namespace reshard::detail

@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// Where a taker stands in its tree.
+/// Where a receiver stands in its tree.
 struct relay_step {
     static constexpr std::uint32_t no_parent = 0xffffffff; ///< it gets from the source
 
@@ -29,37 +29,37 @@ struct relay_step {
     constexpr bool operator==(relay_step const&) const = default;
 };
 
-/// How many of the places behind `place` and before `last` each branch has; the last one may have
+/// How many of the places behind `index` and before `last` each branch has; the last one may have
 /// fewer.
-constexpr std::uint32_t places_each(std::uint32_t place, std::uint32_t last,
+constexpr std::uint32_t places_each(std::uint32_t index, std::uint32_t last,
                                     std::uint32_t branches) {
-    return (last - place - 1 + branches - 1) / branches;
+    return (last - index - 1 + branches - 1) / branches;
 }
 
-/// From whom taker `place` of `count` gets.
+/// From whom receiver `index` of `count` gets.
 ///
-/// What is behind a taker is divided among its branches, one range of neighbours each, so that few
-/// ways lead from node to node.
+/// What is behind a receiver is divided among its branches, one range of neighbours each, so that
+/// few ways lead from node to node.
 ///
-/// \pre `place < count` and `0 < branches <= count`
-constexpr relay_step step_of(std::uint32_t place, std::uint32_t count, std::uint32_t branches) {
-    BOOST_ASSERT(place < count && 0 < branches && branches <= count);
+/// \pre `index < count` and `0 < branches <= count`
+constexpr relay_step step_of(std::uint32_t index, std::uint32_t count, std::uint32_t branches) {
+    BOOST_ASSERT(index < count && 0 < branches && branches <= count);
     if (branches == 1)
-        return place == 0 ? relay_step{relay_step::no_parent, 0, count}
-                          : relay_step{place - 1, place, count};
+        return index == 0 ? relay_step{relay_step::no_parent, 0, count}
+                          : relay_step{index - 1, index, count};
     relay_step step{relay_step::no_parent, 0, count};
-    for (std::uint32_t at = 0; at != place;) {
+    for (std::uint32_t at = 0; at != index;) {
         std::uint32_t const each = places_each(at, step.last, branches);
         step.parent = at;
-        at += 1 + (place - at - 1) / each * each;
+        at += 1 + (index - at - 1) / each * each;
         step.last = std::min(at + each, step.last);
         ++step.depth;
     }
     return step;
 }
 
-/// The number of branches with which `count` takers have all chunks soonest, where each passes on
-/// one chunk after the other: of many chunks a chain, of few two branches.
+/// The number of branches with which `count` receivers have all chunks soonest, where each passes
+/// on one chunk after the other: of many chunks a chain, of few two branches.
 ///
 /// \param chunks what a holder gets of all tensors: one tree brings most of it
 constexpr std::uint32_t branches_for(std::size_t count, std::size_t chunks) {
@@ -76,7 +76,7 @@ struct relay {
 
     std::uint32_t transfer = 0;
     std::uint32_t tree = 0;
-    std::uint32_t place = 0; ///< of its target holder
+    std::uint32_t position = 0; ///< of its target holder
     /// Which of the different boxes of the target's shards it belongs to: a holder may want two
     /// that begin at one element.
     std::uint32_t box = 0;
@@ -85,37 +85,37 @@ struct relay {
     std::uint32_t input = no_input;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.transfer, self.tree, self.place, self.box, self.input);
+        visit(self.transfer, self.tree, self.position, self.box, self.input);
     }
 
-    /// True where a taker gives it, not the source.
-    constexpr bool is_passed_on() const { return place > 0; }
+    /// True where a receiver gives it, not the source.
+    constexpr bool is_passed_on() const { return position > 0; }
 
     constexpr bool operator==(relay const&) const = default;
 };
 
-constexpr relay_step step_of(relay_tree const& tree, std::uint32_t place) {
-    return step_of(place, tree.takers.size(), tree.branches);
+constexpr relay_step step_of(relay_tree const& tree, std::uint32_t index) {
+    return step_of(index, tree.receivers.size(), tree.branches);
 }
 
-/// Who gives to the taker at a place.
-constexpr holder_t sender_of(relay_tree const& tree, std::uint32_t place) {
-    return place == 0 ? tree.source : tree.takers[step_of(tree, place).parent];
+/// Who gives to the receiver at a place.
+constexpr holder_t sender_of(relay_tree const& tree, std::uint32_t index) {
+    return index == 0 ? tree.source : tree.receivers[step_of(tree, index).parent];
 }
 
-/// Calls `visit(child)` for the places to which taker `place` of `count` passes.
+/// Calls `visit(child)` for the places to which receiver `index` of `count` passes.
 ///
 /// \pre as `step_of`
-constexpr void for_each_child(std::uint32_t place, std::uint32_t count, std::uint32_t branches,
+constexpr void for_each_child(std::uint32_t index, std::uint32_t count, std::uint32_t branches,
                               auto&& visit) {
-    std::uint32_t const last = step_of(place, count, branches).last;
-    std::uint32_t const each = places_each(place, last, branches);
-    for (std::uint32_t child = place + 1; child < last; child += each)
+    std::uint32_t const last = step_of(index, count, branches).last;
+    std::uint32_t const each = places_each(index, last, branches);
+    for (std::uint32_t child = index + 1; child < last; child += each)
         visit(child);
 }
 
-constexpr void for_each_child(relay_tree const& tree, std::uint32_t place, auto&& visit) {
-    for_each_child(place, tree.takers.size(), tree.branches, visit);
+constexpr void for_each_child(relay_tree const& tree, std::uint32_t index, auto&& visit) {
+    for_each_child(index, tree.receivers.size(), tree.branches, visit);
 }
 
 /// The relay of a transfer, or null.

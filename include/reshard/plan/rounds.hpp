@@ -49,28 +49,28 @@ constexpr void add_bytes(index_t& sum, index_t bytes) {
 }
 
 /// By process, each once; without those that have none.
-constexpr std::vector<process_share> add_up(std::vector<process_share> all) {
-    std::sort(all.begin(), all.end(),
+constexpr std::vector<process_share> add_up(std::vector<process_share> shares) {
+    std::sort(shares.begin(), shares.end(),
               [](process_share const& a, process_share const& b) { return a.process < b.process; });
     std::vector<process_share> sums;
-    for (process_share const& one : all) {
-        if (one.bytes == 0)
+    for (process_share const& share : shares) {
+        if (share.bytes == 0)
             continue;
-        if (sums.empty() || sums.back().process != one.process)
-            sums.push_back({one.process, 0});
-        add_bytes(sums.back().bytes, one.bytes);
+        if (sums.empty() || sums.back().process != share.process)
+            sums.push_back({share.process, 0});
+        add_bytes(sums.back().bytes, share.bytes);
     }
     return sums;
 }
 
 constexpr std::vector<process_share> shares_of(tensor_shards const& shards, data_type dtype,
                                                plan_options const& options) {
-    std::vector<process_share> all;
+    std::vector<process_share> shares;
     for (std::size_t i = 0; shards && i < shards.size(); ++i) {
-        all.push_back(
+        shares.push_back(
             {options.process_of(shards.holder(i)), byte_count(shards.elements(i), dtype)});
     }
-    return add_up(std::move(all));
+    return add_up(std::move(shares));
 }
 
 /// What each process has of each tensor of one side. Tensors with the same shards share a list.
@@ -119,19 +119,19 @@ private:
 constexpr std::vector<detail::process_memory> memory_of(detail::plan_problem const& problem,
                                                         holder_t processes,
                                                         plan_options const& options = {}) {
-    std::vector<detail::process_memory> all(processes, detail::process_memory{});
+    std::vector<detail::process_memory> memories(processes, detail::process_memory{});
     auto const add = [&](auto const& sides, index_t detail::process_memory::*bytes) {
         detail::side_shares const shares(sides, options);
         for (std::size_t i = 0; i < sides.size(); ++i)
-            for (detail::process_share const& one : shares[i]) {
-                BOOST_ASSERT(one.process < processes);
-                detail::add_bytes(all[one.process].*bytes, one.bytes);
+            for (detail::process_share const& share : shares[i]) {
+                BOOST_ASSERT(share.process < processes);
+                detail::add_bytes(memories[share.process].*bytes, share.bytes);
             }
     };
     if (!options.shared_sources)
         add(problem.sources, &detail::process_memory::source_bytes);
     add(problem.targets, &detail::process_memory::target_bytes);
-    return all;
+    return memories;
 }
 
 class plan_flows;

@@ -118,8 +118,8 @@ public:
     /// The block of box `i` that has an element, or all of it.
     ///
     /// \pre the element is one of box `i`
-    constexpr box block_at(std::size_t i, index_vector const& place) const {
-        return reshard::detail::block_at((*this)[i], cycles(i), place);
+    constexpr box block_at(std::size_t i, index_vector const& position) const {
+        return reshard::detail::block_at((*this)[i], cycles(i), position);
     }
 
     constexpr std::size_t replicas(std::size_t i) const {

@@ -63,7 +63,7 @@ struct simulation {
 };
 
 /// `the link out of node 3`, `the memory of rank 5`.
-RESHARD_DECL std::string name(simulation::link const& one);
+RESHARD_DECL std::string name(simulation::link const& link);
 
 /// Runs flows, each as soon as it can, over links that are shared fairly: whatever link is full,
 /// no flow over it is slower than another that is held up by nothing else (max-min).

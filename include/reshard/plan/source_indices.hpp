@@ -31,10 +31,10 @@ public:
     /// is none.
     constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
         make_room();
-        slot& found = find(digest, is_it);
-        if (found.number == none)
-            found = {digest, size_++};
-        return found.number;
+        slot& found_slot = find(digest, is_it);
+        if (found_slot.number == none)
+            found_slot = {digest, size_++};
+        return found_slot.number;
     }
 
 private:
@@ -60,9 +60,9 @@ private:
             return;
         std::vector<slot> const before =
             std::exchange(slots_, std::vector<slot>(2 * slots_.size()));
-        for (slot const& known : before)
-            if (known.number != none)
-                find(known.digest, [](std::uint32_t) { return false; }) = known;
+        for (slot const& entry : before)
+            if (entry.number != none)
+                find(entry.digest, [](std::uint32_t) { return false; }) = entry;
     }
 
     constexpr std::size_t mask() const { return slots_.size() - 1; }
@@ -84,8 +84,8 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto
     result.class_of.reserve(digests.size());
     class_table table;
     for (std::uint32_t i = 0; i < digests.size(); ++i) {
-        std::uint32_t const number = table.number(digests[i], [&](std::uint32_t known) {
-            return equal(result.representative[known], i);
+        std::uint32_t const number = table.number(digests[i], [&](std::uint32_t candidate) {
+            return equal(result.representative[candidate], i);
         });
         if (number == result.representative.size())
             result.representative.push_back(i);
@@ -154,15 +154,15 @@ private:
         spread_of_.reserve(sides.size());
         for (std::uint32_t i = 0; i < sides.size(); ++i) {
             std::uint32_t const next = static_cast<std::uint32_t>(spreads_.size());
-            std::uint32_t const given = sides[i].spread;
-            if (given != no_spread && given >= of_given.size())
-                of_given.resize(given + 1, no_spread);
-            if (given != no_spread && of_given[given] != no_spread) {
-                spread_of_.push_back(of_given[given]);
+            std::uint32_t const requested = sides[i].spread;
+            if (requested != no_spread && requested >= of_given.size())
+                of_given.resize(requested + 1, no_spread);
+            if (requested != no_spread && of_given[requested] != no_spread) {
+                spread_of_.push_back(of_given[requested]);
                 continue;
             }
-            if (given != no_spread)
-                of_given[given] = next;
+            if (requested != no_spread)
+                of_given[requested] = next;
             spread_of_.push_back(next);
             spreads_.push_back(sides[i].shards);
             first_.push_back(i);
@@ -197,16 +197,16 @@ public:
     constexpr shard_kinds const& kinds() const { return kinds_; }
 
     /// What `number_of(holder)` is of those that hold a box of a source, ascending and each once.
-    constexpr std::vector<holder_t> givers_of(key_id source, std::uint32_t box,
-                                              auto&& number_of) const {
-        std::vector<holder_t> givers;
+    constexpr std::vector<holder_t> senders_of(key_id source, std::uint32_t box,
+                                               auto&& number_of) const {
+        std::vector<holder_t> senders;
         shard_index const& index = of(source);
         for (std::size_t i = 0; i < index.replicas(box); ++i)
-            givers.push_back(
+            senders.push_back(
                 number_of(problem_.sources[source].shards.holder(index.replica(box, i).shard)));
-        std::sort(givers.begin(), givers.end());
-        givers.erase(std::unique(givers.begin(), givers.end()), givers.end());
-        return givers;
+        std::sort(senders.begin(), senders.end());
+        senders.erase(std::unique(senders.begin(), senders.end()), senders.end());
+        return senders;
     }
 
     /// True where there is a choice of who gives.

@@ -28,8 +28,8 @@ public:
     constexpr std::uint32_t number(std::uint32_t shard, std::uint8_t part) const {
         if (index_.is_computed())
             return index_.first_box(shard) + part;
-        std::size_t const place = first_[shard] + part;
-        return place < first_[shard + 1] ? numbers_[place] : none;
+        std::size_t const index = first_[shard] + part;
+        return index < first_[shard + 1] ? numbers_[index] : none;
     }
 
     /// How many shards have elements of a box by that number, those that are many boxes among them.

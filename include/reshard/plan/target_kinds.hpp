@@ -67,17 +67,18 @@ private:
 
     /// The shards of some holders, ascending.
     static constexpr numbers shards_of(tensor_shards const& shards, holder_set const& holders) {
-        numbers all;
+        numbers all_numbers;
         if (shards && !shards.table() && !holders.is_everybody()) {
             for (holder_t const holder : holders.listed())
-                shards.for_each_of(holder, [&](std::uint32_t shard) { all.push_back(shard); });
-            std::sort(all.begin(), all.end());
-            return all;
+                shards.for_each_of(holder,
+                                   [&](std::uint32_t shard) { all_numbers.push_back(shard); });
+            std::sort(all_numbers.begin(), all_numbers.end());
+            return all_numbers;
         }
         for (std::uint32_t shard = 0; shard < shards.size(); ++shard)
             if (holders.contains(shards.holder(shard)))
-                all.push_back(shard);
-        return all;
+                all_numbers.push_back(shard);
+        return all_numbers;
     }
 };
 
@@ -119,8 +120,8 @@ public:
         for (std::size_t i = 0; i < busy.size(); ++i)
             class_of[busy[i]] = result.class_of[i];
         result.class_of = std::move(class_of);
-        for (std::uint32_t& one : result.representative)
-            one = busy[one];
+        for (std::uint32_t& element : result.representative)
+            element = busy[element];
         if (idle < problem_.targets.size())
             result.representative.push_back(idle);
         return result;
@@ -198,9 +199,9 @@ public:
     }
 
 private:
-    static constexpr void add(hasher& digest, numbers const& all) {
-        digest.add(static_cast<std::uint64_t>(all.size()));
-        for (std::uint32_t const number : all)
+    static constexpr void add(hasher& digest, numbers const& all_numbers) {
+        digest.add(static_cast<std::uint64_t>(all_numbers.size()));
+        for (std::uint32_t const number : all_numbers)
             digest.add(std::uint64_t{number});
     }
 

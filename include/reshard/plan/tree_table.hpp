@@ -16,11 +16,11 @@
 #include <vector>
 
 /// \file
-/// Trees and lists of takers, each once, without looking at every taker of every tree.
+/// Trees and lists of receivers, each once, without looking at every receiver of every tree.
 
 namespace reshard::detail {
 
-/// Numbers trees and the lists of takers that they share.
+/// Numbers trees and the lists of receivers that they share.
 ///
 /// A list is sorted by process, and so by node: those on some nodes are few parts of it, wherever a
 /// tree begins. Refers to the options, which must live as long.
@@ -37,8 +37,10 @@ public:
     /// \pre all are played by different processes, and sorted by these
     constexpr std::uint32_t add_list(std::vector<holder_t> holders) {
         std::vector<std::uint64_t> sums = sums_of_digests(holders);
-        std::uint32_t const number = list_numbers_.number(
-            sums.back(), [&](std::uint32_t known) { return trees_.lists[known] == holders; });
+        std::uint32_t const number =
+            list_numbers_.number(sums.back(), [&](std::uint32_t candidate) {
+                return trees_.lists[candidate] == holders;
+            });
         if (number == trees_.lists.size()) {
             trees_.lists.push_back(std::move(holders));
             sums_.push_back(std::move(sums));
@@ -61,8 +63,8 @@ public:
             return none;
         tree.branches = branches_for(tree.size, chunks);
         std::uint32_t const number =
-            tree_numbers_.number(digest_of_all(source, digest), [&](std::uint32_t known) {
-                return trees_[known] == trees_.with_takers(tree);
+            tree_numbers_.number(digest_of_all(source, digest), [&](std::uint32_t candidate) {
+                return trees_[candidate] == trees_.with_receivers(tree);
             });
         if (number == trees_.size())
             trees_.trees.push_back(std::move(tree));
@@ -73,31 +75,32 @@ public:
     ///
     /// \pre it is there
     constexpr std::size_t place_in_list(std::uint32_t list, holder_t holder) const {
-        std::vector<holder_t> const& all = trees_.lists[list];
+        std::vector<holder_t> const& holders = trees_.lists[list];
         auto const at =
-            std::ranges::lower_bound(all, options_.process_of(holder), {},
-                                     [&](holder_t one) { return options_.process_of(one); });
-        return static_cast<std::size_t>(at - all.begin());
+            std::ranges::lower_bound(holders, options_.process_of(holder), {},
+                                     [&](holder_t index) { return options_.process_of(index); });
+        return static_cast<std::size_t>(at - holders.begin());
     }
 
     /// Where a holder stands in a tree, or nothing.
     constexpr std::optional<std::uint32_t> place_in_tree(std::uint32_t number,
                                                          holder_t holder) const {
         relay_tree const tree = trees_[number];
-        auto const behind_source = [&](holder_t one) { // counted round
-            return options_.process_of(one) - options_.process_of(tree.source) - 1;
+        auto const behind_source = [&](holder_t index) { // counted round
+            return options_.process_of(index) - options_.process_of(tree.source) - 1;
         };
-        auto const places = std::views::iota(std::uint32_t{0}, tree.takers.size());
+        auto const places = std::views::iota(std::uint32_t{0}, tree.receivers.size());
         auto const at =
-            std::ranges::lower_bound(places, behind_source(holder), {}, [&](std::uint32_t place) {
-                return behind_source(tree.takers[place]);
+            std::ranges::lower_bound(places, behind_source(holder), {}, [&](std::uint32_t index) {
+                return behind_source(tree.receivers[index]);
             });
-        return at != places.end() && tree.takers[*at] == holder ? std::optional(*at) : std::nullopt;
+        return at != places.end() && tree.receivers[*at] == holder ? std::optional(*at)
+                                                                   : std::nullopt;
     }
 
 private:
-    /// Adds the takers between each node and the next one; a digest of them, in whatever list they
-    /// stand, is the result.
+    /// Adds the receivers between each node and the next one; a digest of them, in whatever list
+    /// they stand, is the result.
     constexpr std::uint64_t add_far(stored_tree& tree, std::vector<holder_t> const& near) const {
         std::vector<std::uint64_t> const& sums = sums_[tree.list];
         std::size_t const listed = trees_.lists[tree.list].size();
@@ -127,11 +130,11 @@ private:
     /// Where those of a node stand in a list: from the first place on, and before the last.
     constexpr std::pair<std::size_t, std::size_t> range_of(std::uint32_t list,
                                                            holder_t node) const {
-        std::vector<holder_t> const& all = trees_.lists[list];
-        auto const found = std::ranges::equal_range(
-            all, node, {}, [&](holder_t holder) { return options_.node_of(holder); });
-        return {static_cast<std::size_t>(found.begin() - all.begin()),
-                static_cast<std::size_t>(found.end() - all.begin())};
+        std::vector<holder_t> const& holders = trees_.lists[list];
+        auto const match = std::ranges::equal_range(
+            holders, node, {}, [&](holder_t holder) { return options_.node_of(holder); });
+        return {static_cast<std::size_t>(match.begin() - holders.begin()),
+                static_cast<std::size_t>(match.end() - holders.begin())};
     }
 
     plan_options const& options_;

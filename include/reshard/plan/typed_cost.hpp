@@ -45,15 +45,15 @@ struct traffic {
         }
     }
 
-    constexpr void add(traffic const& other) {
-        transfers += other.transfers;
+    constexpr void add(traffic const& other_traffic) {
+        transfers += other_traffic.transfers;
         for (std::size_t rank = 0; rank < Ranks; ++rank) {
-            bytes_local[rank] += other.bytes_local[rank];
-            bytes_in[rank] += other.bytes_in[rank];
-            bytes_out[rank] += other.bytes_out[rank];
+            bytes_local[rank] += other_traffic.bytes_local[rank];
+            bytes_in[rank] += other_traffic.bytes_in[rank];
+            bytes_out[rank] += other_traffic.bytes_out[rank];
         }
         for (std::size_t i = 0; i < messages.size(); ++i)
-            messages[i] |= other.messages[i];
+            messages[i] |= other_traffic.messages[i];
     }
 
     constexpr bool is_message(std::size_t source, std::size_t target) const {
@@ -101,21 +101,21 @@ inline constexpr traffic<rank_count_of<Plan>> traffic_of = [] {
 
 /// Counts what passes between each pair of ranks as `cost_of` of a plan does.
 template <std::size_t Ranks>
-constexpr plan_cost cost_of(traffic<Ranks> const& all) {
+constexpr plan_cost cost_of(traffic<Ranks> const& traffic) {
     constexpr std::string_view all_bytes = "the bytes of all transfers";
     plan_cost cost;
-    cost.transfers = all.transfers;
+    cost.transfers = traffic.transfers;
     cost.by_process = std::vector<process_cost>(Ranks, process_cost{});
     for (std::size_t rank = 0; rank < Ranks; ++rank) {
         process_cost& process = cost.by_process[rank];
-        process.bytes_local = all.bytes_local[rank];
-        process.bytes_in = all.bytes_in[rank];
-        process.bytes_out = all.bytes_out[rank];
+        process.bytes_local = traffic.bytes_local[rank];
+        process.bytes_in = traffic.bytes_in[rank];
+        process.bytes_out = traffic.bytes_out[rank];
         cost.bytes_local = checked_add(cost.bytes_local, process.bytes_local, all_bytes);
         cost.bytes = checked_add(cost.bytes, process.bytes_local + process.bytes_in, all_bytes);
         cost.peak_extra_bytes = std::max(cost.peak_extra_bytes, staging_of(process));
         for (std::size_t target = 0; target < Ranks; ++target)
-            if (all.is_message(rank, target)) {
+            if (traffic.is_message(rank, target)) {
                 ++process.messages_out;
                 ++cost.by_process[target].messages_in;
                 ++cost.messages;

@@ -32,8 +32,8 @@ namespace reshard::detail {
 /// The tensor of that key without its key, or null.
 template <class Layout>
 constexpr typed::kind const* kind_of_key(hashed_key const& key) {
-    std::size_t const place = Layout::keys.find(key);
-    return place < Layout::keys.size() ? Layout::kinds[place] : nullptr;
+    std::size_t const index = Layout::keys.find(key);
+    return index < Layout::keys.size() ? Layout::kinds[index] : nullptr;
 }
 
 /// Says what is wrong with a source tensor that an expression names.
@@ -69,7 +69,7 @@ struct defined_target {
 
 /// What keeps a target tensor from being the source tensor of its key.
 struct name_fault {
-    enum class kind { unknown, shape, dtype } what{};
+    enum class kind { unknown, shape, dtype } type{};
     std::size_t target = 0;
 };
 
@@ -127,17 +127,17 @@ consteval bool definitions_fit() {
         defined_target<Source, Target, Definitions>::checked...};
     if constexpr (constexpr auto fault = find_name_fault<Source, Target, Definitions...>(); fault)
         target_by_name<boost::mp11::mp_at_c<typename Target::tensors, fault->target>,
-                       fault->what>{};
+                       fault->type>{};
     return true;
 }
 
 /// The source tensor of a layout, as an expression.
 template <class Layout, fixed_string Key>
 struct source_in {
-    static constexpr std::size_t place = Layout::keys.find(hashed_key(Key.view()));
-    static_assert(place < Layout::keys.size(),
+    static constexpr std::size_t position = Layout::keys.find(hashed_key(Key.view()));
+    static_assert(position < Layout::keys.size(),
                   "typed::source_of names a tensor that the layout does not have");
-    using tensor = boost::mp11::mp_at_c<typename Layout::tensors, place>;
+    using tensor = boost::mp11::mp_at_c<typename Layout::tensors, position>;
     using type = typed::source<Key, typename tensor::element_type, tensor::shape>;
 };
 

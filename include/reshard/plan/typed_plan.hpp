@@ -32,14 +32,15 @@ struct kind_table {
     std::array<cut_form, Forms> forms{};
     std::array<cast_chain, Chains> chains{};
 
-    constexpr explicit kind_table(kind_transfers const& all)
-        : transfer_count(all.transfers.size()),
-          form_count(all.forms.size()),
-          chain_count(all.chains.size()) {
+    constexpr explicit kind_table(kind_transfers const& kind_transfers)
+        : transfer_count(kind_transfers.transfers.size()),
+          form_count(kind_transfers.forms.size()),
+          chain_count(kind_transfers.chains.size()) {
         if (fits()) {
-            std::copy(all.transfers.begin(), all.transfers.end(), transfers.begin());
-            std::copy(all.forms.begin(), all.forms.end(), forms.begin());
-            std::copy(all.chains.begin(), all.chains.end(), chains.begin());
+            std::copy(kind_transfers.transfers.begin(), kind_transfers.transfers.end(),
+                      transfers.begin());
+            std::copy(kind_transfers.forms.begin(), kind_transfers.forms.end(), forms.begin());
+            std::copy(kind_transfers.chains.begin(), kind_transfers.chains.end(), chains.begin());
         }
     }
 
@@ -72,13 +73,13 @@ template <class Value>
 constexpr kind_transfers plan_kind(typed::kind const& target,
                                    std::vector<typed::kind const*> const& sources) {
     expression const value = expression_of<Value>(sources);
-    shard_grid const wanted = grid_of(target.how());
-    std::vector<shard_grid> held;
+    shard_grid const wanted = grid_of(target.spread());
+    std::vector<shard_grid> grids;
     plan_problem problem{0, target.ranks.rank_count(), {}, {}};
     for (typed::kind const* const source : sources)
-        held.push_back(grid_of(source->how()));
+        grids.push_back(grid_of(source->spread()));
     for (std::size_t i = 0; i < sources.size(); ++i)
-        problem.sources.push_back({"a source", sources[i]->dtype, &held[i]});
+        problem.sources.push_back({"a source", sources[i]->dtype, &grids[i]});
     problem.targets.push_back({"a target", target.dtype, &wanted, &value.pieces, false});
     return kind_planner(problem).find();
 }
@@ -207,12 +208,13 @@ public:
     /// layout's order: one for all that have one pattern.
     template <template <class> class Of, class Result>
     static constexpr std::array<Result const*, size> by_target() {
-        std::array<Result const*, size> all = by_name<Of, Result>(std::make_index_sequence<size>());
+        std::array<Result const*, size> values =
+            by_name<Of, Result>(std::make_index_sequence<size>());
         std::array<Result const*, sizeof...(Definitions)> const defined = {
             &Of<pattern_of<Definitions>>::value...};
         for (std::size_t i = 0; i < defined.size(); ++i)
-            all[Target::keys.find(definitions_[i])] = defined[i];
-        return all;
+            values[Target::keys.find(definitions_[i])] = defined[i];
+        return values;
     }
 
     /// The transfers of each target tensor, in the layout's order.

@@ -23,7 +23,7 @@ namespace detail {
 /// What is wrong with a plan: elements of a target shard that are written never, or twice, or that
 /// the shard does not have; or that are passed on by a holder that does not get them.
 struct plan_fault {
-    enum class kind { missing, twice, outside, not_relayed } what{};
+    enum class kind { missing, twice, outside, not_relayed } type{};
     key_id target_key = 0;
     std::uint32_t target_shard = 0;
     box where; ///< of the target tensor
@@ -33,14 +33,14 @@ struct plan_fault {
 
 /// The boxes that `transfers[first]` and those behind it write of one shard; moves `first` behind
 /// them.
-constexpr box_list written_boxes(plan const& whole, std::size_t& first, key_id key,
+constexpr box_list written_boxes(plan const& plan, std::size_t& first, key_id key,
                                  std::uint32_t shard, std::size_t ndim) {
     box_list written(ndim);
-    auto const& transfers = whole.transfers;
+    auto const& transfers = plan.transfers;
     for (; first < transfers.size() && transfers[first].target_key == key &&
            transfers[first].target_shard == shard;
          ++first)
-        written.push_back(cut_of(whole, transfers[first]).target_box());
+        written.push_back(cut_of(plan, transfers[first]).target_box());
     return written;
 }
 
@@ -49,8 +49,8 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
                                                box_list const& written) {
     std::vector<box_list> inside(boxes.size(), box_list(written.ndim()));
     box_list list(written.ndim());
-    for (box const& one : boxes)
-        list.push_back(one);
+    for (box const& box : boxes)
+        list.push_back(box);
     box_index const index(std::move(list));
     for (std::size_t i = 0; i < written.size(); ++i) {
         std::size_t which = boxes.size();
@@ -64,41 +64,41 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
     }
     for (std::size_t which = 0; which < boxes.size(); ++which)
         if (auto const fault = find_cover_fault(boxes[which], box_index(std::move(inside[which]))))
-            return plan_fault{fault->what == cover_fault::kind::gap ? plan_fault::kind::missing
+            return plan_fault{fault->type == cover_fault::kind::gap ? plan_fault::kind::missing
                                                                     : plan_fault::kind::twice,
                               0, 0, fault->where};
     return std::nullopt;
 }
 
 /// The first transfer that nobody passes on, among those whose senders are in `senders`.
-constexpr std::optional<plan_fault> find_relay_fault(plan const& whole, holder_set const& senders) {
-    for (relay const& one : whole.relays) {
-        transfer const& t = whole.transfers[one.transfer];
-        if (one.is_passed_on() && senders.contains(sender_of(whole, t, &one)) &&
-            !has_input(whole, one))
+constexpr std::optional<plan_fault> find_relay_fault(plan const& plan, holder_set const& senders) {
+    for (relay const& relay : plan.relays) {
+        transfer const& t = plan.transfers[relay.transfer];
+        if (relay.is_passed_on() && senders.contains(sender_of(plan, t, &relay)) &&
+            !has_input(plan, relay))
             return plan_fault{plan_fault::kind::not_relayed, t.target_key, t.target_shard,
-                              cut_of(whole, t).target_box()};
+                              cut_of(plan, t).target_box()};
     }
     return std::nullopt;
 }
 
 } // namespace detail
 
-/// The first wanted shard that `whole` does not write exactly once, or nothing.
+/// The first wanted shard that `plan` does not write exactly once, or nothing.
 ///
 /// Looks at the written boxes only, not at how the plan was made, and at what each holder passes
 /// on. A transfer that does not stand where its target shard has its turn is `outside`.
 ///
-/// \pre `whole` was made of `problem` for all transfers into the holders `targets`, and perhaps
+/// \pre `plan` was made of `problem` for all transfers into the holders `targets`, and perhaps
 ///      others
 constexpr std::optional<detail::plan_fault>
-verify(plan const& whole, detail::plan_problem const& problem, holder_set const& targets = {}) {
+verify(plan const& plan, detail::plan_problem const& problem, holder_set const& targets = {}) {
     std::size_t next = 0;
     for (detail::key_id key = 0; key < problem.targets.size(); ++key) {
         detail::target_side const& target = problem.targets[key];
         for (std::uint32_t shard = 0; shard < target.shards.size(); ++shard) {
             detail::box_list const written =
-                detail::written_boxes(whole, next, key, shard, target.shards.ndim());
+                detail::written_boxes(plan, next, key, shard, target.shards.ndim());
             if (!targets.contains(target.shards.holder(shard)))
                 continue;
             std::vector<box> boxes; // none where nothing may be written
@@ -106,14 +106,14 @@ verify(plan const& whole, detail::plan_problem const& problem, holder_set const&
                 boxes = target.shards.boxes(shard);
             auto const fault = detail::find_fault(boxes, written);
             if (fault)
-                return detail::plan_fault{fault->what, key, shard, fault->where};
+                return detail::plan_fault{fault->type, key, shard, fault->where};
         }
     }
-    if (next == whole.transfers.size())
-        return detail::find_relay_fault(whole, targets);
-    transfer const& stray = whole.transfers[next];
+    if (next == plan.transfers.size())
+        return detail::find_relay_fault(plan, targets);
+    transfer const& stray = plan.transfers[next];
     return detail::plan_fault{detail::plan_fault::kind::outside, stray.target_key,
-                              stray.target_shard, detail::cut_of(whole, stray).target_box()};
+                              stray.target_shard, detail::cut_of(plan, stray).target_box()};
 }
 
 } // namespace reshard

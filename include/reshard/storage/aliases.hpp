@@ -30,7 +30,7 @@ using alias_map = std::map<std::string, std::string>;
 ///         meaning for, errc::unknown_key for a key that the layout does not have,
 ///         errc::shape_mismatch or errc::dtype_mismatch for a tensor that is not like that of its
 /// key
-RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& all);
+RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout);
 
 /// Refuses a tensor that differs from that of its key, bit by bit (see `difference_between`).
 ///
@@ -41,7 +41,7 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
                    tensor_layout const& key, index_vector const& shape) {
     if (auto const first = difference_between(world, tensors, name, key.key))
         fail(errc::overlap, "'", name, "' is to be another name of '", key.key,
-             "', but differs from it: element ", unravel_index(first->place, shape), " is ",
+             "', but differs from it: element ", unravel_index(first->position, shape), " is ",
              first->alias, " and ", first->key,
              "; tie them again, leave the alias out, or say that the key counts "
              "(save_options::compare_aliases = false)");
@@ -51,14 +51,15 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as the function above, and `compare_alias`; on every rank alike
-void check_aliases(group auto const& world, const_state_dict const& tensors, layout const& all,
-                   auto const& how) {
-    if (how.aliases.empty())
+void check_aliases(group auto const& world, const_state_dict const& tensors, layout const& layout,
+                   auto const& options) {
+    if (options.aliases.empty())
         return;
-    agree_on(world, [&] { check_aliases(how.aliases, all); });
-    for (auto const& [alias, key] : how.aliases)
-        if (how.compare_aliases && all.find(alias))
-            compare_alias(world, tensors, alias, *all.find(key), all.shape_of(*all.find(key)));
+    agree_on(world, [&] { check_aliases(options.aliases, layout); });
+    for (auto const& [alias, key] : options.aliases)
+        if (options.compare_aliases && layout.find(alias))
+            compare_alias(world, tensors, alias, *layout.find(key),
+                          layout.shape_of(*layout.find(key)));
 }
 
 /// Refuses tensors of a checkpoint that a program calls copies, and that are not: of these,

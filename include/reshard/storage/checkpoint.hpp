@@ -14,8 +14,8 @@
 #include <reshard/layout/catalog.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/leftovers.hpp>
-#include <reshard/storage/united_files.hpp>
+#include <reshard/storage/merged_directories.hpp>
+#include <reshard/storage/stale_files.hpp>
 
 #include <compare>
 #include <cstddef>
@@ -58,7 +58,7 @@ using progress_function = std::function<void(index_t, index_t)>;
 class progress_count {
 public:
     /// \pre `tell` lives as long; it may be empty
-    progress_count(progress_function const& tell, index_t all) : tell_(tell), all_(all) {}
+    progress_count(progress_function const& tell, index_t total) : tell_(tell), all_(total) {}
 
     void add(std::uint64_t bytes) { reach(done_ + static_cast<index_t>(bytes)); }
 
@@ -122,7 +122,7 @@ class checkpoint {
 public:
     /// \throws error as `open_checkpoint(path)` of the format, with errc::io, and with
     ///         errc::corrupt_file for a file that is written to meanwhile
-    explicit checkpoint(std::filesystem::path const& path, open_options const& how = {});
+    explicit checkpoint(std::filesystem::path const& path, open_options const& options = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
@@ -175,7 +175,7 @@ private:
         detail::shard_views<const_tensor_view> shapes;
     };
 
-    checkpoint(std::filesystem::path const& path, open_options const& how,
+    checkpoint(std::filesystem::path const& path, open_options const& options,
                std::shared_ptr<detail::noted_files const> const& noted);
 
     void check_same(holder_t file, file_store::file const& now) const;
@@ -206,10 +206,10 @@ RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& m
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
 /// Which ranks see which files of a checkpoint; null where all of them see all.
-RESHARD_DECL std::shared_ptr<united_files const> united(checkpoint const& source);
+RESHARD_DECL std::shared_ptr<merged_directories const> united(checkpoint const& source);
 
 /// What is done with a checkpoint, as ranks compare it: with the id of its save, or its path.
-RESHARD_DECL std::string call_on(std::string_view what, checkpoint const& source);
+RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source);
 
 /// True where the digests of ranks are of one checkpoint; 0 stands for an error.
 RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
@@ -226,16 +226,16 @@ RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
 ///
 /// \par Collective every rank of the group, in the same order
 std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem::path const& path,
-                                        open_options const& how, checkpoint const* own) {
-    auto const files = unite_files(world, how.files ? how.files : files_of_system(),
-                                   path.has_filename() ? path : path.parent_path());
+                                        open_options const& options, checkpoint const* own) {
+    auto const files = merge_directories(world, options.files ? options.files : files_of_system(),
+                                         path.has_filename() ? path : path.parent_path());
     if (!files)
         return nullptr;
     std::unique_ptr<checkpoint> opened;
     std::uint64_t digest = 0;
     agree_on(world, [&] {
         name_missing(world.size(), [&] {
-            open_options united = how;
+            open_options united = options;
             united.files = files;
             opened = std::make_unique<checkpoint>(files->directory(), united);
         });
@@ -260,25 +260,25 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 /// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where two
 ///         open different files; errc::missing_file for a file that no rank sees
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
-                           open_options const& how = {}) {
+                           open_options const& options = {}) {
     std::unique_ptr<checkpoint> opened;
     std::uint64_t digest = 0;
     agree_on(world, [&] {
-        if (world.rank() == 0 && !how.files)
+        if (world.rank() == 0 && !options.files)
             detail::finish_replacement(path.has_filename() ? path : path.parent_path());
     });
     detail::local_error const problem = detail::attempt([&] {
-        opened = std::make_unique<checkpoint>(path, how);
+        opened = std::make_unique<checkpoint>(path, options);
         if (world.size() > 1)
             digest = detail::digest_of(opened->metadata());
     });
     if (world.size() == 1 && opened) // a digest of a million tensors takes as long as the rest
         return std::move(*opened);
-    detail::agree_to_run(world, "open a checkpoint", {"options", how});
+    detail::agree_to_run(world, "open a checkpoint", {"options", options});
     auto const digests = detail::gather_values(world, digest);
     if (detail::are_same(digests))
         return std::move(*opened);
-    if (auto united = detail::open_united(world, path, how, opened.get()))
+    if (auto united = detail::open_united(world, path, options, opened.get()))
         return std::move(*united);
     agree(world, detail::not_everywhere(problem, world.rank(), digests));
     detail::check_same_opened(path, digests);
@@ -289,7 +289,7 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
 ///
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL checkpoint open_checkpoint(mpi_group const& world, std::filesystem::path const& path,
-                                        open_options const& how = {});
+                                        open_options const& options = {});
 
 } // namespace reshard
 

@@ -32,11 +32,11 @@ void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& 
 }
 
 /// What the record of a save that is complete now says of it.
-inline save_facts facts_of(write_options const& how) {
+inline save_facts facts_of(write_options const& options) {
     return {.completed = std::time(nullptr),
-            .numbers = how.numbers,
-            .program = how.program,
-            .this_layout_only = how.this_layout_only};
+            .numbers = options.numbers,
+            .program = options.program,
+            .this_layout_only = options.this_layout_only};
 }
 
 /// The target, if the checkpoint can be written there: a single file is in the file system, and no
@@ -46,14 +46,15 @@ inline save_facts facts_of(write_options const& how) {
 /// \throws error with errc::usage, and as `check_file_target`, on every rank alike
 std::filesystem::path const& checked_target(group auto const& world,
                                             std::filesystem::path const& target,
-                                            checkpoint_plan const& plan, write_options const& how) {
+                                            checkpoint_plan const& plan,
+                                            write_options const& options) {
     agree_on(world, [&] {
         if (!plan.is_file)
             return;
-        if (how.files || !how.base.empty())
+        if (options.files || !options.base.empty())
             fail(errc::usage, target.string(),
                  ": one file is written whole, and in the file system; leave out ",
-                 how.files ? "the store of files" : "the base of a delta",
+                 options.files ? "the store of files" : "the base of a delta",
                  ", or write a directory");
         if (world.rank() == 0)
             check_file_target(target, written_format_of(plan.metadata.format));
@@ -69,18 +70,18 @@ std::filesystem::path const& checked_target(group auto const& world,
 /// \pre every member function with a group gets the same one
 class checkpoint_writer {
 public:
-    /// Creates the files in `how.files`; in the file system, in a temporary directory beside
+    /// Creates the files in `options.files`; in the file system, in a temporary directory beside
     /// `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
     /// \throws error as `staging` and `base_of_all`, and with errc::io where a disk is full; on
     ///         every rank alike
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
-                      checkpoint_plan const& plan, write_options const& how)
-        : how_(how),
+                      checkpoint_plan const& plan, write_options const& options)
+        : how_(options),
           target_path_(target),
-          base_(base_of_all(world, checked_target(world, target, plan, how), how)),
-          target_(world, how.files, target, how.replace),
+          base_(base_of_all(world, checked_target(world, target, plan, options), options)),
+          target_(world, options.files, target, options.replace),
           files_(plan, target_.target(), base_.get(), world.rank()) {
         if (base_)
             return;
@@ -107,11 +108,11 @@ public:
                        std::vector<std::filesystem::path> const& beside = {},
                        std::optional<std::string> const& config = {}) {
         sealed_checkpoint sealed;
-        auto const all = gather_values(world, files_.runs());
+        auto const values = gather_values(world, files_.runs());
         std::string const salt =
             gather_values(world, how_.digests ? std::string() : random_text()).front();
         agree_on(world, [&] {
-            sealed = seal_runs(files_.plan(), all, salt, facts_of(how_), base_.get());
+            sealed = seal_runs(files_.plan(), values, salt, facts_of(how_), base_.get());
             for_each_own_file(files_.plan(), world.rank(), world.size(),
                               [&](holder_t i) { files_.finish(i, sealed); });
             put_delta_headers(files_, sealed, files_.own_delta_file());

@@ -68,16 +68,16 @@ public:
     ///
     /// \throws error with errc::corrupt_file as `describe` says, or where the file is not the one
     ///         that was opened; with errc::io where the system cannot read it
-    RESHARD_DECL std::byte const* read(shard_place place, byte_run run);
+    RESHARD_DECL std::byte const* read(shard_place shard_place, byte_run run);
 
     /// What `read` reads for a run: whole chunks of a file that has digests.
-    RESHARD_DECL byte_run whole_chunks(shard_place place, byte_run run) const;
+    RESHARD_DECL byte_run whole_chunks(shard_place shard_place, byte_run run) const;
 
     /// Reads whole chunks, as `read` does, into memory of the caller.
-    RESHARD_DECL void read_to(std::byte* target, shard_place place, byte_run chunks);
+    RESHARD_DECL void read_to(std::byte* target, shard_place shard_place, byte_run chunks);
 
     /// The chunks of a shard that differ.
-    RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place place, progress_count& count);
+    RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place shard_place, progress_count& count);
 
     /// Refuses a source whose files were written to while they were read without being verified.
     ///
@@ -91,16 +91,17 @@ public:
     std::uint64_t bytes_read() const { return bytes_read_; }
 
 private:
-    checkpoint_shard const& shard_at(shard_place place) const;
+    checkpoint_shard const& shard_at(shard_place shard_place) const;
     bool is_verified(checkpoint_shard const& shard) const;
     std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
     file_store::file const& file(holder_t number);
 
     /// The first byte of a shard that is mapped, or null.
-    std::byte const* mapped(shard_place place);
+    std::byte const* mapped(shard_place shard_place);
 
     /// Reads a chunk, or compares what is mapped.
-    std::optional<bad_chunk> read_chunk(shard_place place, std::uint64_t number, std::byte* target);
+    std::optional<bad_chunk> read_chunk(shard_place shard_place, std::uint64_t number,
+                                        std::byte* target);
 
     checkpoint const& source_;
     bool verify_;
@@ -109,8 +110,8 @@ private:
     std::unique_ptr<file_store::file> open_; ///< where the checkpoint keeps not all files open
     holder_t open_number_ = 0;
     std::vector<std::byte> buffer_;
-    std::optional<shard_place> looked_up_; ///< the last shard that was asked for as memory
-    std::byte const* mapped_ = nullptr;    ///< its first byte, or null
+    std::optional<shard_place> queried_; ///< the last shard that was asked for as memory
+    std::byte const* mapped_ = nullptr;  ///< its first byte, or null
     std::optional<shard_place> held_;
     byte_run held_run_;
     std::byte const* held_bytes_ = nullptr;

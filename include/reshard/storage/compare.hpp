@@ -67,23 +67,24 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
                          fail(errc::usage, "there is no rank ", reader, " among ", world.size(),
                               " to read whole tensors");
                  }));
-    layout const held = layout_of_all(world, source.descriptors());
-    auto const mine = shards_by_key(source);
-    for (tensor_layout const& tensor : held.tensors) {
-        std::optional<whole_tensor> made;
+    layout const layout = layout_of_all(world, source.descriptors());
+    auto const shards = shards_by_key(source);
+    for (tensor_layout const& tensor : layout.tensors) {
+        std::optional<whole_tensor> whole_tensor;
         state_dict target;
         agree_on(world, [&] {
             if (world.rank() != reader)
                 return;
-            index_vector const& shape = held.shape_of(tensor);
-            made.emplace(shard_descriptor{tensor.key, tensor.dtype, shape, whole(shape), {}});
-            target.add(made->descriptor(), made->view());
+            index_vector const& shape = layout.shape_of(tensor);
+            whole_tensor.emplace(
+                shard_descriptor{tensor.key, tensor.dtype, shape, whole(shape), {}});
+            target.add(whole_tensor->descriptor(), whole_tensor->view());
         });
-        auto const found = mine.find(tensor.key);
-        redistribute(world, found == mine.end() ? const_state_dict() : found->second, target);
+        auto const match = shards.find(tensor.key);
+        redistribute(world, match == shards.end() ? const_state_dict() : match->second, target);
         agree_on(world, [&] {
-            if (made)
-                visit(std::string_view(tensor.key), const_tensor_view(made->view()));
+            if (whole_tensor)
+                visit(std::string_view(tensor.key), const_tensor_view(whole_tensor->view()));
         });
     }
 }
@@ -112,7 +113,7 @@ struct object_comparison {
     index_t in_a = 0; ///< how many there are
     index_t in_b = 0;
     /// Whether both formats have a place for what the other has: else nothing was compared.
-    bool are_alike = true;
+    bool are_identical = true;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
     std::vector<object_difference> different; ///< by key
@@ -203,7 +204,7 @@ public:
     /// \param counts gets how many were compared how
     /// \pre   all live as long
     RESHARD_DECL compared_tensors(checkpoint const& a, checkpoint const& b,
-                                  compare_options const& how, comparison& counts);
+                                  compare_options const& options, comparison& counts);
 
     /// Compares what digests tell of a pair, number `number` of all; keeps what is to be read.
     ///
@@ -231,8 +232,8 @@ private:
 };
 
 /// The counts of tensors, in the order of the members.
-inline std::vector<index_t> counts_of(comparison const& found) {
-    return {found.by_digests, found.other_shards, found.no_digests};
+inline std::vector<index_t> counts_of(comparison const& comparison) {
+    return {comparison.by_digests, comparison.other_shards, comparison.no_digests};
 }
 
 inline void add_counts(comparison& result, std::vector<std::vector<index_t>> const& by_rank) {
@@ -257,18 +258,18 @@ inline void add_counts(comparison& result, std::vector<std::vector<index_t>> con
 ///         errc::overlap where the shards are not the whole tensor, naming checkpoint, key and
 ///         elements; errc::overlap where replicas differ, naming the files; or errc::ranks_disagree
 comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b,
-                   compare_options const& how = {}) {
-    detail::compared_values alike("options", how);
-    alike.add_digest("checkpoint of that name", detail::digest_of_pair(a, b));
+                   compare_options const& options = {}) {
+    detail::compared_values fingerprint("options", options);
+    fingerprint.add_digest("checkpoint of that name", detail::digest_of_pair(a, b));
     detail::agree_to_run(
         world, "compare " + a.metadata().path.string() + " with " + b.metadata().path.string(),
-        alike);
+        fingerprint);
     comparison result;
     auto const common = detail::match_keys(a.files_layout(), b.files_layout(), result);
     std::size_t first = common.size();
-    comparison mine;
+    comparison comparison;
     agree_on(world, [&] {
-        detail::compared_tensors own(a, b, how, mine);
+        detail::compared_tensors own(a, b, options, comparison);
         auto const step = static_cast<std::size_t>(world.size());
         for (auto i = static_cast<std::size_t>(world.rank()); i < common.size(); i += step)
             own.judge(i, common[i]);
@@ -278,7 +279,7 @@ comparison compare(group auto const& world, checkpoint const& a, checkpoint cons
     if (a.can_read_objects() && b.can_read_objects())
         result.not_compared.insert(result.not_compared.end(), result.objects.unread.begin(),
                                    result.objects.unread.end());
-    detail::add_counts(result, detail::gather_values(world, detail::counts_of(mine)));
+    detail::add_counts(result, detail::gather_values(world, detail::counts_of(comparison)));
     first = std::ranges::min(detail::gather_values(world, first));
     if (first < common.size())
         result.first = detail::difference_of(detail::stored_tensor(a, common[first].first),

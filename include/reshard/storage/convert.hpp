@@ -152,13 +152,13 @@ struct tied_names {
 /// \par Source Hugging Face transformers reads nothing else of names without tensors, and of a tied
 ///             output layer no tensor
 RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
-                                  convert_options const& how);
+                                  convert_options const& options);
 
 } // namespace detail
 
 /// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
 ///
-/// In the layout `how.wanted`, as sharded safetensors: rank `r` of it is played by process
+/// In the layout `options.wanted`, as sharded safetensors: rank `r` of it is played by process
 /// `r % size`. Every process reads the bytes that its files need, from the mapped source, and
 /// shares in comparing the replicas of the tensors that are used. Tensors without a source are
 /// zeros.
@@ -167,12 +167,12 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
 ///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key
 ///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
-///         errc::unknown_key where `how.strict` says so; errc::bad_layout for a fused tensor that
-///         the layout cuts into another number of parts than it was made for. It begins with the
-///         source's path, or, if the layout is wrong, the target's
+///         errc::unknown_key where `options.strict` says so; errc::bad_layout for a fused tensor
+///         that the layout cuts into another number of parts than it was made for. It begins with
+///         the source's path, or, if the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,
-                                    convert_options const& how = {});
+                                    convert_options const& options = {});
 
 /// The same over a communicator.
 ///
@@ -180,7 +180,7 @@ RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
 /// \throws error as above, on every rank alike; errc::ranks_disagree
 RESHARD_DECL convert_report convert(mpi_group const& world, checkpoint const& source,
                                     std::filesystem::path const& target,
-                                    convert_options const& how = {});
+                                    convert_options const& options = {});
 
 } // namespace reshard
 

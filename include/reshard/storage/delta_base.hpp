@@ -98,25 +98,25 @@ private:
 ///         errc::ranks_disagree where ranks see different saves
 std::shared_ptr<delta_base const> base_of_all(group auto const& world,
                                               std::filesystem::path const& target,
-                                              write_options const& how) {
-    if (how.base.empty())
+                                              write_options const& options) {
+    if (options.base.empty())
         return nullptr;
     std::shared_ptr<delta_base const> base;
     agree_on(world, [&] {
-        if (!how.digests)
-            fail(errc::usage, target.string(), ": a delta of ", how.base,
+        if (!options.digests)
+            fail(errc::usage, target.string(), ": a delta of ", options.base,
                  " needs digests, by which it knows what changed; leave them on, or write all");
-        auto const opened = std::make_shared<delta_base>(how.files ? how.files : files_of_system(),
-                                                         how.base, target);
-        if (!how.files)
+        auto const opened = std::make_shared<delta_base>(
+            options.files ? options.files : files_of_system(), options.base, target);
+        if (!options.files)
             opened->hold();
         base = opened;
     });
     auto const saves = gather_values(world, base->save());
     for (std::size_t rank = 1; rank < saves.size(); ++rank)
         if (saves[rank] != saves[0])
-            fail(errc::ranks_disagree, how.base, ": rank 0 sees the save ", saves[0], ", and rank ",
-                 rank, " the save ", saves[rank], "; do they share this directory?");
+            fail(errc::ranks_disagree, options.base, ": rank 0 sees the save ", saves[0],
+                 ", and rank ", rank, " the save ", saves[rank], "; do they share this directory?");
     return base;
 }
 

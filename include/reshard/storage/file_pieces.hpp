@@ -19,7 +19,7 @@ namespace reshard::detail {
 ///
 /// \invariant it begins and ends where chunks do
 struct file_piece {
-    shard_place place; ///< in the plan's metadata
+    shard_place position; ///< in the plan's metadata
     byte_run bytes;
     holder_t process = 0;
     /// No process holds all of its elements: they come from several.
@@ -39,8 +39,8 @@ RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size)
 /// Whole tensors: each chunk is written by a process that holds all of it, of several the one that
 /// has least to write so far. What no process holds alone is gathered by each in turn.
 ///
-/// \pre each tensor of `files` is one shard, of a shape that `held` has too
-RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout const& held,
+/// \pre each tensor of `files` is one shard, of a shape that `layout` has too
+RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout const& layout,
                                           int size);
 
 /// A piece as a shard that its process holds.

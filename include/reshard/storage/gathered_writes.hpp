@@ -19,14 +19,14 @@ namespace reshard::detail {
 /// Writes those of some pieces that are gathered: each by one process, into whose memory the others
 /// put what they hold. Ranks that share memory hand over a window at a time.
 ///
-/// \param all     who holds what of the tensors that are written
+/// \param layout     who holds what of the tensors that are written
 /// \param tensors what this process does
 /// \par Collective every rank of the group, in the same order, with equal pieces
 /// \throws error with errc::io, on every rank alike
 RESHARD_DECL void put_gathered(solo const& alone, written_files& writer, file_pieces pieces,
-                               layout const& all, const_state_dict const& tensors);
+                               layout const& layout, const_state_dict const& tensors);
 RESHARD_DECL void put_gathered(mpi_group const& world, written_files& writer, file_pieces pieces,
-                               layout const& all, const_state_dict const& tensors);
+                               layout const& layout, const_state_dict const& tensors);
 
 } // namespace reshard::detail
 

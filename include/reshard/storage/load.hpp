@@ -24,18 +24,18 @@
 
 namespace reshard {
 
-/// Fills the tensors of `want` from a checkpoint: by name, or as `how.program` says; each rank
+/// Fills the tensors of `want` from a checkpoint: by name, or as `options.program` says; each rank
 /// gives what it holds.
 ///
 /// Only bytes that shards need are read: by the rank that needs them, or, where several ranks of a
-/// node do, by one of them (`how.reads`); where several nodes do and `how.relays` says so, by one
-/// rank of all; those of files that a rank does not see, by one that does. Each rank shares in
-/// comparing the replicas of the tensors that are used. Tensors that the program only adds keep
-/// their content, and so do those that `how.strict` leaves out; the result says which, and what
+/// node do, by one of them (`options.reads`); where several nodes do and `options.relays` says so,
+/// by one rank of all; those of files that a rank does not see, by one that does. Each rank shares
+/// in comparing the replicas of the tensors that are used. Tensors that the program only adds keep
+/// their content, and so do those that `options.strict` leaves out; the result says which, and what
 /// else the mode wants to be said. An interleaved tensor that is wanted whole gets its tensors one
-/// after the other, unless `how.cut_fused` is set. Of the options, `program`, `strict`, `needs`,
-/// `shape_mismatch`, `verify`, `reads`, `relays` and `deadline` apply; a function gets the catalogs
-/// of the checkpoint and of what all ranks want.
+/// after the other, unless `options.cut_fused` is set. Of the options, `program`, `strict`,
+/// `needs`, `shape_mismatch`, `verify`, `reads`, `relays` and `deadline` apply; a function gets the
+/// catalogs of the checkpoint and of what all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and
 ///         errc::io; then tensors have what was read before. All else before anything is written:
@@ -43,16 +43,16 @@ namespace reshard {
 ///         errc::bad_layout for a fused tensor that is wanted in other parts than it was made for;
 ///         errc::overlap for replicas that differ, errc::memory_overlap for tensors that share
 ///         memory, errc::unknown_key for a key that the checkpoint does not have, or where
-///         `how.strict` or `how.needs` says so; errc::usage for options that do not apply
+///         `options.strict` or `options.needs` says so; errc::usage for options that do not apply
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
-                                 options const& how = {});
+                                 options const& options = {});
 
 /// The same over a communicator.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as above, on every rank alike; errc::ranks_disagree
 RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& source,
-                                 target_tensors want, options const& how = {});
+                                 target_tensors want, options const& options = {});
 
 namespace detail {
 
@@ -91,8 +91,8 @@ RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::strin
 /// \par Collective every rank of the group, in the same order
 template <group Group, class StateOf>
 strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&& state_of,
-                         options const& how) {
-    Group const world = with_deadline(caller, how.deadline);
+                         options const& options) {
+    Group const world = with_deadline(caller, options.deadline);
     state_load wanted;
     model_state* state = nullptr;
     strict_verdict values;
@@ -101,16 +101,16 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
                      at_path(source.metadata().path, [&] {
                          wanted.prepare(*state, source.files_layout());
                          check_names(*state, wanted.bytes);
-                         values = judge_values(*state, source.files_layout(), how.strict);
+                         values = judge_values(*state, source.files_layout(), options.strict);
                      });
                  }));
-    strict_verdict verdict = load(world, source, wanted.tensors, how);
+    strict_verdict verdict = load(world, source, wanted.tensors, options);
     auto const taken = gather_values(world, wanted.cells());
     auto const logged = gather_values(world, values.log.unexpected);
     auto const returned = gather_values(world, values.give_back.unexpected);
     for (std::size_t rank = 0; rank < logged.size(); ++rank)
         add_unexpected(verdict, logged[rank], returned[rank]);
-    if (!how.strict)
+    if (!options.strict)
         verdict.log.missing = cells_left(source.files_layout(), taken);
     agree_on(world, [&] { wanted.finish(*state); });
     return verdict;
@@ -122,7 +122,7 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
 ///
 /// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
 /// cells, whichever rank saved them, and however many there were (see `object_rule`); cells that no
-/// rank takes are in `log.missing` of the result, unless `how.strict` lists them elsewhere. The
+/// rank takes are in `log.missing` of the result, unless `options.strict` lists them elsewhere. The
 /// common values become those of the checkpoint, whatever they were; those that it lacks are
 /// unexpected keys, as tensors are that it lacks. Unsaved values stay.
 ///
@@ -134,9 +134,9 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
 ///         later
 template <group Group>
 strict_verdict load_state(Group const& caller, checkpoint const& source, model_state& state,
-                          options const& how = {}) {
+                          options const& options = {}) {
     return detail::load_what(
-        caller, source, [&]() -> model_state& { return state; }, how);
+        caller, source, [&]() -> model_state& { return state; }, options);
 }
 
 /// The same of objects, as in `load_state(ranks, saved, std::tie(model, optimizer))`: each is asked
@@ -147,12 +147,14 @@ strict_verdict load_state(Group const& caller, checkpoint const& source, model_s
 ///         them give
 template <group Group, stateful... Objects>
 strict_verdict load_state(Group const& caller, checkpoint const& source,
-                          std::tuple<Objects&...> objects, options const& how = {}) {
-    model_state all;
+                          std::tuple<Objects&...> objects, options const& options = {}) {
+    model_state state;
     strict_verdict verdict = detail::load_what(
-        caller, source, [&]() -> model_state& { return all = detail::state_of_all(objects); }, how);
-    agree_on(detail::with_deadline(caller, how.deadline), [&] {
-        std::apply([&](Objects&... object) { (object.loaded(std::as_const(all)), ...); }, objects);
+        caller, source, [&]() -> model_state& { return state = detail::state_of_all(objects); },
+        options);
+    agree_on(detail::with_deadline(caller, options.deadline), [&] {
+        std::apply([&](Objects&... object) { (object.loaded(std::as_const(state)), ...); },
+                   objects);
     });
     return verdict;
 }

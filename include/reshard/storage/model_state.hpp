@@ -132,9 +132,9 @@ using model_state = std::map<std::string, detail::state_entry, std::less<>>;
 ///
 /// \par Source `Stateful` of PyTorch's distributed checkpoints: `state_dict`, `load_state_dict`
 template <class Object>
-concept stateful = requires(Object& object, model_state const& all) {
+concept stateful = requires(Object& object, model_state const& state) {
     { object.state() } -> std::convertible_to<model_state>;
-    object.loaded(all);
+    object.loaded(state);
 };
 
 namespace detail {
@@ -144,15 +144,15 @@ namespace detail {
 /// \throws error with errc::usage for a name that two of them give
 template <stateful... Objects>
 model_state state_of_all(std::tuple<Objects&...> const& objects) {
-    model_state all;
+    model_state state;
     auto const add = [&](model_state more) {
-        all.merge(more);
+        state.merge(more);
         if (!more.empty())
             fail(errc::usage, "'", more.begin()->first,
                  "' is given by two objects; give it another name in one of them");
     };
     std::apply([&](Objects&... object) { (add(object.state()), ...); }, objects);
-    return all;
+    return state;
 }
 
 /// True where every entry is a tensor, now or when it is built; so too where there is no entry,
@@ -189,13 +189,14 @@ RESHARD_DECL built_state build_all(model_state const& state);
 
 /// Adds the tensors of a state, and those that were built.
 template <class View>
-void add_tensors(basic_state_dict<View>& all, model_state const& state, built_state const& built) {
+void add_tensors(basic_state_dict<View>& tensors, model_state const& state,
+                 built_state const& built) {
     for (auto const& [name, entry] : state)
         if (auto const* const shard = std::get_if<local_shard>(&entry))
-            all.add(shard->descriptor, View(shard->tensor));
+            tensors.add(shard->descriptor, View(shard->tensor));
     for (auto const& [deferred, shards] : built)
         for (auto const& [descriptor, tensor] : shards.shards)
-            all.add(descriptor, View(tensor));
+            tensors.add(descriptor, View(tensor));
 }
 
 /// Bytes that are read from a checkpoint, by the names of the state.

@@ -21,7 +21,7 @@ namespace reshard {
 /// \param digest what `plan_digest` returned
 /// \throws error with errc::io, naming the file; then what is there is what it was
 RESHARD_DECL void write_plan(std::filesystem::path const& path, std::uint64_t digest,
-                             plan const& whole);
+                             plan const& plan);
 
 /// The plan that `write_plan` wrote.
 ///
@@ -40,12 +40,12 @@ RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t dig
 ///         errc::ranks_disagree where ranks have different structures or do something else
 plan read_plan(group auto const& world, std::filesystem::path const& path, std::uint64_t structure,
                detail::plan_scope const& scope) {
-    plan whole;
+    plan plan;
     detail::local_error const problem =
-        detail::attempt([&] { whole = read_plan(path, detail::plan_digest(structure, scope)); });
+        detail::attempt([&] { plan = read_plan(path, detail::plan_digest(structure, scope)); });
     detail::agree_to_run(world, "read_plan", 0, problem);
     detail::agree_on_digest(world, "a structure", structure);
-    return whole;
+    return plan;
 }
 
 } // namespace reshard

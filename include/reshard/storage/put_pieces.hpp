@@ -39,22 +39,25 @@ struct piece_transfers {
 };
 
 /// \pre the targets of the plan are the pieces, as `layout_of` numbers them
-inline piece_transfers transfers_of(plan const& whole, file_pieces const& pieces) {
+inline piece_transfers transfers_of(plan const& plan, file_pieces const& pieces) {
     piece_transfers sorted;
-    for (transfer const& t : whole.transfers)
+    for (transfer const& t : plan.transfers)
         sorted.all.push_back(&t);
-    auto const place = [](transfer const* t) { return std::pair(t->target_key, t->target_shard); };
-    std::stable_sort(sorted.all.begin(), sorted.all.end(),
-                     [&](transfer const* a, transfer const* b) { return place(a) < place(b); });
+    auto const position_of = [](transfer const* t) {
+        return std::pair(t->target_key, t->target_shard);
+    };
+    std::stable_sort(
+        sorted.all.begin(), sorted.all.end(),
+        [&](transfer const* a, transfer const* b) { return position_of(a) < position_of(b); });
     std::size_t next = 0;
     std::uint32_t number = 0; // of the piece among those of its tensor
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-        bool const is_first = i == 0 || pieces[i].place.tensor != pieces[i - 1].place.tensor;
+        bool const is_first = i == 0 || pieces[i].position.tensor != pieces[i - 1].position.tensor;
         number = is_first ? 0 : number + 1;
         sorted.first.push_back(next);
         while (next < sorted.all.size() &&
-               place(sorted.all[next]) ==
-                   std::pair<key_id, std::uint32_t>(pieces[i].place.tensor, number))
+               position_of(sorted.all[next]) ==
+                   std::pair<key_id, std::uint32_t>(pieces[i].position.tensor, number))
             ++next;
     }
     sorted.first.push_back(next);
@@ -83,11 +86,11 @@ inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces c
                                holder_t me, int size) {
     auto const file =
         static_cast<holder_t>(written.files.size() * me / static_cast<unsigned>(size));
-    auto const found = std::find_if(pieces.begin(), pieces.end(), [&](file_piece const& piece) {
+    auto const match = std::find_if(pieces.begin(), pieces.end(), [&](file_piece const& piece) {
         return piece.process == me &&
-               written.tensors[piece.place.tensor].shards[piece.place.shard].file >= file;
+               written.tensors[piece.position.tensor].shards[piece.position.shard].file >= file;
     });
-    return static_cast<std::size_t>(found - pieces.begin());
+    return static_cast<std::size_t>(match - pieces.begin());
 }
 
 /// Writes the pieces of process `me` of `size`.
@@ -107,9 +110,9 @@ void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
         file_piece const& piece = pieces[i];
         if (piece.process != me)
             continue;
-        checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
+        checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
         std::uint64_t const chunk =
-            written.files[tensor.shards[piece.place.shard].file].chunk_bytes;
+            written.files[tensor.shards[piece.position.shard].file].chunk_bytes;
         shard_window const window =
             window_of(tensor.dtype, chunk, wanted_bytes(transfers.of(i), tensor.dtype));
         auto const parts = parts_of(bound, transfers.of(i), window.elements);
@@ -120,7 +123,7 @@ void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
             while (last < parts.size() && parts[last].window == number)
                 ++last;
             std::uint64_t const bytes = std::min(window.bytes, piece.bytes.size() - done);
-            writer.put(piece.place, piece.bytes.begin + done,
+            writer.put(piece.position, piece.bytes.begin + done,
                        content(bytes, std::span(parts).subspan(first, last - first)));
             wrote(bytes);
             first = last;

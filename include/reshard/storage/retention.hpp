@@ -7,7 +7,7 @@
 #include <reshard/core/index_vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
-#include <reshard/storage/found_saves.hpp>
+#include <reshard/storage/checkpoint_listing.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -52,7 +52,7 @@ struct retention_verdict {
 /// none of the best; of equal numbers, the newer is the better.
 ///
 /// \throws error with errc::usage for a number below 0, or where no record has the number `by`
-RESHARD_DECL std::vector<retention_verdict> judge(std::vector<found_save> const& saves,
+RESHARD_DECL std::vector<retention_verdict> judge(std::vector<listed_save> const& saves,
                                                   retention const& rules);
 
 /// A save, and what is to become of it.
@@ -78,7 +78,7 @@ struct retained_save {
 /// machine that stops leaves either the save or what the next save of the name removes.
 ///
 /// \throws error with errc::io; with errc::already_exists where there is another save
-RESHARD_DECL void delete_save(std::filesystem::path const& directory, found_save const& save);
+RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_save const& save);
 
 /// As `retain`, for one process.
 RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const& directory,
@@ -101,9 +101,9 @@ using retention_report = std::vector<detail::retained_save>;
 ///         errc::io where something could not be deleted, then others may have been
 retention_report retain(group auto const& world, std::filesystem::path const& directory,
                         retention const& rules, bool do_delete = false) {
-    detail::compared_values alike("rules", rules);
-    alike.add("do_delete", do_delete);
-    detail::agree_to_run(world, "retain in " + directory.string(), alike);
+    detail::compared_values fingerprint("rules", rules);
+    fingerprint.add("do_delete", do_delete);
+    detail::agree_to_run(world, "retain in " + directory.string(), fingerprint);
     retention_report report;
     agree_on(world, [&] {
         if (world.rank() == 0)

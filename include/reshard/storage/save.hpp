@@ -80,24 +80,26 @@ struct save_report {
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
-/// Each different shard is written once, unless `how.writing.replicas`. Files appear in a temporary
-/// directory, and all at once at `target` when they are complete. With `how.writing.partial`,
-/// sharded tensors may lack elements.
+/// Each different shard is written once, unless `options.writing.replicas`. Files appear in a
+/// temporary directory, and all at once at `target` when they are complete. With
+/// `options.writing.partial`, sharded tensors may lack elements.
 ///
 /// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;
 ///         errc::not_covered, or errc::overlap for unequal shards that share elements;
-///         errc::unknown_key for something in `how.needs`, or a key in `how.aliases`, that no rank
-///         has; errc::overlap for tensors of two names that differ, naming both, the first element
-///         and both values; errc::bad_layout for what can be no alias
+///         errc::unknown_key for something in `options.needs`, or a key in `options.aliases`, that
+///         no rank has; errc::overlap for tensors of two names that differ, naming both, the first
+///         element and both values; errc::bad_layout for what can be no alias
 RESHARD_DECL save_report save(solo const& alone, source_tensors have,
-                              std::filesystem::path const& target, save_options const& how = {});
+                              std::filesystem::path const& target,
+                              save_options const& options = {});
 
 /// The same over a communicator.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as above, on every rank alike; errc::ranks_disagree
 RESHARD_DECL save_report save(mpi_group const& world, source_tensors have,
-                              std::filesystem::path const& target, save_options const& how = {});
+                              std::filesystem::path const& target,
+                              save_options const& options = {});
 
 namespace detail {
 
@@ -110,11 +112,11 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
 /// \par Collective every rank of the group, in the same order
 template <group Group, class StateOf>
 save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::path const& target,
-                      save_options const& how) {
-    Group const world = with_deadline(caller, how.deadline);
+                      save_options const& options) {
+    Group const world = with_deadline(caller, options.deadline);
     model_state const* state = nullptr;
     built_state built;
-    agree_to_run(world, "save a state to " + target.string(), {"options", how}, attempt([&] {
+    agree_to_run(world, "save a state to " + target.string(), {"options", options}, attempt([&] {
                      state = &state_of();
                      built = build_all(*state);
                  }));
@@ -122,7 +124,7 @@ save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::
     check_objects(world, held_objects(*state));
     const_state_dict tensors;
     agree_on(world, [&] { tensors = tensors_to_save(*state, built, world.rank() == 0); });
-    return save(world, tensors, target, how);
+    return save(world, tensors, target, options);
 }
 
 } // namespace detail
@@ -138,9 +140,9 @@ save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::
 ///         of common values do, and what a factory throws
 template <group Group>
 save_report save_state(Group const& caller, model_state const& state,
-                       std::filesystem::path const& target, save_options const& how = {}) {
+                       std::filesystem::path const& target, save_options const& options = {}) {
     return detail::save_what(
-        caller, [&]() -> model_state const& { return state; }, target, how);
+        caller, [&]() -> model_state const& { return state; }, target, options);
 }
 
 /// The same of objects, as in `save_state(ranks, std::tie(model, optimizer), "step_1")`: each is
@@ -149,11 +151,11 @@ save_report save_state(Group const& caller, model_state const& state,
 /// \throws error as above, what `state` throws, and errc::usage for a name that two of them give
 template <group Group, stateful... Objects>
 save_report save_state(Group const& caller, std::tuple<Objects&...> objects,
-                       std::filesystem::path const& target, save_options const& how = {}) {
-    model_state all;
+                       std::filesystem::path const& target, save_options const& options = {}) {
+    model_state state;
     return detail::save_what(
-        caller, [&]() -> model_state const& { return all = detail::state_of_all(objects); }, target,
-        how);
+        caller, [&]() -> model_state const& { return state = detail::state_of_all(objects); },
+        target, options);
 }
 
 } // namespace reshard

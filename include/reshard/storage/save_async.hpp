@@ -46,8 +46,8 @@ private:
 /// As `save`, but returns when the tensors are copied: they may change then. The rest is written in
 /// the background; two saves may be under way, a third one waits for the first.
 ///
-/// All ranks see the target's parent directory. Of `how`, the deadline also bounds how long this
-/// rank's thread waits for the threads of other ranks.
+/// All ranks see the target's parent directory. Of `options`, the deadline also bounds how long
+/// this rank's thread waits for the threads of other ranks.
 ///
 /// \return what the save did, or its error, when it is complete, or given up, on every rank
 /// \throws error as `save` does before it writes, and the target is what it was; what an earlier
@@ -55,7 +55,7 @@ private:
 RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,
-                                                        save_options const& how = {});
+                                                        save_options const& options = {});
 
 /// The same over a communicator. The thread calls no MPI: a single-threaded MPI will do.
 ///
@@ -64,7 +64,7 @@ RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, sourc
 RESHARD_DECL std::shared_future<save_report> save_async(mpi_group const& world, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,
-                                                        save_options const& how = {});
+                                                        save_options const& options = {});
 
 } // namespace reshard
 

@@ -110,28 +110,29 @@ struct found_windows {
 
 /// What is passed on of all that ranks need. Of what one node needs alone only digests are told.
 ///
-/// \param mine the windows that this rank needs, in the order of files
-/// \par Collective every rank of the group, in the same order, with the same checkpoint and `how`
+/// \param runs the windows that this rank needs, in the order of files
+/// \par Collective every rank of the group, in the same order, with the same checkpoint and
+///      `file_reads`
 RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes const& nodes,
                                         chunk_reader const& reader, window_reads const& reads,
-                                        std::vector<window_run> const& mine, file_reads how);
+                                        std::vector<window_run> const& runs, file_reads file_reads);
 
-/// Reads the windows that several nodes need, each once, and takes them from `mine`.
+/// Reads the windows that several nodes need, each once, and takes them from `runs`.
 ///
 /// A window goes from node to node in messages, along a chain or a tree; which node reads it takes
 /// turns. On a node one rank receives it and passes it on, and all copy from memory that they
-/// share. So a rank needs twice `most_slot_bytes` of it at most. Nothing is read, and `mine` stays,
+/// share. So a rank needs twice `most_slot_bytes` of it at most. Nothing is read, and `runs` stays,
 /// where a node is refused that memory.
 ///
-/// Of `how` it matters whether what saves little is passed on, too.
+/// Of `file_reads` it matters whether what saves little is passed on, too.
 ///
-/// \param mine the windows that this rank needs, in the order of files
+/// \param runs the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint
 /// \return what this rank could not read: it goes on, since others wait for it
 /// \throws error as `agreed_node_of`; errc::deadline
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
-                                      window_reads& reads, std::vector<window_run>& mine,
-                                      file_reads how);
+                                      window_reads& reads, std::vector<window_run>& runs,
+                                      file_reads file_reads);
 
 /// The reads of a rank before it reads.
 struct planned_reads {
@@ -167,13 +168,13 @@ inline void read_windows(solo const&, planned_reads& reads, std::vector<read_not
     reads.reader.check_unchanged();
 }
 
-/// The same of all ranks, as `how.reads` says; with `how.relays`, what several nodes need is read
-/// once, see `read_relayed`.
+/// The same of all ranks, as `options.reads` says; with `options.relays`, what several nodes need
+/// is read once, see `read_relayed`.
 ///
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options
 /// \throws error as `chunk_reader::read`, on every rank alike
 RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
-                               std::vector<read_notice> const& notices, options const& how);
+                               std::vector<read_notice> const& notices, options const& options);
 
 } // namespace reshard::detail
 

@@ -6,7 +6,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 #include <reshard/storage/replacement.hpp>
 
 #include <fcntl.h>
@@ -35,19 +35,19 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     if (target.empty())
         fail(errc::usage, "the target is an empty path; give the name of a directory");
     std::error_code problem;
-    auto const found = std::filesystem::symlink_status(target, problem).type();
-    if (found == std::filesystem::file_type::none)
+    auto const match = std::filesystem::symlink_status(target, problem).type();
+    if (match == std::filesystem::file_type::none)
         fail_io(target, "cannot be examined", problem.value());
-    bool const is_there = found != std::filesystem::file_type::not_found;
-    if (is_there && !replace)
+    bool const exists = match != std::filesystem::file_type::not_found;
+    if (exists && !replace)
         fail(errc::already_exists, target.string(),
              ": already exists; give another target, or allow it to be replaced");
     check_parent(target);
-    if (found == std::filesystem::file_type::directory) {
+    if (match == std::filesystem::file_type::directory) {
         check_no_mount_point(target);
         files_to_keep(target);
         check_not_needed(target);
-    } else if (is_there) {
+    } else if (exists) {
         check_replaced_file(target);
     }
 }
@@ -95,12 +95,12 @@ struct staged_directory {
     /// Makes the target appear, with what stays of the one that is there unless the new one has
     /// files of these names. What was there has the temporary name then.
     ///
-    /// \throws error as `put_in_place`, and the target is what it was
+    /// \throws error as `atomic_replace`, and the target is what it was
     void appear() const {
         std::error_code problem;
         if (replace && std::filesystem::exists(target, problem))
             copy_files(files_to_keep(target), temporary);
-        put_in_place(temporary, target, replace);
+        atomic_replace(temporary, target, replace);
         if (auto const lost = attempt([&] { sync_directory(target / ".."); }))
             fail(errc::io, target.string(),
                  ": is written, but may be lost if the machine stops now: ", lost->what());
@@ -131,7 +131,7 @@ public:
         staged_.temporary.replace_filename(temporary_name(staged_.target));
         finish_replacement(staged_.target);
         check_target(staged_.target, replace);
-        removed_ = remove_leftovers(staged_.target);
+        removed_ = remove_stale_files(staged_.target);
         directory_ = create_temporary(staged_.temporary, staged_.target);
     }
 

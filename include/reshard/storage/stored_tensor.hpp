@@ -85,7 +85,8 @@ public:
     /// Adds the digests of replicas in files that `rank` sees, and no rank before it.
     ///
     /// \throws error with errc::io
-    void add_digests(united_files const& files, int rank, std::vector<box_digest>& digests) const;
+    void add_digests(merged_directories const& files, int rank,
+                     std::vector<box_digest>& digests) const;
 
 private:
     shard_place place_of(std::uint32_t shard) const {
@@ -116,8 +117,8 @@ private:
 RESHARD_DECL std::optional<index_vector>
 first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
-/// The places in `held` of the tensors that some target is made of, ascending.
-RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held);
+/// The places in `layout` of the tensors that some target is made of, ascending.
+RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout);
 
 /// Refuses digests of copies of one box that differ.
 ///
@@ -142,12 +143,12 @@ RESHARD_DECL void check_saved_replicas(checkpoint const& source,
 void check_replicas(group auto const& world, checkpoint const& source,
                     std::vector<std::size_t> const& numbers) {
     if (auto const files = united(source)) {
-        std::vector<box_digest> mine;
+        std::vector<box_digest> digests;
         agree_on(world, [&] {
             for (std::size_t const number : numbers)
-                stored_tensor(source, number).add_digests(*files, world.rank(), mine);
+                stored_tensor(source, number).add_digests(*files, world.rank(), digests);
         });
-        return compare_replicas(source, gather_values(world, mine));
+        return compare_replicas(source, gather_values(world, digests));
     }
     agree_on(world, [&] { check_saved_replicas(source, numbers, world.rank(), world.size()); });
 }

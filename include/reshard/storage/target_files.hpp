@@ -105,8 +105,8 @@ struct write_options {
 RESHARD_DECL void check_complete(layout const& wanted);
 
 /// Whether the same ranks hold equal shards of two tensors, both of which the layout has.
-RESHARD_DECL bool are_held_alike(layout const& wanted, std::string const& one,
-                                 std::string const& other);
+RESHARD_DECL bool have_same_holders(layout const& wanted, std::string const& name,
+                                    std::string const& other);
 
 } // namespace detail
 

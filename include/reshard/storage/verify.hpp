@@ -47,14 +47,14 @@ RESHARD_DECL verification verifiable(checkpoint const& source);
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source,
                     detail::progress_function const& progress = {}) {
-    detail::compared_values alike;
-    alike.add_digest("checkpoint of that name", detail::digest_of(source.metadata()));
-    detail::agree_to_run(world, detail::call_on("verify", source), alike);
-    std::vector<detail::bad_chunk> mine;
+    detail::compared_values fingerprint;
+    fingerprint.add_digest("checkpoint of that name", detail::digest_of(source.metadata()));
+    detail::agree_to_run(world, detail::call_on("verify", source), fingerprint);
+    std::vector<detail::bad_chunk> chunks;
     agree_on(world,
-             [&] { mine = detail::bad_chunks(source, world.rank(), world.size(), progress); });
+             [&] { chunks = detail::bad_chunks(source, world.rank(), world.size(), progress); });
     verification result = detail::verifiable(source);
-    for (auto const& of_rank : detail::gather_values(world, mine))
+    for (auto const& of_rank : detail::gather_values(world, chunks))
         result.bad.insert(result.bad.end(), of_rank.begin(), of_rank.end());
     return result;
 }

@@ -29,7 +29,7 @@ inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
 
 /// A loop whose source is a shard of a checkpoint.
 struct stored_loop {
-    shard_place place;
+    shard_place position;
     affine_copy loop; ///< places of the source in elements of the shard
     element_conversion conversion;
     void* target = nullptr;
@@ -37,12 +37,12 @@ struct stored_loop {
 
 /// A window of a shard, and the bytes of the shard that loops read there.
 struct window_run {
-    shard_place place;
+    shard_place position;
     index_t number = 0;
     byte_run bytes;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.place.tensor, self.place.shard, self.number, self.bytes);
+        visit(self.position.tensor, self.position.shard, self.number, self.bytes);
     }
 };
 
@@ -74,9 +74,9 @@ public:
 
     /// Copies what the loops take of a window; nothing where they read none of it.
     ///
-    /// \param held  the bytes of the shard that are in memory, with all that the loops read there
+    /// \param run  the bytes of the shard that are in memory, with all that the loops read there
     /// \param bytes these
-    RESHARD_DECL void run(window_run const& window, byte_run held, std::byte const* bytes);
+    RESHARD_DECL void run(window_run const& window, byte_run run, std::byte const* bytes);
 
     /// Where a window lies in the files, for sorting.
     RESHARD_DECL bool is_before(window_run const& a, window_run const& b) const;
@@ -84,7 +84,7 @@ public:
 private:
     /// Cuts the loops of the shard that loop `first` reads; returns the first loop behind them.
     RESHARD_DECL std::size_t hold(std::size_t first);
-    void hold(shard_place place);
+    void hold(shard_place shard_place);
 
     RESHARD_DECL window_run window_at(std::size_t first, std::size_t last) const;
     bool is_before(shard_place a, shard_place b) const;
@@ -115,21 +115,21 @@ void for_each_listed(window_reads const& reads, std::vector<std::vector<window_r
                          return reads.is_before(a.window, b.window);
                      });
     for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
-        window_run whole = sorted[first].window;
-        for (; last < sorted.size() && !reads.is_before(whole, sorted[last].window); ++last) {
+        window_run run = sorted[first].window;
+        for (; last < sorted.size() && !reads.is_before(run, sorted[last].window); ++last) {
             byte_run const& bytes = sorted[last].window.bytes;
-            whole.bytes = {std::min(whole.bytes.begin, bytes.begin),
-                           std::max(whole.bytes.end, bytes.end)};
+            run.bytes = {std::min(run.bytes.begin, bytes.begin),
+                         std::max(run.bytes.end, bytes.end)};
         }
-        visit(std::as_const(whole), std::span(std::as_const(sorted)).subspan(first, last - first));
+        visit(std::as_const(run), std::span(std::as_const(sorted)).subspan(first, last - first));
     }
 }
 
 /// True where it is worth its price that one reads what several need.
 ///
 /// \param alone the bytes that they read, each for itself
-constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, file_reads how) {
-    return how == file_reads::once ? alone > once : alone > once * 5 / 4;
+constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, file_reads reads) {
+    return reads == file_reads::once ? alone > once : alone > once * 5 / 4;
 }
 
 /// The windows that are not among some others.

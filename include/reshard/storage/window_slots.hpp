@@ -5,7 +5,7 @@
 
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/shared_arena.hpp>
-#include <reshard/os/yielding_barrier.hpp>
+#include <reshard/os/shared_barrier.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -91,7 +91,7 @@ private:
     std::size_t bytes_;
     std::optional<private_memory> alone_;
     std::optional<node_segments> segments_;
-    std::optional<yielding_barrier> barrier_;
+    std::optional<shared_barrier> barrier_;
 };
 
 /// Slots for the ranks of a node; null where it is refused memory.

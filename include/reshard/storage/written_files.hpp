@@ -67,7 +67,8 @@ public:
     /// \pre    `begin` is a multiple of the file's `chunk_bytes`, if it has any, and so is the end
     ///         of `bytes`, unless it is the shard's; every chunk is written once, by one process
     /// \throws error with errc::io
-    RESHARD_DECL void put(shard_place place, std::uint64_t begin, std::span<std::byte const> bytes);
+    RESHARD_DECL void put(shard_place shard_place, std::uint64_t begin,
+                          std::span<std::byte const> bytes);
 
     /// The chunks that were put.
     std::vector<written_run> const& runs() const { return runs_; }
@@ -94,11 +95,12 @@ private:
     std::unique_ptr<file_store::output> opened(holder_t number) const;
     std::unique_ptr<file_store::output> open_delta(std::string const& name);
     void write(holder_t number, std::uint64_t position, std::span<std::byte const> bytes);
-    void put_changed(shard_place place, std::uint64_t begin, std::span<std::byte const> bytes);
+    void put_changed(shard_place shard_place, std::uint64_t begin,
+                     std::span<std::byte const> bytes);
     std::uint64_t append(std::span<std::byte const> chunk);
     std::uint64_t put_chunk(checkpoint_shard const& shard, std::uint64_t begin,
                             std::span<std::byte const> chunk);
-    written_run& run_at(shard_place place, std::uint64_t chunk);
+    written_run& run_at(shard_place shard_place, std::uint64_t chunk);
 
     checkpoint_plan const& plan_;
     file_store::unfinished& target_;

@@ -26,9 +26,9 @@ public:
     explicit neighbour_joiner(basic_state_dict<View> const& shards) {
         shards_.reserve(shards.size());
         std::size_t most_axes = 0;
-        for (shard const& one : shards) {
-            shards_.push_back({one, shards_.size()});
-            most_axes = std::max(most_axes, one.tensor.ndim());
+        for (shard const& element : shards) {
+            shards_.push_back({element, shards_.size()});
+            most_axes = std::max(most_axes, element.tensor.ndim());
         }
         for (std::size_t axis = most_axes; axis-- > 0;)
             join_along(axis);
@@ -77,21 +77,25 @@ private:
     }
 
     /// What is equal for all shards of a row: where they are on the other axes.
-    static box row_of(shard const& one, std::size_t axis) {
-        box row = one.descriptor.region;
+    static box row_of(shard const& current_shard, std::size_t axis) {
+        box row = current_shard.descriptor.region;
         if (axis < row.ndim())
             row.offset[axis] = row.shape[axis] = 0;
         return row;
     }
 
-    static index_t offset(shard const& one, std::size_t axis) {
-        return axis < one.descriptor.region.ndim() ? one.descriptor.region.offset[axis] : 0;
+    static index_t offset(shard const& current_shard, std::size_t axis) {
+        return axis < current_shard.descriptor.region.ndim()
+                   ? current_shard.descriptor.region.offset[axis]
+                   : 0;
     }
 
     /// Where the tensor's first element along the axis would be: equal for neighbours in one array,
     /// so that copies in other arrays do not come between them.
-    static std::uintptr_t line_of(shard const& one, std::size_t axis) {
-        return axis < one.tensor.ndim() ? address_of(one.tensor, axis, -offset(one, axis)) : 0;
+    static std::uintptr_t line_of(shard const& current_shard, std::size_t axis) {
+        return axis < current_shard.tensor.ndim()
+                   ? address_of(current_shard.tensor, axis, -offset(current_shard, axis))
+                   : 0;
     }
 
     static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {

@@ -68,7 +68,7 @@ struct placed_shard {
 /// What a rank holds of a tensor, in the local array in which it does.
 ///
 /// \throws error as `basic_state_dict::add`
-RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& all,
+RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
                                                      holder_t rank, const_tensor_view const& local);
 
 /// What is only read may lie anywhere.
@@ -79,7 +79,7 @@ inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
 ///         errc::dtype_mismatch where descriptor and tensor differ, errc::usage for elements at a
 ///         null address, errc::unsupported for memory other than the host's, errc::memory_overlap
-///         for a tensor to be written whose elements share addresses (see `own_overlap`)
+///         for a tensor to be written whose elements share addresses (see `self_overlap`)
 template <class View>
 void check(basic_local_shard<View> const& shard) {
     check(shard.descriptor);
@@ -116,10 +116,10 @@ public:
     /// The same shards, for reading.
     template <class Other>
         requires(!std::same_as<Other, View> && std::convertible_to<Other, View>)
-    basic_state_dict(basic_state_dict<Other> const& other)
-        : handles_(other.handles()), first_error_(other.first_error()) {
-        shards_.reserve(other.size());
-        for (auto const& [descriptor, tensor] : other)
+    basic_state_dict(basic_state_dict<Other> const& tensors)
+        : handles_(tensors.handles()), first_error_(tensors.first_error()) {
+        shards_.reserve(tensors.size());
+        for (auto const& [descriptor, tensor] : tensors)
             shards_.push_back({descriptor, tensor});
     }
 
@@ -140,8 +140,8 @@ public:
     void add(shard_descriptor descriptor, T&& t) {
         if constexpr (addable<T, View>)
             keep_error([&] {
-                View const seen = keep(descriptor.key, std::forward<T>(t));
-                add(std::move(descriptor), seen);
+                View const value = keep(descriptor.key, std::forward<T>(t));
+                add(std::move(descriptor), value);
             });
         else
             refuse_to_add<T, View>();
@@ -172,10 +172,10 @@ public:
     /// What is kept as an error: errc::unknown_key where the layout has no such tensor,
     /// errc::shape_mismatch that names key, axis and both extents where the array has another
     /// shape, and what `check` refuses; then nothing is added.
-    void add(std::string_view key, layout const& all, holder_t rank, View const& local) {
+    void add(std::string_view key, layout const& layout, holder_t rank, View const& local) {
         keep_error([&] {
             std::vector<value_type> added;
-            for (placed_shard& shard : placed_shards(key, all, rank, local)) {
+            for (placed_shard& shard : placed_shards(key, layout, rank, local)) {
                 View part = local;
                 using byte =
                     std::conditional_t<std::same_as<View, tensor_view>, std::byte, std::byte const>;
@@ -194,17 +194,17 @@ public:
     /// The same of `t`, which has to outlive this, or is a handle.
     template <class T>
         requires(!std::convertible_to<T, View>)
-    void add(std::string_view key, layout const& all, holder_t rank, T&& t) {
+    void add(std::string_view key, layout const& layout, holder_t rank, T&& t) {
         if constexpr (addable<T, View>)
-            keep_error([&] { add(key, all, rank, keep(key, std::forward<T>(t))); });
+            keep_error([&] { add(key, layout, rank, keep(key, std::forward<T>(t))); });
         else
             refuse_to_add<T, View>();
     }
 
-    /// Keeps the elements of the handles that `other` keeps as long as this.
+    /// Keeps the elements of the handles that `tensors` keeps as long as this.
     template <class Other>
-    void keep_handles(basic_state_dict<Other> const& other) {
-        handles_.insert(handles_.end(), other.handles().begin(), other.handles().end());
+    void keep_handles(basic_state_dict<Other> const& tensors) {
+        handles_.insert(handles_.end(), tensors.handles().begin(), tensors.handles().end());
     }
 
     /// The handles that were added: their elements stay as long as one of these does.
@@ -226,7 +226,7 @@ public:
     }
 
     /// The same shards; errors and handles are not compared.
-    bool operator==(basic_state_dict const& other) const { return shards_ == other.shards_; }
+    bool operator==(basic_state_dict const& tensors) const { return shards_ == tensors.shards_; }
 
 private:
     void keep_error(auto&& work) {
@@ -248,9 +248,9 @@ private:
         using given = std::remove_reference_t<T>;
         if constexpr (tensor_handle<std::remove_cv_t<given>>) {
             auto const kept = std::make_shared<given>(std::forward<T>(t));
-            View const seen = see(*kept);
+            View const value = see(*kept);
             handles_.push_back(kept);
-            return seen;
+            return value;
         } else
             return see(t);
     } catch (error const& problem) {

@@ -143,8 +143,8 @@ struct address_range {
 
     constexpr std::uintptr_t bytes() const { return end - begin; }
     constexpr bool empty() const { return begin == end; }
-    constexpr bool contains(address_range const& other) const {
-        return begin <= other.begin && other.end <= end;
+    constexpr bool contains(address_range const& other_range) const {
+        return begin <= other_range.begin && other_range.end <= end;
     }
 
     constexpr bool operator==(address_range const&) const = default;

@@ -6,7 +6,7 @@
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/equal_shares.hpp>
-#include <reshard/tensor/own_overlap.hpp>
+#include <reshard/tensor/self_overlap.hpp>
 #include <reshard/tensor/state_dict.hpp>
 #include <reshard/tensor/view.hpp>
 
@@ -105,16 +105,16 @@ inline void check_description(adapted const& t, memory_kind memory) {
 
 /// Two elements at one address would be written twice.
 inline void check_apart(adapted const& t) {
-    if (auto const crowded = own_overlap(t.shape, t.seen.strides); t.writable && crowded)
+    if (auto const crowded = self_overlap(t.shape, t.seen.strides); t.writable && crowded)
         broken("strides", t, "elements share addresses: axis ", crowded->axis, " has stride ",
                t.seen.strides[crowded->axis], ", and the axes within it span ", crowded->taken,
                " elements");
 }
 
-/// The element where the view shows another value than `rest`, or -1.
-inline index_t changed_element(adapted const& t, std::vector<std::byte> const& rest) {
+/// The element where the view shows another value than `bytes`, or -1.
+inline index_t changed_element(adapted const& t, std::vector<std::byte> const& bytes) {
     for (index_t i = 0; i < t.count(); ++i)
-        if (!t.has(i, rest))
+        if (!t.has(i, bytes))
             return i;
     return -1;
 }
@@ -126,13 +126,13 @@ inline void check_writes(adapted const& t) {
     auto const zero = t.copy_of(0);
     for (index_t i = 0; i < t.count(); ++i) {
         t.write(t.index(i), 1);
-        index_t const seen = changed_element(t, zero);
-        if (seen < 0)
+        index_t const count = changed_element(t, zero);
+        if (count < 0)
             broken("write", t, "a 1 that the tensor writes to element ", t.index(i),
                    " is not seen through the view");
-        if (seen != i)
+        if (count != i)
             broken("write", t, "a 1 that the tensor writes to element ", t.index(i),
-                   " is seen through the view at ", t.index(seen));
+                   " is seen through the view at ", t.index(count));
         t.write(t.index(i), 0);
         if (index_t const left = changed_element(t, zero); left >= 0)
             broken("write", t, "a 0 that the tensor writes to element ", t.index(i),
@@ -144,11 +144,11 @@ inline void check_writes(adapted const& t) {
 inline void check_reads(adapted const& t) {
     auto const zero = t.copy_of(0);
     t.write(t.index(0), 1);
-    auto const one = t.copy_of(0);
+    auto const item = t.copy_of(0);
     t.write(t.index(0), 0);
     for (index_t i = 0; i < t.count(); ++i)
         for (int const number : {1, 0, 1}) {
-            t.set(i, number == 1 ? one : zero);
+            t.set(i, number == 1 ? item : zero);
             if (int const read = t.read(t.index(i)); read != number)
                 broken("read", t, "the view writes ", number, " to element ", t.index(i),
                        ", and the tensor reads ", read);
@@ -157,10 +157,10 @@ inline void check_reads(adapted const& t) {
 
 /// The elements of a tensor in row-major order, each byte another one than its neighbours'.
 inline std::vector<std::byte> numbered_bytes(adapted const& t) {
-    std::vector<std::byte> all(static_cast<std::size_t>(t.count()) * t.bytes());
-    for (std::size_t i = 0; i < all.size(); ++i)
-        all[i] = static_cast<std::byte>(t.dtype == data_type::boolean ? i % 2 : i % 251);
-    return all;
+    std::vector<std::byte> bytes(static_cast<std::size_t>(t.count()) * t.bytes());
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<std::byte>(t.dtype == data_type::boolean ? i % 2 : i % 251);
+    return bytes;
 }
 
 /// Elements go into the tensor and out of it by `redistribute`.
@@ -169,16 +169,16 @@ inline void check_moves(adapted const& t) {
     std::vector<std::byte> back(bytes.size());
     shard_descriptor const descriptor = replicated("t", t.dtype, t.shape);
     index_vector const steps = row_major_strides(t.shape);
-    state_dict given, filled, returned;
-    given.add(descriptor, tensor_view{bytes.data(), t.dtype, t.shape, steps});
+    state_dict tensors, filled, returned;
+    tensors.add(descriptor, tensor_view{bytes.data(), t.dtype, t.shape, steps});
     filled.add(descriptor, *t.writable);
     returned.add(descriptor, tensor_view{back.data(), t.dtype, t.shape, steps});
-    redistribute(solo{}, given, filled);
+    redistribute(solo{}, tensors, filled);
     redistribute(solo{}, filled, returned);
     for (index_t i = 0; i < t.count(); ++i) {
-        std::size_t const place = static_cast<std::size_t>(i) * t.bytes();
-        std::vector<std::byte> const expected(&bytes[place], &bytes[place] + t.bytes());
-        if (!t.has(i, expected) || std::memcmp(&back[place], expected.data(), t.bytes()) != 0)
+        std::size_t const index = static_cast<std::size_t>(i) * t.bytes();
+        std::vector<std::byte> const expected(&bytes[index], &bytes[index] + t.bytes());
+        if (!t.has(i, expected) || std::memcmp(&back[index], expected.data(), t.bytes()) != 0)
             broken("redistribute", t, "element ", t.index(i),
                    " is another one after it was moved in and out");
     }
@@ -209,20 +209,20 @@ inline std::vector<index_vector> shapes_of(std::size_t ndim) {
 }
 
 template <class T>
-std::vector<index_vector> shapes_of(adapter_case<T> const& how) {
-    if (!how.shapes.empty())
-        return how.shapes;
-    std::vector<index_vector> all;
-    for (std::size_t const ndim : how.ndims)
+std::vector<index_vector> shapes_of(adapter_case<T> const& adapter) {
+    if (!adapter.shapes.empty())
+        return adapter.shapes;
+    std::vector<index_vector> values;
+    for (std::size_t const ndim : adapter.ndims)
         for (index_vector const& shape : shapes_of(ndim))
-            all.push_back(shape);
-    return all;
+            values.push_back(shape);
+    return values;
 }
 
 template <class T>
-std::vector<data_type> dtypes_of(adapter_case<T> const& how) {
+std::vector<data_type> dtypes_of(adapter_case<T> const& adapter) {
     if constexpr (has_dtype<T>)
-        return how.dtypes;
+        return adapter.dtypes;
     else
         return {data_type_of<typename tensor_traits<T>::element_type>};
 }
@@ -239,38 +239,38 @@ void check_element_type(adapted const& t) {
 
 /// A copy of what owns no element, or of a handle, is at the same address; other copies are not.
 template <class T>
-void check_copy(T& t, adapted const& known) {
+void check_copy(T& t, adapted const& adapted) {
     constexpr bool shares = borrowed_tensor<T> || tensor_handle<T>;
     T copy(t);
-    bool const is_same = reshard::view(copy).data == known.seen.data;
+    bool const is_same = reshard::view(copy).data == adapted.seen.data;
     if (shares && !is_same)
-        broken("copies", known, "a copy has other elements: tensor_traits says ",
+        broken("copies", adapted, "a copy has other elements: tensor_traits says ",
                tensor_handle<T> ? "is_handle" : "is_borrowed", ", and it owns them");
     if (!shares && is_same)
-        broken("copies", known,
+        broken("copies", adapted,
                "a copy shows the same elements, and tensor_traits says neither "
                "is_handle nor is_borrowed");
 }
 
 template <class T>
-void check_one(adapter_case<T> const& how, index_vector const& shape, data_type dtype) {
-    T t = how.make(shape, dtype);
-    adapted all{shape, dtype, reshard::view(std::as_const(t))};
-    check_element_type<T>(all);
-    check_description(all, how.memory);
-    auto const seen = reshard::view(t);
-    if (seen.data != all.seen.data)
-        broken("data", all, "data(t) of a const tensor is another address than of the tensor");
+void check_one(adapter_case<T> const& adapter, index_vector const& shape, data_type dtype) {
+    T t = adapter.make(shape, dtype);
+    adapted adapted{shape, dtype, reshard::view(std::as_const(t))};
+    check_element_type<T>(adapted);
+    check_description(adapted, adapter.memory);
+    auto const view = reshard::view(t);
+    if (view.data != adapted.seen.data)
+        broken("data", adapted, "data(t) of a const tensor is another address than of the tensor");
     if constexpr (std::copy_constructible<T>)
-        if (all.count() != 0)
-            check_copy(t, all);
-    if (how.memory == memory_kind::device)
+        if (adapted.count() != 0)
+            check_copy(t, adapted);
+    if (adapter.memory == memory_kind::device)
         return;
-    if constexpr (std::same_as<decltype(seen), tensor_view const>)
-        all.writable = seen;
-    all.write = [&](index_vector const& index, int number) { how.write(t, index, number); };
-    all.read = [&](index_vector const& index) { return how.read(t, index); };
-    check_elements(all);
+    if constexpr (std::same_as<decltype(view), tensor_view const>)
+        adapted.writable = view;
+    adapted.write = [&](index_vector const& index, int number) { adapter.write(t, index, number); };
+    adapted.read = [&](index_vector const& index) { return adapter.read(t, index); };
+    check_elements(adapted);
 }
 
 } // namespace reshard::testing::detail
@@ -287,12 +287,12 @@ namespace reshard::testing {
 /// \throws error with errc::usage that names the law, the tensor and both values; what `make`,
 ///         `write`, `read` and `redistribute` throw
 template <tensor T>
-void check_adapter(adapter_case<T> const& how) {
-    if (reshard::detail::has_dtype<T> && how.dtypes.empty())
+void check_adapter(adapter_case<T> const& adapter) {
+    if (reshard::detail::has_dtype<T> && adapter.dtypes.empty())
         fail(errc::usage, "check_adapter: the data type is known at run time; dtypes lists 0");
-    for (index_vector const& shape : detail::shapes_of(how))
-        for (data_type const dtype : detail::dtypes_of(how))
-            detail::check_one(how, shape, dtype);
+    for (index_vector const& shape : detail::shapes_of(adapter))
+        for (data_type const dtype : detail::dtypes_of(adapter))
+            detail::check_one(adapter, shape, dtype);
 }
 
 } // namespace reshard::testing

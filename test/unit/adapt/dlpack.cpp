@@ -59,9 +59,10 @@ Managed* lend(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides
     return &(new lent_tensor<Managed>(std::move(shape), std::move(strides)))->managed;
 }
 
-void check_refused(dlpack::managed_versioned* given, errc code, std::string const& sentence) {
+void check_refused(dlpack::managed_versioned* managed_versioned, errc code,
+                   std::string const& sentence) {
     deleted = 0;
-    BOOST_CHECK_EXCEPTION(dlpack_tensor{given}, error, says(code, sentence));
+    BOOST_CHECK_EXCEPTION(dlpack_tensor{managed_versioned}, error, says(code, sentence));
     BOOST_TEST(deleted == 1);
 }
 
@@ -137,11 +138,11 @@ BOOST_AUTO_TEST_CASE(the_deleter_is_called_once_when_the_last_copy_is_gone) {
 }
 
 BOOST_AUTO_TEST_CASE(null_strides_are_row_major_and_a_byte_offset_is_added) {
-    auto* const given = lend<dlpack::managed>({2, 3});
-    given->dl_tensor.byte_offset = 8;
-    dlpack_tensor const t(given);
+    auto* const source = lend<dlpack::managed>({2, 3});
+    source->dl_tensor.byte_offset = 8;
+    dlpack_tensor const t(source);
     BOOST_TEST((t.elements().strides == index_vector{3, 1}));
-    BOOST_TEST(t.elements().data == static_cast<float*>(given->dl_tensor.data) + 2);
+    BOOST_TEST(t.elements().data == static_cast<float*>(source->dl_tensor.data) + 2);
     auto* const scalar = lend<dlpack::managed>({});
     scalar->dl_tensor.shape = nullptr;
     BOOST_TEST(dlpack_tensor(scalar).elements().ndim() == 0u);
@@ -151,44 +152,44 @@ BOOST_AUTO_TEST_CASE(null_strides_are_row_major_and_a_byte_offset_is_added) {
 }
 
 BOOST_AUTO_TEST_CASE(other_versions_and_tensors_are_refused_and_given_back) {
-    auto* given = lend({2});
-    given->version = {2, 0};
-    check_refused(given, errc::unsupported,
+    auto* source = lend({2});
+    source->version = {2, 0};
+    check_refused(source, errc::unsupported,
                   "a DLPack tensor of version 2.0, and only versions 1.x are read");
-    given = lend({2});
-    given->version = {0, 9};
-    check_refused(given, errc::unsupported,
+    source = lend({2});
+    source->version = {0, 9};
+    check_refused(source, errc::unsupported,
                   "a DLPack tensor of version 0.9, and only versions 1.x are read");
-    given = lend({2});
-    given->dl_tensor.dtype = {2, 32, 4};
-    check_refused(given, errc::unsupported,
+    source = lend({2});
+    source->dl_tensor.dtype = {2, 32, 4};
+    check_refused(source, errc::unsupported,
                   "a DLPack tensor of type code 2 with 32 bits and 4 lanes has no data type here");
-    given = lend({2});
-    given->dl_tensor.dtype = {17, 4, 1};
-    check_refused(given, errc::unsupported,
+    source = lend({2});
+    source->dl_tensor.dtype = {17, 4, 1};
+    check_refused(source, errc::unsupported,
                   "a DLPack tensor of type code 17 with 4 bits and 1 lane has no data type here");
     check_refused(lend({2, -1}), errc::unsupported, "a DLPack tensor of extent -1 along axis 1");
-    given = lend({2});
-    given->dl_tensor.ndim = -1;
-    check_refused(given, errc::unsupported, "a DLPack tensor of -1 axes");
-    given = lend({2});
-    given->dl_tensor.shape = nullptr;
-    check_refused(given, errc::unsupported,
+    source = lend({2});
+    source->dl_tensor.ndim = -1;
+    check_refused(source, errc::unsupported, "a DLPack tensor of -1 axes");
+    source = lend({2});
+    source->dl_tensor.shape = nullptr;
+    check_refused(source, errc::unsupported,
                   "a DLPack tensor of 1 axes whose shape is at a null address");
     BOOST_CHECK_EXCEPTION(dlpack_tensor(static_cast<dlpack::managed*>(nullptr)), error,
                           says(errc::usage, "a DLPack tensor at a null address was given"));
 }
 
 BOOST_AUTO_TEST_CASE(a_minor_version_that_is_newer_is_read) {
-    auto* const given = lend({2});
-    given->version = {1, 99};
-    BOOST_TEST((dlpack_tensor(given).elements().shape == index_vector{2}));
+    auto* const source = lend({2});
+    source->version = {1, 99};
+    BOOST_TEST((dlpack_tensor(source).elements().shape == index_vector{2}));
 }
 
 BOOST_AUTO_TEST_CASE(a_read_only_tensor_is_a_source_and_no_target) {
-    auto* const given = lend({2});
-    given->flags = 1;
-    dlpack_tensor t(given);
+    auto* const source = lend({2});
+    source->flags = 1;
+    dlpack_tensor t(source);
     BOOST_TEST(t.is_read_only());
     const_state_dict have;
     have.add(replicated("w", data_type::f32, {2}), t);
@@ -202,10 +203,10 @@ BOOST_AUTO_TEST_CASE(a_read_only_tensor_is_a_source_and_no_target) {
 
 BOOST_AUTO_TEST_CASE(memory_of_a_device_is_not_touched) {
     for (std::int32_t const device : {1, 2, 3, 10, 11, 13}) {
-        auto* const given = lend({2});
-        given->dl_tensor.device.device_type = device;
+        auto* const source = lend({2});
+        source->dl_tensor.device.device_type = device;
         bool const is_host = device == 1 || device == 3 || device == 11;
-        BOOST_TEST((dlpack_tensor(given).elements().memory == memory_kind::host) == is_host);
+        BOOST_TEST((dlpack_tensor(source).elements().memory == memory_kind::host) == is_host);
     }
 }
 
@@ -272,9 +273,9 @@ BOOST_AUTO_TEST_CASE(const_elements_are_exported_as_read_only) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_a_device_is_not_exported) {
-    auto* const given = lend({2});
-    given->dl_tensor.device.device_type = 2;
-    BOOST_CHECK_EXCEPTION(to_dlpack(dlpack_tensor(given)), error,
+    auto* const source = lend({2});
+    source->dl_tensor.device.device_type = 2;
+    BOOST_CHECK_EXCEPTION(to_dlpack(dlpack_tensor(source)), error,
                           says(errc::unsupported,
                                "a tensor of float32 [2] in device memory is not exported: which "
                                "device is not known"));

@@ -31,8 +31,8 @@ Matrix numbered(Eigen::Index rows, Eigen::Index columns) {
     return result;
 }
 
-float element(const_tensor_view const& seen, index_vector const& index) {
-    return static_cast<float const*>(seen.data)[linear_offset(index, seen.strides)];
+float element(const_tensor_view const& view, index_vector const& index) {
+    return static_cast<float const*>(view.data)[linear_offset(index, view.strides)];
 }
 
 } // namespace
@@ -50,17 +50,17 @@ BOOST_AUTO_TEST_CASE(dense_objects_are_tensors_and_expressions_are_not) {
 
 BOOST_AUTO_TEST_CASE(columns_are_contiguous_by_default) {
     auto matrix = numbered<Eigen::MatrixXf>(2, 3);
-    tensor_view const seen = view(matrix);
-    BOOST_TEST((seen == tensor_view{matrix.data(), data_type::f32, {2, 3}, {1, 2}}));
-    BOOST_TEST(element(seen, {1, 2}) == 12);
+    tensor_view const seen_view = view(matrix);
+    BOOST_TEST((seen_view == tensor_view{matrix.data(), data_type::f32, {2, 3}, {1, 2}}));
+    BOOST_TEST(element(seen_view, {1, 2}) == 12);
     static_assert(std::same_as<decltype(view(std::as_const(matrix))), const_tensor_view>);
 }
 
 BOOST_AUTO_TEST_CASE(rows_are_contiguous_in_the_other_order) {
     auto matrix = numbered<row_major>(2, 3);
-    tensor_view const seen = view(matrix);
-    BOOST_TEST((seen == tensor_view{matrix.data(), data_type::f32, {2, 3}, {3, 1}}));
-    BOOST_TEST(element(seen, {1, 2}) == 12);
+    tensor_view const seen_view = view(matrix);
+    BOOST_TEST((seen_view == tensor_view{matrix.data(), data_type::f32, {2, 3}, {3, 1}}));
+    BOOST_TEST(element(seen_view, {1, 2}) == 12);
 }
 
 BOOST_AUTO_TEST_CASE(vectors_have_one_axis) {
@@ -82,9 +82,9 @@ BOOST_AUTO_TEST_CASE(a_map_shows_the_callers_elements) {
     Eigen::Map<row_major> matrix(elements.data(), 2, 3);
     BOOST_TEST((view(matrix) == tensor_view{elements.data(), data_type::f32, {2, 3}, {3, 1}}));
     Eigen::Map<Eigen::MatrixXf const> constant(elements.data(), 2, 3);
-    auto const seen = view(constant);
-    static_assert(std::same_as<decltype(seen), const_tensor_view const>);
-    BOOST_TEST((seen == const_tensor_view{elements.data(), data_type::f32, {2, 3}, {1, 2}}));
+    auto const result = view(constant);
+    static_assert(std::same_as<decltype(result), const_tensor_view const>);
+    BOOST_TEST((result == const_tensor_view{elements.data(), data_type::f32, {2, 3}, {1, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_map_with_strides_keeps_them) {
@@ -99,10 +99,10 @@ BOOST_AUTO_TEST_CASE(a_map_with_strides_keeps_them) {
 
 BOOST_AUTO_TEST_CASE(a_block_lies_in_its_matrix) {
     auto matrix = numbered<Eigen::MatrixXf>(4, 5);
-    tensor_view const seen = view(matrix.block(1, 2, 2, 3));
-    BOOST_TEST((seen.shape == index_vector{2, 3}));
-    BOOST_TEST((seen.strides == index_vector{1, 4}));
-    BOOST_TEST(element(seen, {1, 2}) == 24);
+    tensor_view const seen_view = view(matrix.block(1, 2, 2, 3));
+    BOOST_TEST((seen_view.shape == index_vector{2, 3}));
+    BOOST_TEST((seen_view.strides == index_vector{1, 4}));
+    BOOST_TEST(element(seen_view, {1, 2}) == 24);
     tensor_view const row = view(matrix.row(3));
     BOOST_TEST((row.shape == index_vector{5}));
     BOOST_TEST((row.strides == index_vector{4}));

@@ -61,11 +61,11 @@ BOOST_AUTO_TEST_CASE(tensors_of_both_orders_keep_the_laws) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cube_is_cut_in_two) {
-    Eigen::Tensor<float, 3> whole(4, 2, 2), second(2, 2, 2);
-    whole.setZero();
-    whole(3, 1, 0) = 7;
+    Eigen::Tensor<float, 3> value(4, 2, 2), second(2, 2, 2);
+    value.setZero();
+    value(3, 1, 0) = 7;
     state_dict have, want;
-    have.add(replicated("w", data_type::f32, {4, 2, 2}), whole);
+    have.add(replicated("w", data_type::f32, {4, 2, 2}), value);
     want.add(equal_shares("w", data_type::f32, {2, 2, 2}, {{0, 1, 2}}), second);
     redistribute(solo{}, have, want);
     BOOST_TEST(second(1, 1, 0) == 7);
@@ -87,8 +87,8 @@ BOOST_AUTO_TEST_CASE(a_map_shows_the_callers_elements) {
     BOOST_TEST((view(map) == tensor_view{elements.data(), data_type::f32, {2, 3}, {1, 2}}));
     static_assert(borrowed_tensor<decltype(map)>);
     Eigen::TensorMap<Eigen::Tensor<float const, 2>> constant(elements.data(), 2, 3);
-    auto const seen = view(constant);
-    BOOST_TEST((seen == const_tensor_view{elements.data(), data_type::f32, {2, 3}, {1, 2}}));
+    auto const result = view(constant);
+    BOOST_TEST((result == const_tensor_view{elements.data(), data_type::f32, {2, 3}, {1, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(an_expression_is_no_tensor) {

@@ -28,8 +28,8 @@ namespace {
 std::optional<at::ScalarType> scalar_of(data_type dtype) {
     for (int i = 0; i < static_cast<int>(at::ScalarType::NumOptions); ++i) {
         auto const scalar = static_cast<at::ScalarType>(i);
-        for (torch_dtype const& known : torch_dtypes)
-            if (known.name == c10::toString(scalar) && known.dtype == dtype)
+        for (torch_dtype const& torch_dtype : torch_dtypes)
+            if (torch_dtype.name == c10::toString(scalar) && torch_dtype.dtype == dtype)
                 return scalar;
     }
     return std::nullopt;
@@ -37,11 +37,11 @@ std::optional<at::ScalarType> scalar_of(data_type dtype) {
 
 /// All types of whole bytes that are here and in this version.
 std::vector<data_type> dtypes_of_torch() {
-    std::vector<data_type> all;
-    for (torch_dtype const& known : torch_dtypes)
-        if (scalar_of(known.dtype))
-            all.push_back(known.dtype);
-    return all;
+    std::vector<data_type> dtypes;
+    for (torch_dtype const& torch_dtype : torch_dtypes)
+        if (scalar_of(torch_dtype.dtype))
+            dtypes.push_back(torch_dtype.dtype);
+    return dtypes;
 }
 
 at::Tensor zeros_of(std::vector<std::int64_t> const& shape, data_type dtype) {
@@ -84,14 +84,14 @@ void check_refused(at::Tensor const& t, errc code, std::string const& sentence) 
 BOOST_AUTO_TEST_SUITE(adapt_libtorch)
 
 BOOST_AUTO_TEST_CASE(types_are_what_torch_calls_them) {
-    std::vector<std::pair<at::ScalarType, data_type>> const known{
+    std::vector<std::pair<at::ScalarType, data_type>> const pairs{
         {at::kBool, data_type::boolean},     {at::kByte, data_type::u8},
         {at::kChar, data_type::i8},          {at::kShort, data_type::i16},
         {at::kInt, data_type::i32},          {at::kLong, data_type::i64},
         {at::kHalf, data_type::f16},         {at::kBFloat16, data_type::bf16},
         {at::kFloat, data_type::f32},        {at::kDouble, data_type::f64},
         {at::kComplexFloat, data_type::c64}, {at::kComplexDouble, data_type::c128}};
-    for (auto const& [scalar, dtype] : known) {
+    for (auto const& [scalar, dtype] : pairs) {
         at::Tensor const t = at::zeros({2}, scalar);
         BOOST_TEST((view(t).dtype == dtype), "not " << name(dtype));
         if (scalar == at::kBool)
@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(tensors_of_every_type_keep_the_laws) {
 }
 
 BOOST_AUTO_TEST_CASE(views_keep_the_laws) {
-    auto how = tensors({data_type::f32, data_type::bf16});
-    how.make = [](index_vector shape, data_type dtype) { // every other element, axes turned
+    auto options = tensors({data_type::f32, data_type::bf16});
+    options.make = [](index_vector shape, data_type dtype) { // every other element, axes turned
         std::vector<std::int64_t> extents(shape.begin(), shape.end());
         std::reverse(extents.begin(), extents.end());
         extents.back() *= 2;
@@ -124,19 +124,19 @@ BOOST_AUTO_TEST_CASE(views_keep_the_laws) {
         t = t.slice(-1, 0, extents.back(), 2);
         return t.permute(at::IntArrayRef(std::vector<std::int64_t>{2, 1, 0}));
     };
-    how.ndims = {3};
-    testing::check_adapter(how);
+    options.ndims = {3};
+    testing::check_adapter(options);
     BOOST_TEST(true);
 }
 
 BOOST_AUTO_TEST_CASE(a_temporary_is_kept_by_the_state_dict) {
-    at::Tensor const all = at::arange(12, at::kFloat).reshape({3, 4});
+    at::Tensor const value = at::arange(12, at::kFloat).reshape({3, 4});
     state_dict want;
-    want.add(whole_of({3, 2}), all.narrow(1, 1, 2));
+    want.add(whole_of({3, 2}), value.narrow(1, 1, 2));
     want.check();
     BOOST_TEST(
         (want[0].tensor ==
-         tensor_view{static_cast<float*>(all.data_ptr()) + 1, data_type::f32, {3, 2}, {4, 1}}));
+         tensor_view{static_cast<float*>(value.data_ptr()) + 1, data_type::f32, {3, 2}, {4, 1}}));
     state_dict alone;
     alone.add(whole_of({2}), at::full({2}, 7.0F));
     BOOST_TEST(static_cast<float*>(alone[0].tensor.data)[1] == 7);

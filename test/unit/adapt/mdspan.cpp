@@ -121,8 +121,8 @@ BOOST_AUTO_TEST_CASE(constant_elements_stay_constant) {
     row.first = elements.data();
     row.extents = {3};
     row.steps = {2};
-    auto const seen = view(row);
-    BOOST_TEST((seen == const_tensor_view{elements.data(), data_type::f32, {3}, {2}}));
+    auto const result = view(row);
+    BOOST_TEST((result == const_tensor_view{elements.data(), data_type::f32, {3}, {2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_without_strides_is_refused_with_the_key) {

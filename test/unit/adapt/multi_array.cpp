@@ -30,8 +30,8 @@ void number(Array& elements) {
                         static_cast<float>(10 * row + column);
 }
 
-float element(const_tensor_view const& seen, index_vector const& index) {
-    return static_cast<float const*>(seen.data)[linear_offset(index, seen.strides)];
+float element(const_tensor_view const& view, index_vector const& index) {
+    return static_cast<float const*>(view.data)[linear_offset(index, view.strides)];
 }
 
 } // namespace
@@ -54,19 +54,19 @@ BOOST_AUTO_TEST_CASE(an_array_is_in_row_major_order) {
 BOOST_AUTO_TEST_CASE(fortran_order_has_other_strides) {
     array elements(boost::extents[2][3], boost::fortran_storage_order());
     number(elements);
-    tensor_view const seen = view(elements);
-    BOOST_TEST((seen.strides == index_vector{1, 2}));
-    BOOST_TEST(element(seen, {1, 2}) == 12);
+    tensor_view const tensor_view = view(elements);
+    BOOST_TEST((tensor_view.strides == index_vector{1, 2}));
+    BOOST_TEST(element(tensor_view, {1, 2}) == 12);
 }
 
 BOOST_AUTO_TEST_CASE(index_bases_do_not_move_the_elements) {
     array elements(boost::extents[boost::multi_array_types::extent_range(5, 7)]
                                  [boost::multi_array_types::extent_range(-1, 2)]);
     number(elements);
-    tensor_view const seen = view(elements);
-    BOOST_TEST(seen.data == elements.data());
-    BOOST_TEST(element(seen, {0, 0}) == 0);
-    BOOST_TEST(element(seen, {1, 2}) == 12);
+    tensor_view const tensor_view = view(elements);
+    BOOST_TEST(tensor_view.data == elements.data());
+    BOOST_TEST(element(tensor_view, {0, 0}) == 0);
+    BOOST_TEST(element(tensor_view, {1, 2}) == 12);
 }
 
 BOOST_AUTO_TEST_CASE(descending_storage_has_negative_strides) {
@@ -74,10 +74,10 @@ BOOST_AUTO_TEST_CASE(descending_storage_has_negative_strides) {
     bool const ascending[] = {false, true};
     array elements(boost::extents[2][3], boost::general_storage_order<2>(order, ascending));
     number(elements);
-    tensor_view const seen = view(elements);
-    BOOST_TEST((seen.strides == index_vector{-3, 1}));
-    BOOST_TEST(element(seen, {0, 0}) == 0);
-    BOOST_TEST(element(seen, {1, 2}) == 12);
+    tensor_view const tensor_view = view(elements);
+    BOOST_TEST((tensor_view.strides == index_vector{-3, 1}));
+    BOOST_TEST(element(tensor_view, {0, 0}) == 0);
+    BOOST_TEST(element(tensor_view, {1, 2}) == 12);
 }
 
 BOOST_AUTO_TEST_CASE(a_reference_shows_the_callers_elements) {
@@ -85,9 +85,9 @@ BOOST_AUTO_TEST_CASE(a_reference_shows_the_callers_elements) {
     boost::multi_array_ref<double, 2> matrix(elements.data(), boost::extents[3][2]);
     BOOST_TEST((view(matrix) == tensor_view{elements.data(), data_type::f64, {3, 2}, {2, 1}}));
     boost::const_multi_array_ref<double, 2> constant(elements.data(), boost::extents[3][2]);
-    auto const seen = view(constant);
-    static_assert(std::same_as<decltype(seen), const_tensor_view const>);
-    BOOST_TEST((seen == const_tensor_view{elements.data(), data_type::f64, {3, 2}, {2, 1}}));
+    auto const result = view(constant);
+    static_assert(std::same_as<decltype(result), const_tensor_view const>);
+    BOOST_TEST((result == const_tensor_view{elements.data(), data_type::f64, {3, 2}, {2, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_view_of_an_array_keeps_its_strides) {
@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(a_view_of_an_array_keeps_its_strides) {
     array elements(boost::extents[4][6]);
     number(elements);
     auto every_other = elements[boost::indices[range(1, 3)][range(0, 6, 2)]];
-    tensor_view const seen = view(every_other);
-    BOOST_TEST((seen.shape == index_vector{2, 3}));
-    BOOST_TEST((seen.strides == index_vector{6, 2}));
-    BOOST_TEST(element(seen, {1, 2}) == 24);
+    tensor_view const seen_view = view(every_other);
+    BOOST_TEST((seen_view.shape == index_vector{2, 3}));
+    BOOST_TEST((seen_view.strides == index_vector{6, 2}));
+    BOOST_TEST(element(seen_view, {1, 2}) == 24);
     tensor_view const row = view(elements[3]);
     BOOST_TEST((row.shape == index_vector{6}));
     BOOST_TEST(element(row, {5}) == 35);

@@ -42,7 +42,7 @@ struct numpy_fixture {
         if (!has_numpy())
             BOOST_TEST_MESSAGE("skipped: Python has no NumPy");
     }
-    bool const is_there = has_numpy();
+    bool const exists = has_numpy();
 };
 
 py::tuple python_index(index_vector const& index) {
@@ -100,36 +100,37 @@ BOOST_TEST_GLOBAL_FIXTURE(interpreter);
 BOOST_FIXTURE_TEST_SUITE(adapt_pybind11, numpy_fixture)
 
 BOOST_AUTO_TEST_CASE(arrays_of_every_type_keep_the_laws) {
-    if (!is_there)
+    if (!exists)
         return;
-    auto how = arrays<py::array>();
-    how.dtypes = {data_type::boolean, data_type::u8,  data_type::i8,  data_type::i16,
-                  data_type::u16,     data_type::f16, data_type::i32, data_type::u32,
-                  data_type::f32,     data_type::c64, data_type::f64, data_type::i64,
-                  data_type::u64,     data_type::c128};
-    how.ndims = {0, 1, 2, 3, 8};
-    testing::check_adapter(how);
+    auto options = arrays<py::array>();
+    options.dtypes = {data_type::boolean, data_type::u8,  data_type::i8,  data_type::i16,
+                      data_type::u16,     data_type::f16, data_type::i32, data_type::u32,
+                      data_type::f32,     data_type::c64, data_type::f64, data_type::i64,
+                      data_type::u64,     data_type::c128};
+    options.ndims = {0, 1, 2, 3, 8};
+    testing::check_adapter(options);
     testing::check_adapter(arrays<py::array_t<float>>());
     BOOST_TEST(true);
 }
 
 BOOST_AUTO_TEST_CASE(views_keep_the_laws) {
-    if (!is_there)
+    if (!exists)
         return;
-    auto how = arrays<py::array>();
-    how.make = [](index_vector const& shape, data_type) { // turned, and every other row backwards
+    auto options = arrays<py::array>();
+    options.make = [](index_vector const& shape,
+                      data_type) { // turned, and every other row backwards
         auto const text = "np.zeros((" + std::to_string(shape[1]) + ", " +
                           std::to_string(2 * shape[0]) + "), np.int16).T[::-2]";
         return evaluated(text);
     };
-    how.ndims = {2};
-    how.dtypes = {data_type::i16};
-    testing::check_adapter(how);
+    options.ndims = {2};
+    options.dtypes = {data_type::i16};
+    testing::check_adapter(options);
     BOOST_TEST(true);
 }
 
 BOOST_AUTO_TEST_CASE(the_state_dict_keeps_a_temporary_array) {
-    if (!is_there)
+    if (!exists)
         return;
     state_dict want;
     want.add(whole_of(data_type::f32, {3, 2}),
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(the_state_dict_keeps_a_temporary_array) {
 }
 
 BOOST_AUTO_TEST_CASE(a_function_of_a_module_takes_and_gives_arrays) {
-    if (!is_there)
+    if (!exists)
         return;
     auto const right = right_half(evaluated("np.arange(8, dtype=np.float32).reshape(2, 4)"));
     BOOST_TEST(right.at(0, 0) == 2);
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_function_of_a_module_takes_and_gives_arrays) {
 }
 
 BOOST_AUTO_TEST_CASE(a_read_only_array_is_a_source_and_no_target) {
-    if (!is_there)
+    if (!exists)
         return;
     py::array const array = evaluated("np.broadcast_to(np.float32(1), (2,))");
     const_state_dict have;
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(a_read_only_array_is_a_source_and_no_target) {
 }
 
 BOOST_AUTO_TEST_CASE(other_types_orders_and_strides_are_refused_with_the_key) {
-    if (!is_there)
+    if (!exists)
         return;
     check_refused(evaluated("np.zeros(2, '>f4')"),
                   "'w': a NumPy array of '>float32' has no data type here; convert it with astype");
@@ -177,7 +178,7 @@ BOOST_AUTO_TEST_CASE(other_types_orders_and_strides_are_refused_with_the_key) {
 }
 
 BOOST_AUTO_TEST_CASE(a_buffer_is_held_as_long_as_it_is_seen) {
-    if (!is_there)
+    if (!exists)
         return;
     auto const scope = py::dict();
     py::exec("b = bytearray(b'abcd')", scope);

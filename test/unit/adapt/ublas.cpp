@@ -92,8 +92,8 @@ BOOST_AUTO_TEST_CASE(ranges_lie_in_their_vector_or_matrix) {
 BOOST_AUTO_TEST_CASE(a_range_of_a_constant_matrix_is_read_only) {
     ublas::matrix<double> const matrix(4, 5, 1.0);
     auto part = ublas::subrange(matrix, 1, 3, 2, 5);
-    auto const seen = view(part);
-    BOOST_TEST((seen == const_tensor_view{&matrix(1, 2), data_type::f64, {2, 3}, {5, 1}}));
+    auto const result = view(part);
+    BOOST_TEST((result == const_tensor_view{&matrix(1, 2), data_type::f64, {2, 3}, {5, 1}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -59,11 +59,11 @@ BOOST_AUTO_TEST_CASE(arrays_of_any_shape_keep_the_laws) {
 
 BOOST_AUTO_TEST_CASE(tensors_of_so_many_axes_keep_the_laws) {
     using matrix = xt::xtensor<double, 2>;
-    auto how = of_xtensors<matrix>([](index_vector const& shape, data_type) {
+    auto options = of_xtensors<matrix>([](index_vector const& shape, data_type) {
         return matrix({std::size_t(shape[0]), std::size_t(shape[1])});
     });
-    how.ndims = {2};
-    testing::check_adapter(how);
+    options.ndims = {2};
+    testing::check_adapter(options);
     xt::xtensor_fixed<float, xt::xshape<2, 3>> fixed;
     BOOST_TEST((reshard::view(fixed) == tensor_view{fixed.data(), data_type::f32, {2, 3}, {3, 1}}));
 }
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(columns_are_made_of_rows) {
 BOOST_AUTO_TEST_CASE(a_view_lies_in_its_array) {
     xt::xarray<float> array = xt::xarray<float>::from_shape({4, 6});
     auto part = xt::view(array, xt::range(1, 3), xt::range(0, 6, 2));
-    tensor_view const seen = reshard::view(part);
-    BOOST_TEST((seen == tensor_view{&array(1, 0), data_type::f32, {2, 3}, {6, 2}}));
+    tensor_view const view = reshard::view(part);
+    BOOST_TEST((view == tensor_view{&array(1, 0), data_type::f32, {2, 3}, {6, 2}}));
     static_assert(borrowed_tensor<decltype(part)>);
     auto strided = xt::strided_view(array, {3, xt::range(5, xt::placeholders::_, -2)});
     BOOST_TEST((reshard::view(strided) == tensor_view{&array(3, 5), data_type::f32, {3}, {-2}}));

@@ -11,11 +11,11 @@ using texts = std::vector<std::string>;
 BOOST_AUTO_TEST_SUITE(aoa_comments)
 
 BOOST_AUTO_TEST_CASE(comments_stand_inside_behind_and_below_a_statement) {
-    auto const found =
+    auto const comments =
         comments_of("a, # first\n  # second \n  b -> c  # behind\t\n\n \n  # below\n ");
-    BOOST_TEST(found.inside == (texts{"# first", "# second"}), boost::test_tools::per_element());
-    BOOST_TEST(found.behind == "# behind");
-    BOOST_TEST(found.below == (texts{"", "# below"}), boost::test_tools::per_element());
+    BOOST_TEST(comments.inside == (texts{"# first", "# second"}), boost::test_tools::per_element());
+    BOOST_TEST(comments.behind == "# behind");
+    BOOST_TEST(comments.below == (texts{"", "# below"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_number_sign_in_quotes_is_no_comment) {

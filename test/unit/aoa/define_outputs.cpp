@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(all_some_or_none_of_the_sources_have_a_state) {
 
 BOOST_AUTO_TEST_CASE(the_state_of_a_tensor_without_elements_is_that_of_what_it_is_made_of) {
     bound_value const none{zeros({0, 4}, data_type::bf16), {0, 3}};
-    expression const found = state_of(source, none, moment, "x.moment1_0");
-    BOOST_TEST((found.shape == index_vector{0, 4}));
-    BOOST_TEST((found.dtype == data_type::f32));
-    BOOST_TEST(found.pieces.size() == 0u);
+    expression const expression = state_of(source, none, moment, "x.moment1_0");
+    BOOST_TEST((expression.shape == index_vector{0, 4}));
+    BOOST_TEST((expression.dtype == data_type::f32));
+    BOOST_TEST(expression.pieces.size() == 0u);
     BOOST_TEST((state_of(source, none, power, "x.beta1_pow_acc_0") ==
                 source_tensor(1, {1}, data_type::f32)));
     BOOST_TEST(has_state(source, none, moment).value());

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/destruction.hpp>
+#include <reshard/aoa/data_loss.hpp>
 
 #include "aoa/language.hpp"
 
@@ -19,7 +19,9 @@ constexpr std::uint32_t nowhere = aoa::detail::downstream::none;
 std::uint32_t first_behind(char const* text, char const* key) {
     aoa::program const code = parsed(text);
     aoa::detail::name_chain const chain(code, code.statements());
-    auto const has_attribute = [&](aoa::statement const& one) { return one.attributes != 0; };
+    auto const has_attribute = [&](aoa::statement const& statement) {
+        return statement.attributes != 0;
+    };
     return aoa::detail::downstream(code, chain, has_attribute).of(key);
 }
 

@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(a_program_without_macros_stays_as_it_is) {
 
 BOOST_AUTO_TEST_CASE(macros_are_applied_in_the_order_of_the_original) {
     std::vector<std::string_view> names;
-    for (macro const& one : macros)
-        names.push_back(one.name);
+    for (macro const& macro : macros)
+        names.push_back(macro.name);
     BOOST_TEST(names == (std::vector<std::string_view>{"$NAME", "[a:b]", "*", "^T", "fused_qkv_old",
                                                        "fused_ffn", "fused_qkv", "fused"}),
                boost::test_tools::per_element());
@@ -61,30 +61,30 @@ BOOST_AUTO_TEST_CASE(a_statement_without_a_match_is_reported_as_asked) {
 }
 
 BOOST_AUTO_TEST_CASE(the_statements_without_errors_are_expanded_all_the_same) {
-    expansion const found = expand_all(
+    expansion const expansion = expand_all(
         parsed("w[2:1] -> x, axis=0\nl.$LAYER_ID.w -> m.$LAYER_ID.w\na -> b^T\nq.$A -> r\nc -> d"),
         layers);
     std::vector<std::string> messages;
-    for (finding const& one : found.findings)
-        messages.push_back(one.code);
+    for (finding const& finding : expansion.findings)
+        messages.push_back(finding.code);
     BOOST_TEST(messages == (std::vector<std::string>{"bad_macro", "bad_macro", "bad_macro"}),
                boost::test_tools::per_element());
-    BOOST_TEST((found.first_error == errc::bad_macro));
-    BOOST_TEST(found.is_complete);
+    BOOST_TEST((expansion.first_error == errc::bad_macro));
+    BOOST_TEST(expansion.is_complete);
     std::size_t sound = 0;
-    for (statement const& one : found.code.statements())
-        sound += !found.code.is_broken(one);
+    for (statement const& statement : expansion.code.statements())
+        sound += !expansion.code.is_broken(statement);
     BOOST_TEST(sound == 3u); // two layers, and the last one
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_ends_the_expansion) {
     expand_options options;
     options.max_names = 4;
-    expansion const found =
+    expansion const expansion =
         expand_all(parsed("w[2:1] -> x, axis=0\nw[0:9] -> x, axis=0"), layers, nullptr, options);
-    BOOST_TEST_REQUIRE(found.findings.size() == 2u);
-    BOOST_TEST(found.findings[1].code == "limit_exceeded");
-    BOOST_TEST(!found.is_complete);
+    BOOST_TEST_REQUIRE(expansion.findings.size() == 2u);
+    BOOST_TEST(expansion.findings[1].code == "limit_exceeded");
+    BOOST_TEST(!expansion.is_complete);
     BOOST_CHECK_EXCEPTION(
         expand(parsed("w[2:1] -> x, axis=0\nw[0:9] -> x, axis=0"), layers, nullptr, options), error,
         [](error const& e) { return e.code() == errc::bad_macro; });

@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_and_shown) {
 }
 
 BOOST_AUTO_TEST_CASE(extents_are_integers_and_stars) {
-    auto const found = parse_extents({"resize", std::string(" [128,* , -1] "), '"', {}});
-    BOOST_TEST((found == std::vector<std::optional<index_t>>{128, std::nullopt, -1}));
+    auto const extents = parse_extents({"resize", std::string(" [128,* , -1] "), '"', {}});
+    BOOST_TEST((extents == std::vector<std::optional<index_t>>{128, std::nullopt, -1}));
     for (char const* text : {"128", "[**]", "[1 *]", "[:]", "[*", "[* x]", "[,]"})
         BOOST_CHECK_EXCEPTION(parse_extents({"resize", std::string(text), '"', {}}),
                               statement_error, [&](statement_error const& problem) {
@@ -56,9 +56,9 @@ BOOST_AUTO_TEST_CASE(extents_are_integers_and_stars) {
 }
 
 BOOST_AUTO_TEST_CASE(ranges_have_a_colon_and_bounds_where_wanted) {
-    auto const found =
+    auto const ranges =
         parse_ranges({"slice", std::string("[0:128, :, 4: , :-5,\n1 : 2]"), '"', {}});
-    BOOST_TEST((found == std::vector<axis_range>{{0, 128}, {}, {4}, {0, -5}, {1, 2}}));
+    BOOST_TEST((ranges == std::vector<axis_range>{{0, 128}, {}, {4}, {0, -5}, {1, 2}}));
     for (char const* text : {"0:1", "[0]", "[1:2:3]", "[0:1", "[*]", "[:] x", "[a:b]", "[::]"})
         BOOST_CHECK_EXCEPTION(parse_ranges({"slice", std::string(text), '"', {}}), statement_error,
                               [&](statement_error const& problem) {

@@ -13,12 +13,12 @@ BOOST_AUTO_TEST_SUITE(aoa_lost_elements)
 
 BOOST_AUTO_TEST_CASE(boxes_are_named_with_the_shape_that_they_are_of) {
     catalog_entry const w{"w", data_type::f32, {4, 6}, {1, 1}};
-    catalog_entry const removed{"r", data_type::f32, {2}, {1}}, other{"o", data_type::f32, {}, {}};
+    catalog_entry const removed{"r", data_type::f32, {2}, {1}}, entry{"o", data_type::f32, {}, {}};
     std::vector<loss> losses{{loss::kind::unused, 0, "w", {{{0, 2}, {4, 1}}, {{3, 3}, {1, 3}}}},
                              {loss::kind::removed, 1, "r", {{{0}, {2}}}}};
     BOOST_TEST(lost_elements(losses).describe(w) == "; lost: [0:4, 2:3], [3:4, 3:6] of [4, 6]");
     BOOST_TEST(lost_elements(losses).describe(removed) == "");
-    BOOST_TEST(lost_elements(losses).describe(other) ==
+    BOOST_TEST(lost_elements(losses).describe(entry) ==
                "; nothing of it is lost, but no statement that can be undone has all of it");
     losses[0].has_more = true;
     BOOST_TEST(lost_elements(losses).describe(w) ==

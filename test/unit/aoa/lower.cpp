@@ -82,8 +82,8 @@ BOOST_AUTO_TEST_CASE(a_name_means_what_it_was_bound_to_last) {
 BOOST_AUTO_TEST_CASE(without_a_target_what_nothing_reads_is_left_over) {
     mapping const map = lower(parsed("a -> t\nt -> x\nt -> y\nh -> _"), source);
     std::vector<std::string> keys;
-    for (mapping_output const& one : map.outputs())
-        keys.push_back(one.key);
+    for (mapping_output const& output : map.outputs())
+        keys.push_back(output.key);
     BOOST_TEST(keys == (std::vector<std::string>{"b", "x", "y"}), boost::test_tools::per_element());
     BOOST_TEST(map.removed() == std::vector<std::string>{"h"}, boost::test_tools::per_element());
 }
@@ -95,13 +95,13 @@ BOOST_AUTO_TEST_CASE(an_empty_program_is_the_identity) {
 
 BOOST_AUTO_TEST_CASE(all_errors_are_found_and_the_first_is_thrown) {
     program const code = parsed("zz -> x\na -> y, axis='0'\nx -> w\na, h -> v, axis=0");
-    lowering const found = lower_all(code, source);
-    BOOST_TEST_REQUIRE(found.findings.size() ==
+    lowering const lowering = lower_all(code, source);
+    BOOST_TEST_REQUIRE(lowering.findings.size() ==
                        3u); // x has no value, and that is no error of its own
-    BOOST_TEST(found.findings[0].code == "unknown_key");
-    BOOST_TEST(found.findings[1].code == "syntax");
-    BOOST_TEST(found.findings[2].code == "dtype_mismatch");
-    BOOST_TEST((found.first_error == errc::unknown_key));
+    BOOST_TEST(lowering.findings[0].code == "unknown_key");
+    BOOST_TEST(lowering.findings[1].code == "syntax");
+    BOOST_TEST(lowering.findings[2].code == "dtype_mismatch");
+    BOOST_TEST((lowering.first_error == errc::unknown_key));
     BOOST_CHECK_EXCEPTION(lower(code, source), error,
                           [](error const& problem) { return problem.code() == errc::unknown_key; });
 }
@@ -151,26 +151,26 @@ BOOST_AUTO_TEST_CASE(what_the_target_wants_and_nothing_yields_may_be_left) {
     catalog const target({tensor("a", {2, 4}), tensor("b", {2, 6}), tensor("zz", {3})});
     lower_options options;
     options.leave_unexpected = true;
-    lowering const found = lower_all(parsed("b -> _"), source, &target, options);
-    BOOST_TEST(found.unexpected == std::vector<std::string>{"zz"},
+    lowering const lowering = lower_all(parsed("b -> _"), source, &target, options);
+    BOOST_TEST(lowering.unexpected == std::vector<std::string>{"zz"},
                boost::test_tools::per_element());
-    BOOST_TEST(found.map.find("zz") == nullptr);
-    BOOST_TEST_REQUIRE(found.findings.size() == 1u); // b is removed, and that is no mismatch
-    BOOST_TEST(found.findings[0].key == "b");
+    BOOST_TEST(lowering.map.find("zz") == nullptr);
+    BOOST_TEST_REQUIRE(lowering.findings.size() == 1u); // b is removed, and that is no mismatch
+    BOOST_TEST(lowering.findings[0].key == "b");
     BOOST_TEST((code_of("", &target) == errc::unknown_key));
 }
 
 BOOST_AUTO_TEST_CASE(values_that_nothing_reads_are_noted) {
     catalog const target({tensor("x", {2, 4})});
-    lowering const found = lower_all(parsed("a -> x\nb -> y\nh -> z\na -> z"), source, &target);
-    BOOST_TEST_REQUIRE(found.dropped.size() == 3u);
-    BOOST_TEST(found.dropped[0].key == "z"); // made again, and that is a finding
-    BOOST_TEST(found.dropped[0].is_reported);
-    BOOST_TEST((found.dropped[0].value == h));
-    BOOST_TEST(found.dropped[1].key == "y");
-    BOOST_TEST(!found.dropped[1].is_reported);
-    BOOST_TEST((found.dropped[1].value == b));
-    BOOST_TEST(found.dropped[2].key == "z");
+    lowering const lowering = lower_all(parsed("a -> x\nb -> y\nh -> z\na -> z"), source, &target);
+    BOOST_TEST_REQUIRE(lowering.dropped.size() == 3u);
+    BOOST_TEST(lowering.dropped[0].key == "z"); // made again, and that is a finding
+    BOOST_TEST(lowering.dropped[0].is_reported);
+    BOOST_TEST((lowering.dropped[0].value == h));
+    BOOST_TEST(lowering.dropped[1].key == "y");
+    BOOST_TEST(!lowering.dropped[1].is_reported);
+    BOOST_TEST((lowering.dropped[1].value == b));
+    BOOST_TEST(lowering.dropped[2].key == "z");
     BOOST_TEST(lower_all(parsed("a -> x"), source).dropped.empty()); // x is left over
 }
 
@@ -243,9 +243,10 @@ BOOST_AUTO_TEST_CASE(the_states_of_a_copy_have_to_be_equal_too) {
     BOOST_TEST((lower(code, with).relations() ==
                 std::vector<relation>{{relation::kind::copy, "emb", "head"},
                                       {relation::kind::copy, "emb.moment1_0", "head.moment1_0"}}));
-    catalog const other({tensor("emb", {4, 2}), tensor("emb.moment1_0", {4, 2}),
-                         tensor("head", {4, 2}), tensor("head.moment1_0", {4, 2}, data_type::f64)});
-    BOOST_CHECK_EXCEPTION(lower(code, other), error,
+    catalog const catalog({tensor("emb", {4, 2}), tensor("emb.moment1_0", {4, 2}),
+                           tensor("head", {4, 2}),
+                           tensor("head.moment1_0", {4, 2}, data_type::f64)});
+    BOOST_CHECK_EXCEPTION(lower(code, catalog), error,
                           mentions(errc::dtype_mismatch,
                                    "'head.moment1_0' is to be a copy of 'emb.moment1_0', but "
                                    "is float64, and not float32"));
@@ -352,9 +353,9 @@ BOOST_AUTO_TEST_CASE(state_that_no_source_has_is_left_where_that_is_allowed) {
     catalog const target({tensor("w", {2}), tensor("w.moment1_0", {2})});
     lower_options options;
     options.leave_unexpected = true;
-    lowering const found = lower_all(parsed("a -> w"), with, &target, options);
-    BOOST_TEST(!found.first_error);
-    BOOST_TEST(found.unexpected == std::vector<std::string>{"w.moment1_0"},
+    lowering const lowering = lower_all(parsed("a -> w"), with, &target, options);
+    BOOST_TEST(!lowering.first_error);
+    BOOST_TEST(lowering.unexpected == std::vector<std::string>{"w.moment1_0"},
                boost::test_tools::per_element());
     options.leave_unexpected = false;
     BOOST_TEST(
@@ -370,10 +371,10 @@ BOOST_AUTO_TEST_CASE(a_program_has_a_few_endings_of_scales) {
         entries.push_back(tensor("a" + ending, {4, 4}));
     }
     catalog const with(std::move(entries));
-    lowering const found = lower_all(parsed(text), with, nullptr, {});
-    BOOST_TEST_REQUIRE(found.first_error.has_value());
-    BOOST_TEST((*found.first_error == errc::limit_exceeded));
-    BOOST_TEST(first_error_of(found.findings)->message ==
+    lowering const lowering = lower_all(parsed(text), with, nullptr, {});
+    BOOST_TEST_REQUIRE(lowering.first_error.has_value());
+    BOOST_TEST((*lowering.first_error == errc::limit_exceeded));
+    BOOST_TEST(first_error_of(lowering.findings)->message ==
                "a program has at most 64 scale suffixes, and '_64_' is one more");
 }
 
@@ -420,21 +421,21 @@ BOOST_AUTO_TEST_CASE(pieces_that_double_without_end_are_refused_early) {
         text += "t, t -> t, axis=0\n";
     lower_options options;
     options.max_pieces = 1000;
-    lowering const found = lower_all(parsed(text), source, nullptr, options);
-    BOOST_TEST((found.first_error == errc::limit_exceeded));
-    BOOST_TEST(found.map.outputs().size() == 2u); // b and h
+    lowering const lowering = lower_all(parsed(text), source, nullptr, options);
+    BOOST_TEST((lowering.first_error == errc::limit_exceeded));
+    BOOST_TEST(lowering.map.outputs().size() == 2u); // b and h
 }
 
 BOOST_AUTO_TEST_CASE(a_program_tells_what_there_is_to_say_of_it) {
     catalog_entry fused = tensor("d", {2, 8});
     fused.parts = {2, 1};
     catalog const target({fused});
-    std::vector<std::string> told;
-    auto const told_program =
-        with_findings(parsed("a, a -> d, fused_ffn"), [&](program const& code, finding const& one) {
-            told.push_back(one.code + ": " + describe(code, one));
+    std::vector<std::string> digests;
+    auto const stated_program = with_findings(
+        parsed("a, a -> d, fused_ffn"), [&](program const& code, finding const& finding) {
+            digests.push_back(finding.code + ": " + describe(code, finding));
         });
-    BOOST_TEST((told_program(source, &target) ==
+    BOOST_TEST((stated_program(source, &target) ==
                 mapping_of(parsed("a, a -> d, fused_ffn"), source, &target)));
     std::vector<std::string> const expected{
         "fused_axis: program:1:1: warning: fused_ffn runs along axis 1 of 'a', 'a' -> 'd', which "
@@ -442,19 +443,20 @@ BOOST_AUTO_TEST_CASE(a_program_tells_what_there_is_to_say_of_it) {
         "tensor-parallel parts, as of [out, in] weights, or axis=1 if they are not\n"
         "    a, a -> d, fused_ffn\n"
         "    ^"};
-    BOOST_TEST(told == expected, boost::test_tools::per_element());
-    told.clear();
+    BOOST_TEST(digests == expected, boost::test_tools::per_element());
+    digests.clear();
     catalog const same({tensor("a", {2, 4})});
     mapping const renamed =
-        with_findings(parsed("a -> aa"), [&](program const& code, finding const& one) {
-            told.push_back(one.code + ": " + describe(code, one));
+        with_findings(parsed("a -> aa"), [&](program const& code, finding const& finding) {
+            digests.push_back(finding.code + ": " + describe(code, finding));
         })(source, &same);
     BOOST_TEST(
-        told == (std::vector<std::string>{
-                    "not_used: program:1:6: warning: nothing reads 'aa', and the target does not "
-                    "want it\n"
-                    "    a -> aa\n"
-                    "         ^"}),
+        digests ==
+            (std::vector<std::string>{
+                "not_used: program:1:6: warning: nothing reads 'aa', and the target does not "
+                "want it\n"
+                "    a -> aa\n"
+                "         ^"}),
         boost::test_tools::per_element());
     BOOST_TEST(renamed.left_over() == std::vector<std::string>{"aa"},
                boost::test_tools::per_element());

@@ -32,8 +32,8 @@ BOOST_AUTO_TEST_CASE(a_version_knows_who_makes_it_and_who_reads_it) {
     BOOST_TEST(chain.maker(chain.version(lines[0], 0)) == name_chain::none);
     BOOST_TEST(chain.maker(t) == 0u);
     std::size_t readers = 0;
-    chain.for_each_reader(t, [&](statement const& one) {
-        BOOST_TEST((one.names == lines[1].names || one.names == lines[2].names));
+    chain.for_each_reader(t, [&](statement const& statement) {
+        BOOST_TEST((statement.names == lines[1].names || statement.names == lines[2].names));
         ++readers;
     });
     BOOST_TEST(readers == 2u);

@@ -19,8 +19,9 @@ BOOST_AUTO_TEST_SUITE(aoa_macro_key_pattern)
 namespace {
 
 std::optional<numbers> match(key_pattern const& pattern, std::string_view key) {
-    numbers found(pattern.captures);
-    return aoa::detail::match(pattern, key, found) ? std::optional(found) : std::nullopt;
+    numbers found_numbers(pattern.captures);
+    return aoa::detail::match(pattern, key, found_numbers) ? std::optional(found_numbers)
+                                                           : std::nullopt;
 }
 
 std::optional<numbers> match(std::string const& text, std::string_view key) {

@@ -42,21 +42,21 @@ BOOST_AUTO_TEST_CASE(one_search_answers_for_all_patterns) {
 
 BOOST_AUTO_TEST_CASE(matches_are_in_the_order_of_all_their_numbers) {
     pattern_index index;
-    auto const found = index.add(pattern("$A.$B.$C.w"));
+    auto const match = index.add(pattern("$A.$B.$C.w"));
     catalog const keys({tensor("1.10.3.w", {}), tensor("1.2.10.w", {}), tensor("1.2.9.w", {}),
                         tensor("10.0.0.w", {}), tensor("9.0.0.w", {})});
     budget steps{1000, "steps", "max_steps"};
     index.search(keys, default_state_suffixes(), steps);
     std::vector<std::string_view> order;
-    for (key_match const& one : index.matches(found))
-        order.push_back(one.key);
+    for (key_match const& key_match : index.matches(match))
+        order.push_back(key_match.key);
     BOOST_TEST((order == std::vector<std::string_view>{"1.2.9.w", "1.2.10.w", "1.10.3.w", "9.0.0.w",
                                                        "10.0.0.w"}));
 }
 
 BOOST_AUTO_TEST_CASE(names_that_statements_make_count_where_no_key_matches) {
     pattern_index index;
-    auto const keyed = index.add(pattern("l.$L.q")), made = index.add(pattern("t.$L.q"));
+    auto const keyed = index.add(pattern("l.$L.q")), result = index.add(pattern("t.$L.q"));
     catalog const keys({tensor("l.2.q", {})});
     budget steps{1000, "steps", "max_steps"};
     index.search(keys, default_state_suffixes(), steps);
@@ -64,12 +64,12 @@ BOOST_AUTO_TEST_CASE(names_that_statements_make_count_where_no_key_matches) {
     for (char const* name : {"t.10.q", "l.3.q", "t.9.q", "t.x.q", "t.10.q"})
         index.add_made(name);
     BOOST_TEST(index.matches(keyed).size() == 1u);
-    BOOST_TEST_REQUIRE(index.matches(made).size() == 2u);
-    BOOST_TEST(index.matches(made)[0].key == "t.9.q");
-    BOOST_TEST(index.matches(made)[1].key == "t.10.q");
+    BOOST_TEST_REQUIRE(index.matches(result).size() == 2u);
+    BOOST_TEST(index.matches(result)[0].key == "t.9.q");
+    BOOST_TEST(index.matches(result)[1].key == "t.10.q");
     index.add_made("t.1.q");
-    BOOST_TEST(index.matches(made).size() == 3u);
-    BOOST_TEST(index.matches(made)[0].key == "t.1.q");
+    BOOST_TEST(index.matches(result).size() == 3u);
+    BOOST_TEST(index.matches(result)[0].key == "t.1.q");
 }
 
 BOOST_AUTO_TEST_CASE(where_every_pattern_has_a_key_no_name_is_looked_at) {
@@ -105,13 +105,13 @@ BOOST_AUTO_TEST_CASE(a_key_with_the_fixed_numbers_of_others_is_not_compared) {
 
 BOOST_AUTO_TEST_CASE(the_same_number_written_in_two_ways_is_two_keys) {
     pattern_index index;
-    auto const all = index.add(pattern("l.$L.q"));
+    auto const elements = index.add(pattern("l.$L.q"));
     catalog const keys({tensor("l.1.q", {}), tensor("l.01.q", {}), tensor("l.0.q", {})});
     budget steps{1000, "steps", "max_steps"};
     index.search(keys, default_state_suffixes(), steps);
-    BOOST_TEST_REQUIRE(index.matches(all).size() == 3u);
-    BOOST_TEST(!same_numbers(index.matches(all)[0], index.matches(all)[1]));
-    BOOST_TEST(same_numbers(index.matches(all)[1], index.matches(all)[2]));
+    BOOST_TEST_REQUIRE(index.matches(elements).size() == 3u);
+    BOOST_TEST(!same_numbers(index.matches(elements)[0], index.matches(elements)[1]));
+    BOOST_TEST(same_numbers(index.matches(elements)[1], index.matches(elements)[2]));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -63,8 +63,8 @@ BOOST_AUTO_TEST_CASE(a_statement_that_reads_as_it_stands_in_the_text_is_not_show
 BOOST_AUTO_TEST_CASE(temporaries_are_called_by_what_they_are_made_of) {
     program const code = fused_layers();
     auto const shown = [&](std::size_t i, std::size_t k) {
-        statement const& one = code.statements()[i];
-        return shown_name(code, one, code.names(one)[k]);
+        statement const& statement = code.statements()[i];
+        return shown_name(code, statement, code.names(statement)[k]);
     };
     BOOST_TEST(shown(4, 0) == "l.1.g"); // l.1.g -> l.1.g^T
     BOOST_TEST(shown(4, 1) == "l.1.g^T");

@@ -17,8 +17,8 @@ namespace {
 /// A program whose statements have all matched nothing.
 program unmatched(std::string const& text) {
     program code = test::parsed(text, "m.aoa");
-    for (statement const& one : code.statements())
-        code.add_unmatched(one);
+    for (statement const& statement : code.statements())
+        code.add_unmatched(statement);
     code.replace_statements({});
     return code;
 }

@@ -41,17 +41,17 @@ std::string message(std::vector<expression> const& operands, std::size_t parts,
 } // namespace
 
 BOOST_AUTO_TEST_CASE(without_attributes_a_tensor_stays_as_it_is) {
-    auto const made = operation({&w}, names, 1).run({});
-    BOOST_TEST_REQUIRE(made.size() == 1u);
-    BOOST_TEST((made[0] == w));
+    auto const result = operation({&w}, names, 1).run({});
+    BOOST_TEST_REQUIRE(result.size() == 1u);
+    BOOST_TEST((result[0] == w));
 }
 
 BOOST_AUTO_TEST_CASE(what_an_attribute_makes_goes_into_the_next_one) {
     attribute const turn = text("permute", "[1, 0]"), narrow = text("dtype", "bfloat16");
-    auto const made = operation({&w, &w}, names, 1).run({turn, narrow, axis(0), turn});
+    auto const result = operation({&w, &w}, names, 1).run({turn, narrow, axis(0), turn});
     expression const turned = cast(transpose(w), data_type::bf16);
-    BOOST_TEST_REQUIRE(made.size() == 1u);
-    BOOST_TEST((made[0] == transpose(concat({turned, turned}, 0))));
+    BOOST_TEST_REQUIRE(result.size() == 1u);
+    BOOST_TEST((result[0] == transpose(concat({turned, turned}, 0))));
     BOOST_TEST((w == source_tensor(0, {2, 6}, data_type::f32)));
 }
 
@@ -68,11 +68,11 @@ BOOST_AUTO_TEST_CASE(sizes_may_stand_on_either_side_of_the_axis) {
 }
 
 BOOST_AUTO_TEST_CASE(a_slice_and_a_resize_apply_where_they_stand) {
-    auto const made =
+    auto const result =
         operation({&w}, names, 1)
             .run({text("slice", "[:, 1:4]"), text("permute", "[]"), text("resize", "[*, 3]")});
-    BOOST_TEST_REQUIRE(made.size() == 1u);
-    BOOST_TEST((made[0] == resize(transpose(slice(w, {{}, {1, 4}})), {3, 3})));
+    BOOST_TEST_REQUIRE(result.size() == 1u);
+    BOOST_TEST((result[0] == resize(transpose(slice(w, {{}, {1, 4}})), {3, 3})));
     auto const parts = operation({&w}, names, 2).run({axis(1), text("resize", "[1, *]")});
     BOOST_TEST_REQUIRE(parts.size() == 2u);
     BOOST_TEST((parts[1] == slice(w, {{0, 1}, {3}})));

@@ -45,28 +45,28 @@ attribute only_attribute(std::string_view text) {
 BOOST_AUTO_TEST_CASE(a_statement_has_names_on_both_sides_and_attributes) {
     program const code = parse("a, b.c_1 -> d, axis = 1, dtype='float32'");
     BOOST_TEST_REQUIRE(code.statements().size() == 1u);
-    statement const& one = code.statements()[0];
-    BOOST_TEST_REQUIRE(code.left(one).size() == 2u);
-    BOOST_TEST_REQUIRE(code.right(one).size() == 1u);
-    BOOST_TEST(code.text(code.left(one)[0]) == "a");
-    BOOST_TEST(code.text(code.left(one)[1]) == "b.c_1");
-    BOOST_TEST(code.text(code.right(one)[0]) == "d");
-    BOOST_TEST_REQUIRE(code.attributes(one).size() == 2u);
-    BOOST_TEST(code.attributes(one)[0].word == "axis");
-    BOOST_TEST(std::get<index_t>(code.attributes(one)[0].value) == 1);
-    BOOST_TEST(std::get<std::string>(code.attributes(one)[1].value) == "float32");
+    statement const& statement = code.statements()[0];
+    BOOST_TEST_REQUIRE(code.left(statement).size() == 2u);
+    BOOST_TEST_REQUIRE(code.right(statement).size() == 1u);
+    BOOST_TEST(code.text(code.left(statement)[0]) == "a");
+    BOOST_TEST(code.text(code.left(statement)[1]) == "b.c_1");
+    BOOST_TEST(code.text(code.right(statement)[0]) == "d");
+    BOOST_TEST_REQUIRE(code.attributes(statement).size() == 2u);
+    BOOST_TEST(code.attributes(statement)[0].word == "axis");
+    BOOST_TEST(std::get<index_t>(code.attributes(statement)[0].value) == 1);
+    BOOST_TEST(std::get<std::string>(code.attributes(statement)[1].value) == "float32");
 }
 
 BOOST_AUTO_TEST_CASE(each_node_knows_its_place_in_the_text) {
     program const code = parse("# first\n  a^T, bb -> c, axis = 1 # last\n");
-    statement const& one = code.statements()[0];
-    BOOST_TEST((one.where == text_span{10, 32}));
-    BOOST_TEST((code.left(one)[0].where == text_span{10, 13}));
-    BOOST_TEST((code.left(one)[1].where == text_span{15, 17}));
-    BOOST_TEST((code.right(one)[0].where == text_span{21, 22}));
-    BOOST_TEST((code.attributes(one)[0].where == text_span{24, 32}));
-    BOOST_TEST(code.origin(one.origin).macro == "");
-    BOOST_TEST((code.origin(one.origin).where == one.where));
+    statement const& statement = code.statements()[0];
+    BOOST_TEST((statement.where == text_span{10, 32}));
+    BOOST_TEST((code.left(statement)[0].where == text_span{10, 13}));
+    BOOST_TEST((code.left(statement)[1].where == text_span{15, 17}));
+    BOOST_TEST((code.right(statement)[0].where == text_span{21, 22}));
+    BOOST_TEST((code.attributes(statement)[0].where == text_span{24, 32}));
+    BOOST_TEST(code.origin(statement.origin).macro == "");
+    BOOST_TEST((code.origin(statement.origin).where == statement.where));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_without_statements_is_empty) {

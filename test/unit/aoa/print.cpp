@@ -104,9 +104,9 @@ BOOST_AUTO_TEST_CASE(temporaries_that_like_different_names_do_not_share_one) {
     program code;
     aoa::name const a = code.make_text("a"), s = code.make_fresh("t_2");
     aoa::name const t = code.make_fresh("t"), u = code.make_fresh("t");
-    aoa::name const all[] = {s, t, u};
-    code.add(code.make_statement({&a, 1}, all, {}));
-    code.add(code.make_statement(all, {&a, 1}, {}));
+    aoa::name const name[] = {s, t, u};
+    code.add(code.make_statement({&a, 1}, name, {}));
+    code.add(code.make_statement(name, {&a, 1}, {}));
     BOOST_TEST(print(code) == "a -> t_2, t, t_3\nt_2, t, t_3 -> a\n");
 }
 

@@ -21,11 +21,11 @@ BOOST_AUTO_TEST_CASE(a_program_can_be_made_without_text) {
     like.attributes = code.make_attributes({{"axis", index_t{1}, '"', {}}});
     code.add(code.make_statement(from, to, like));
     BOOST_TEST_REQUIRE(code.statements().size() == 1u);
-    statement const& one = code.statements()[0];
-    BOOST_TEST(code.left(one).size() == 2u);
-    BOOST_TEST(code.text(code.left(one)[1]) == "b");
-    BOOST_TEST(code.text(code.right(one)[0]) == "t");
-    BOOST_TEST(code.attributes(one)[0].word == "axis");
+    statement const& statement = code.statements()[0];
+    BOOST_TEST(code.left(statement).size() == 2u);
+    BOOST_TEST(code.text(code.left(statement)[1]) == "b");
+    BOOST_TEST(code.text(code.right(statement)[0]) == "t");
+    BOOST_TEST(code.attributes(statement)[0].word == "axis");
     BOOST_TEST(code.source_text() == "");
 }
 
@@ -51,10 +51,10 @@ BOOST_AUTO_TEST_CASE(a_copy_is_a_value_of_its_own) {
 BOOST_AUTO_TEST_CASE(a_temporary_is_no_text_of_the_same_name) {
     program code;
     aoa::name const text = code.make_text("t"), fresh = code.make_fresh("t"),
-                    other = code.make_fresh("t");
+                    name = code.make_fresh("t");
     BOOST_TEST(same_name(code, text, code, text));
     BOOST_TEST(!same_name(code, text, code, fresh));
-    BOOST_TEST(!same_name(code, fresh, code, other));
+    BOOST_TEST(!same_name(code, fresh, code, name));
     BOOST_TEST(code.fresh_count() == 2u);
 }
 

@@ -24,11 +24,11 @@ namespace {
 std::string cells_of(char const* text, catalog const& target) {
     catalog const source({tensor("w", {4, 4}), tensor("z", {4, 4})});
     mapping const map = lower(parsed(text), source, &target);
-    auto const found = reassembly(map).find("w");
+    auto const match = reassembly(map).find("w");
     std::string list;
-    if (found)
-        for (reassembled::cell const& one : found->cells)
-            list += (list.empty() ? "" : " ") + one.output->key + to_string(one.region);
+    if (match)
+        for (reassembled::cell const& cell : match->cells)
+            list += (list.empty() ? "" : " ") + cell.output->key + to_string(cell.region);
     return list;
 }
 

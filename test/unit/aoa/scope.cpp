@@ -59,9 +59,9 @@ BOOST_AUTO_TEST_CASE(a_name_reads_its_last_binding_or_else_the_source) {
     BOOST_TEST((in.bindings.value(from_source).tensor == source_tensor(0, {2}, data_type::f32)));
     BOOST_TEST(in.bindings[in.left(0)].source_value == 0u);
     BOOST_TEST(in.bindings[in.left(0)].uses == 0u);
-    auto const other = in.bindings.store({zeros({5}, data_type::f32)});
-    in.bindings.bind(in.left(0), other, 7);
-    BOOST_TEST(in.bindings.read(in.left(0)) == other);
+    auto const store = in.bindings.store({zeros({5}, data_type::f32)});
+    in.bindings.bind(in.left(0), store, 7);
+    BOOST_TEST(in.bindings.read(in.left(0)) == store);
     BOOST_TEST(in.bindings[in.left(0)].uses == 1u);
     BOOST_TEST(in.bindings[in.left(0)].origin == 7u);
 }
@@ -121,15 +121,15 @@ BOOST_AUTO_TEST_CASE(a_value_knows_its_sources_with_and_without_elements) {
 BOOST_AUTO_TEST_CASE(zeros_are_no_source_of_a_value) {
     expression const a = source_tensor(3, {2}, data_type::f32);
     bound_value const padded{concat({zeros({1}, data_type::f32), a, a}, 0)};
-    std::vector<key_id> found;
-    padded.for_each_source([&](key_id id) { found.push_back(id); });
-    BOOST_TEST((found == std::vector<key_id>{3, 3}));
+    std::vector<key_id> keys;
+    padded.for_each_source([&](key_id id) { keys.push_back(id); });
+    BOOST_TEST((keys == std::vector<key_id>{3, 3}));
     BOOST_TEST(padded.first_source() == 3u);
     BOOST_TEST(has_source_elements(padded.tensor));
     bound_value const tail{zeros({1}, data_type::f32), {3, 4}};
-    found.clear();
-    tail.for_each_source([&](key_id id) { found.push_back(id); });
-    BOOST_TEST((found == std::vector<key_id>{3, 4}));
+    keys.clear();
+    tail.for_each_source([&](key_id id) { keys.push_back(id); });
+    BOOST_TEST((keys == std::vector<key_id>{3, 4}));
     BOOST_TEST(!has_source_elements(tail.tensor));
 }
 

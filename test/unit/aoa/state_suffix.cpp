@@ -38,9 +38,9 @@ BOOST_AUTO_TEST_CASE(a_parameter_is_its_own_parameter) {
 }
 
 BOOST_AUTO_TEST_CASE(other_endings_can_be_named) {
-    std::vector<state_suffix> const mine = {{"/m", false}};
-    BOOST_TEST(parameter_of("a/m", mine) == "a");
-    BOOST_TEST(parameter_of("a.w_0", mine) == "a.w_0");
+    std::vector<state_suffix> const suffixes = {{"/m", false}};
+    BOOST_TEST(parameter_of("a/m", suffixes) == "a");
+    BOOST_TEST(parameter_of("a.w_0", suffixes) == "a.w_0");
 }
 
 namespace {
@@ -153,8 +153,8 @@ BOOST_AUTO_TEST_CASE(state_of_a_tensor_that_stays_is_not_left) {
                           test::tensor("optimizer.mine.l.norm.exp_avg", {2})});
     auto const findings =
         lower_all(expand(test::parsed("norm -> final"), source).code, source).findings;
-    for (finding const& one : findings)
-        BOOST_TEST((one.code != "left_state" || one.key == "l.norm"));
+    for (finding const& finding : findings)
+        BOOST_TEST((finding.code != "left_state" || finding.key == "l.norm"));
 }
 
 BOOST_AUTO_TEST_CASE(a_state_beside_one_that_follows_is_left) {

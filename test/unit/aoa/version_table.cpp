@@ -16,18 +16,18 @@ BOOST_AUTO_TEST_SUITE(aoa_version_table)
 BOOST_AUTO_TEST_CASE(a_name_that_is_bound_again_is_another_value) {
     program const code = parsed("a -> b\nb -> a\na -> c");
     version_table const versions(code);
-    auto const& all = code.statements();
+    auto const& statements = code.statements();
     BOOST_TEST(versions.size() == 4u); // a, b, a again, c
-    BOOST_TEST(versions.at(all[0], 1) == versions.at(all[1], 0));
-    BOOST_TEST(versions.at(all[1], 1) == versions.at(all[2], 0));
-    BOOST_TEST(versions.at(all[0], 0) != versions.at(all[2], 0));
-    BOOST_TEST(versions.maker(versions.at(all[0], 0)) == version_table::none);
-    BOOST_TEST(versions.maker(versions.at(all[2], 0)) == 1u);
-    BOOST_TEST(!versions.is_last(versions.at(all[0], 0)));
-    BOOST_TEST(versions.is_last(versions.at(all[1], 1)));
+    BOOST_TEST(versions.at(statements[0], 1) == versions.at(statements[1], 0));
+    BOOST_TEST(versions.at(statements[1], 1) == versions.at(statements[2], 0));
+    BOOST_TEST(versions.at(statements[0], 0) != versions.at(statements[2], 0));
+    BOOST_TEST(versions.maker(versions.at(statements[0], 0)) == version_table::none);
+    BOOST_TEST(versions.maker(versions.at(statements[2], 0)) == 1u);
+    BOOST_TEST(!versions.is_last(versions.at(statements[0], 0)));
+    BOOST_TEST(versions.is_last(versions.at(statements[1], 1)));
     std::uint32_t const a = *code.find("a"), c = *code.find("c");
-    BOOST_TEST(versions.source(a) == versions.at(all[0], 0));
-    BOOST_TEST(versions.last(a) == versions.at(all[1], 1));
+    BOOST_TEST(versions.source(a) == versions.at(statements[0], 0));
+    BOOST_TEST(versions.last(a) == versions.at(statements[1], 1));
     BOOST_TEST(versions.source(c) == version_table::none);
 }
 

@@ -61,15 +61,15 @@ BOOST_AUTO_TEST_CASE(both_ends_have_the_axes_of_the_target) {
     // Target column 1 is source row 1: its first element is number 3, and the target's axes are the
     // source's in reverse.
     BOOST_TEST(source_side.data == from.data());
-    BOOST_TEST((source_side.place == memory_place{3, {1, 3}}));
+    BOOST_TEST((source_side.position == memory_place{3, {1, 3}}));
     auto const target_side = target_end(bound(), whole.transfers[0]);
     BOOST_TEST(target_side.data == to.data());
-    BOOST_TEST((target_side.place == memory_place{0, {3, 1}}));
+    BOOST_TEST((target_side.position == memory_place{0, {3, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(running_every_transfer_fills_the_target_and_nothing_else) {
-    for (transfer const& one : whole.transfers)
-        run_locally(bound(), one);
+    for (transfer const& transfer : whole.transfers)
+        run_locally(bound(), transfer);
     BOOST_TEST(to == (std::vector<float>{4, 0, -1, 5, 0, -1, 6, 0, -1}),
                boost::test_tools::per_element());
 }

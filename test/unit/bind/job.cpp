@@ -34,16 +34,16 @@ struct job_fixture {
     }
 
     const_state_dict have() const {
-        const_state_dict all;
-        all.add(vector_of("a"), a);
-        all.add(vector_of("b"), b);
-        return all;
+        const_state_dict tensors;
+        tensors.add(vector_of("a"), a);
+        tensors.add(vector_of("b"), b);
+        return tensors;
     }
 
     state_dict want(std::string key) {
-        state_dict all;
-        all.add(vector_of(std::move(key)), filled);
-        return all;
+        state_dict tensors;
+        tensors.add(vector_of(std::move(key)), filled);
+        return tensors;
     }
 
     void run_kept(plan_cache& kept, bool is_kept) {
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_plan_that_was_kept_meets_other_memory) {
     plan_cache kept;
     run_kept(kept, false);
     run_kept(kept, true);
-    job other = prepare(solo(), have(), want("a"), {.cache = &kept});
-    BOOST_TEST(!other.was_kept());
+    job other_job = prepare(solo(), have(), want("a"), {.cache = &kept});
+    BOOST_TEST(!other_job.was_kept());
 }
 
 BOOST_AUTO_TEST_CASE(a_function_is_a_program) {
@@ -109,20 +109,20 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
     layout const target = layout_of({{vector_of("a"), vector_of("b")}});
     std::vector<std::vector<float>> memory;
     memory.reserve(2);
-    options const how{.memory_budget = 72, // both sources and one target
-                      .allocate =
-                          [&](std::vector<std::string> const& keys) {
-                              BOOST_TEST(keys.size() == 1u);
-                              memory.emplace_back(6, -1.F);
-                              state_dict all;
-                              all.add(vector_of(keys[0]), memory.back());
-                              return all;
-                          },
-                      .release =
-                          [&](std::vector<std::string> const& keys) {
-                              released.insert(released.end(), keys.begin(), keys.end());
-                          }};
-    job ready = prepare(solo(), have(), {{}, target}, how);
+    options const options{.memory_budget = 72, // both sources and one target
+                          .allocate =
+                              [&](std::vector<std::string> const& keys) {
+                                  BOOST_TEST(keys.size() == 1u);
+                                  memory.emplace_back(6, -1.F);
+                                  state_dict tensors;
+                                  tensors.add(vector_of(keys[0]), memory.back());
+                                  return tensors;
+                              },
+                          .release =
+                              [&](std::vector<std::string> const& keys) {
+                                  released.insert(released.end(), keys.begin(), keys.end());
+                              }};
+    job ready = prepare(solo(), have(), {{}, target}, options);
     BOOST_TEST(ready.rounds().rounds.size() == 2u);
     run(ready);
     BOOST_TEST(memory[0] == a, boost::test_tools::per_element());
@@ -134,19 +134,20 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
 BOOST_AUTO_TEST_CASE(targets_of_earlier_rounds_are_kept_until_the_last_one) {
     std::weak_ptr<std::vector<float>> first;
     int rounds = 0;
-    options const how{.memory_budget = 72, .allocate = [&](std::vector<std::string> const& keys) {
-                          test::counted_row row(std::vector<float>(6, -1.F));
-                          if (++rounds == 1)
-                              first = row.storage;
-                          else {
-                              BOOST_TEST_REQUIRE(!first.expired());
-                              BOOST_TEST(first.lock()->at(5) == 5);
-                          }
-                          state_dict all;
-                          all.add(vector_of(keys[0]), std::move(row));
-                          return all;
-                      }};
-    redistribute(solo(), have(), {{}, layout_of({{vector_of("a"), vector_of("b")}})}, how);
+    options const options{.memory_budget = 72,
+                          .allocate = [&](std::vector<std::string> const& keys) {
+                              test::counted_row row(std::vector<float>(6, -1.F));
+                              if (++rounds == 1)
+                                  first = row.storage;
+                              else {
+                                  BOOST_TEST_REQUIRE(!first.expired());
+                                  BOOST_TEST(first.lock()->at(5) == 5);
+                              }
+                              state_dict tensors;
+                              tensors.add(vector_of(keys[0]), std::move(row));
+                              return tensors;
+                          }};
+    redistribute(solo(), have(), {{}, layout_of({{vector_of("a"), vector_of("b")}})}, options);
     BOOST_TEST(rounds == 2);
     BOOST_TEST(first.expired());
 }

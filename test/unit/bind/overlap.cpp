@@ -49,113 +49,113 @@ auto says_shared(std::string const& a, std::string const& b) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(neighbours_share_nothing) {
-    shared_memory all;
-    all.read("a", 0, {6}, {1});
-    all.write("b", 6, {2, 3}, {3, 1});
-    all.read("c", 12, {6}, {1});
-    all.write("d", 18, {6}, {1});
-    BOOST_CHECK_NO_THROW(all.check());
+    shared_memory memory;
+    memory.read("a", 0, {6}, {1});
+    memory.write("b", 6, {2, 3}, {3, 1});
+    memory.read("c", 12, {6}, {1});
+    memory.write("d", 18, {6}, {1});
+    BOOST_CHECK_NO_THROW(memory.check());
 }
 
 BOOST_AUTO_TEST_CASE(a_target_that_begins_within_a_source_is_refused) {
-    shared_memory all;
-    all.read("a", 0, {6}, {1});
-    all.write("b", 5, {6}, {1});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
+    shared_memory memory;
+    memory.read("a", 0, {6}, {1});
+    memory.write("b", 5, {6}, {1});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("source 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_source_that_begins_within_a_target_is_refused) {
-    shared_memory all;
-    all.write("b", 0, {6}, {1});
-    all.read("a", 3, {1}, {1});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'b'", "source 'a'"));
+    shared_memory memory;
+    memory.write("b", 0, {6}, {1});
+    memory.read("a", 3, {1}, {1});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("target 'b'", "source 'a'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_long_source_is_remembered_behind_short_ones) {
-    shared_memory all;
-    all.read("long", 0, {20}, {1});
-    all.read("short", 2, {2}, {1});
-    all.write("b", 19, {2}, {1});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'long'", "target 'b'"));
+    shared_memory memory;
+    memory.read("long", 0, {20}, {1});
+    memory.read("short", 2, {2}, {1});
+    memory.write("b", 19, {2}, {1});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("source 'long'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_target_in_the_gaps_of_a_source_is_refused) {
-    shared_memory all; // column 0 and column 1 of a matrix of 4 x 6
-    all.read("a", 0, {4}, {6});
-    all.write("b", 1, {4}, {6});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
+    shared_memory memory; // column 0 and column 1 of a matrix of 4 x 6
+    memory.read("a", 0, {4}, {6});
+    memory.write("b", 1, {4}, {6});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("source 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(sources_may_share_memory) {
-    shared_memory all;
-    all.read("tied", 0, {6}, {1});
-    all.read("other", 0, {6}, {1});
-    all.read("half", 3, {3}, {1});
-    BOOST_CHECK_NO_THROW(all.check());
+    shared_memory memory;
+    memory.read("tied", 0, {6}, {1});
+    memory.read("other", 0, {6}, {1});
+    memory.read("half", 3, {3}, {1});
+    BOOST_CHECK_NO_THROW(memory.check());
 }
 
 BOOST_AUTO_TEST_CASE(interleaved_targets_are_legal) {
-    shared_memory all; // the left and the right half of a matrix of 4 x 6
-    all.write("left", 0, {4, 3}, {6, 1});
-    all.write("right", 3, {4, 3}, {6, 1});
-    BOOST_CHECK_NO_THROW(all.check());
+    shared_memory memory; // the left and the right half of a matrix of 4 x 6
+    memory.write("left", 0, {4, 3}, {6, 1});
+    memory.write("right", 3, {4, 3}, {6, 1});
+    BOOST_CHECK_NO_THROW(memory.check());
 }
 
 BOOST_AUTO_TEST_CASE(dense_targets_that_share_an_element_are_refused) {
-    shared_memory all;
-    all.write("a", 0, {2, 6}, {6, 1});
-    all.write("b", 11, {2}, {1});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+    shared_memory memory;
+    memory.write("a", 0, {2, 6}, {6, 1});
+    memory.write("b", 11, {2}, {1});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("target 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_strided_target_that_begins_within_a_dense_one_is_refused) {
-    shared_memory all; // elements 0 to 11, and every third from 6 on
-    all.write("a", 0, {12}, {1});
-    all.write("b", 6, {4}, {3});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+    shared_memory memory; // elements 0 to 11, and every third from 6 on
+    memory.write("a", 0, {12}, {1});
+    memory.write("b", 6, {4}, {3});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("target 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_dense_target_in_a_gap_of_a_strided_one_is_legal) {
-    shared_memory all; // column 0 of a matrix of 4 x 6, and the rest of its row 1
-    all.write("a", 0, {4}, {6});
-    all.write("b", 7, {5}, {1});
-    all.write("c", 13, {2}, {2}); // elements 13 and 15, behind b
-    BOOST_CHECK_NO_THROW(all.check());
+    shared_memory memory; // column 0 of a matrix of 4 x 6, and the rest of its row 1
+    memory.write("a", 0, {4}, {6});
+    memory.write("b", 7, {5}, {1});
+    memory.write("c", 13, {2}, {2}); // elements 13 and 15, behind b
+    BOOST_CHECK_NO_THROW(memory.check());
 }
 
 BOOST_AUTO_TEST_CASE(targets_with_one_first_element_are_refused_however_they_lie) {
-    shared_memory all;
-    all.write("a", 2, {4}, {6});
-    all.write("b", 2, {4, 2}, {6, 3});
-    BOOST_CHECK_THROW(all.check(), error);
+    shared_memory memory;
+    memory.write("a", 2, {4}, {6});
+    memory.write("b", 2, {4, 2}, {6, 3});
+    BOOST_CHECK_THROW(memory.check(), error);
 }
 
 BOOST_AUTO_TEST_CASE(a_transposed_target_is_dense) {
-    shared_memory all;
-    all.write("a", 0, {3, 4}, {1, 3});
-    all.write("b", 6, {6}, {1});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("target 'a'", "target 'b'"));
+    shared_memory memory;
+    memory.write("a", 0, {3, 4}, {1, 3});
+    memory.write("b", 6, {6}, {1});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("target 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_reversed_target_lies_before_its_first_element) {
-    shared_memory all; // elements 7 down to 2
-    all.write("b", 7, {6}, {-1});
-    all.read("a", 0, {3}, {1});
-    BOOST_CHECK_EXCEPTION(all.check(), error, says_shared("source 'a'", "target 'b'"));
+    shared_memory memory; // elements 7 down to 2
+    memory.write("b", 7, {6}, {-1});
+    memory.read("a", 0, {3}, {1});
+    BOOST_CHECK_EXCEPTION(memory.check(), error, says_shared("source 'a'", "target 'b'"));
 }
 
 BOOST_AUTO_TEST_CASE(tensors_without_elements_share_nothing) {
-    shared_memory all;
-    all.read("a", 0, {6}, {1});
-    all.write("b", 3, {0, 2}, {2, 1});
-    BOOST_CHECK_NO_THROW(all.check());
+    shared_memory memory;
+    memory.read("a", 0, {6}, {1});
+    memory.write("b", 3, {0, 2}, {2, 1});
+    BOOST_CHECK_NO_THROW(memory.check());
 }
 
 BOOST_AUTO_TEST_CASE(tensors_of_different_ranks_are_compared) {
-    shared_memory one, two;
-    one.write("a", 0, {4}, {1});
-    two.target.add(shared_memory::shard("b", {4}), one.tensor(2, {4}, {1}));
-    state_dict const targets[] = {one.target, two.target};
+    shared_memory memory, two;
+    memory.write("a", 0, {4}, {1});
+    two.target.add(shared_memory::shard("b", {4}), memory.tensor(2, {4}, {1}));
+    state_dict const targets[] = {memory.target, two.target};
     BOOST_CHECK_EXCEPTION(check_memory({}, targets), error,
                           says_shared("target 'a'", "target 'b'"));
 }

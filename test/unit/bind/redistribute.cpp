@@ -35,9 +35,10 @@ struct local_fixture {
 
 state_dict one_tensor(shard_descriptor const& shard, std::vector<float>& elements) {
     index_vector const shape = local_shape(shard);
-    state_dict all;
-    all.add(shard, tensor_view{elements.data(), data_type::f32, shape, row_major_strides(shape)});
-    return all;
+    state_dict tensors;
+    tensors.add(shard,
+                tensor_view{elements.data(), data_type::f32, shape, row_major_strides(shape)});
+    return tensors;
 }
 
 } // namespace
@@ -45,9 +46,9 @@ state_dict one_tensor(shard_descriptor const& shard, std::vector<float>& element
 BOOST_FIXTURE_TEST_SUITE(bind_redistribute, local_fixture)
 
 BOOST_AUTO_TEST_CASE(ranks_are_put_together_as_one_layout) {
-    layout const all = layout_of_ranks(std::span<const_state_dict const>(source));
-    BOOST_TEST(all.holders == 2u);
-    BOOST_TEST((all.shards_of(all.tensors[0]).region(1) == box{{2, 0}, {1, 4}}));
+    layout const layout = layout_of_ranks(std::span<const_state_dict const>(source));
+    BOOST_TEST(layout.holders == 2u);
+    BOOST_TEST((layout.shards_of(layout.tensors[0]).region(1) == box{{2, 0}, {1, 4}}));
 }
 
 BOOST_AUTO_TEST_CASE(columns_are_made_of_rows) {
@@ -188,20 +189,20 @@ BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_that_a_rank_added_twice_with_different_elements_is_refused) {
-    shard_descriptor const whole = part("w", {2, 2}, {{0, 0}, {2, 2}});
+    shard_descriptor const shard = part("w", {2, 2}, {{0, 0}, {2, 2}});
     std::vector<float> a{0, 1, 2, 3}, b{0, 1, 2, 4}, got(4), again(4);
-    const_state_dict have = one_tensor(whole, a);
-    have.add(whole,
+    const_state_dict have = one_tensor(shard, a);
+    have.add(shard,
              tensor_view{a.data(), data_type::f32, {2, 2}, {2, 1}}); // one tensor all the same
-    have.add(whole, tensor_view{b.data(), data_type::f32, {2, 2}, {2, 1}});
-    BOOST_CHECK_EXCEPTION(redistribute(solo(), have, one_tensor(whole, got)), error,
+    have.add(shard, tensor_view{b.data(), data_type::f32, {2, 2}, {2, 1}});
+    BOOST_CHECK_EXCEPTION(redistribute(solo(), have, one_tensor(shard, got)), error,
                           says(errc::overlap,
                                "'w' [0:2, 0:2] was added twice, at different addresses, with "
                                "different elements: give each tensor its own key"));
     BOOST_TEST(got == std::vector<float>(4), boost::test_tools::per_element());
     b[3] = 3; // a replica
-    state_dict want = one_tensor(whole, got);
-    want.add(whole, tensor_view{again.data(), data_type::f32, {2, 2}, {2, 1}});
+    state_dict want = one_tensor(shard, got);
+    want.add(shard, tensor_view{again.data(), data_type::f32, {2, 2}, {2, 1}});
     redistribute(solo(), have, want);
     BOOST_TEST(got == a, boost::test_tools::per_element());
     BOOST_TEST(again == a, boost::test_tools::per_element());
@@ -209,21 +210,21 @@ BOOST_AUTO_TEST_CASE(a_shard_that_a_rank_added_twice_with_different_elements_is_
 
 BOOST_AUTO_TEST_CASE(copies_are_compared_before_anything_moves) {
     std::vector<float> embed{0, 1, 2, 3, 4, 5}, head = embed, filled(6, -1);
-    shard_descriptor const all = part("embed", {3, 2}, whole({3, 2}));
-    shard_descriptor const other = part("head", {3, 2}, whole({3, 2}));
+    shard_descriptor const shard = part("embed", {3, 2}, whole({3, 2}));
+    shard_descriptor const descriptor = part("head", {3, 2}, whole({3, 2}));
     const_state_dict have;
-    have.add(all, const_tensor_view{embed.data(), data_type::f32, {3, 2}, {2, 1}});
-    have.add(other, const_tensor_view{head.data(), data_type::f32, {3, 2}, {2, 1}});
-    mapping program(catalog_of(layout_of({{all, other}})));
+    have.add(shard, const_tensor_view{embed.data(), data_type::f32, {3, 2}, {2, 1}});
+    have.add(descriptor, const_tensor_view{head.data(), data_type::f32, {3, 2}, {2, 1}});
+    mapping program(catalog_of(layout_of({{shard, descriptor}})));
     program.define("embed", program.source(0));
     program.remove("head");
     program.relate({detail::relation::kind::copy, "embed", "head"});
-    redistribute(solo(), have, one_tensor(all, filled), {.program = program});
+    redistribute(solo(), have, one_tensor(shard, filled), {.program = program});
     BOOST_TEST(filled == embed, boost::test_tools::per_element());
     head[3] = 2.5F;
     filled.assign(6, -1);
     BOOST_CHECK_EXCEPTION(
-        redistribute(solo(), have, one_tensor(all, filled), {.program = program}), error,
+        redistribute(solo(), have, one_tensor(shard, filled), {.program = program}), error,
         says(errc::overlap, "'head' is said to be a copy of 'embed', but differs from it: element "
                             "[1, 1] is 2.5 and 3; make them equal, or take 'embed' without "
                             "comparing (option take_first)"));
@@ -238,17 +239,17 @@ BOOST_AUTO_TEST_CASE(numbers_of_joined_parameters_are_compared_before_anything_m
         shards.push_back(part(std::string(1, "abc"[i]) + ".step", {}, whole({})));
         have.add(shards[i], const_tensor_view{&steps[i], data_type::f32, {}, {}});
     }
-    shard_descriptor const made = part("abc.step", {}, whole({}));
+    shard_descriptor const shard = part("abc.step", {}, whole({}));
     mapping program(catalog_of(layout_of({shards})));
     program.define("abc.step", program.source(0));
     for (std::string const other : {"b.step", "c.step"})
         program.relate({detail::relation::kind::number, "a.step", other});
-    redistribute(solo(), have, one_tensor(made, filled), {.program = program});
+    redistribute(solo(), have, one_tensor(shard, filled), {.program = program});
     BOOST_TEST(filled[0] == 5);
     steps[2] = 7;
     filled[0] = -1;
     BOOST_CHECK_EXCEPTION(
-        redistribute(solo(), have, one_tensor(made, filled), {.program = program}), error,
+        redistribute(solo(), have, one_tensor(shard, filled), {.program = program}), error,
         says(errc::overlap,
              "'a.step' and 'c.step' are 5 and 7, but the program joins their parameters, and the "
              "result has one number; add a statement that takes it from one of them, and remove "

@@ -22,15 +22,15 @@ tensor_view view_of(std::vector<float>& elements) {
 
 BOOST_AUTO_TEST_CASE(tensors_are_found_by_shard_in_whatever_order_they_come) {
     std::vector<float> a(2), b(3), other(2);
-    state_dict zero, one;
+    state_dict zero, tensors;
     zero.add(part("w", {7}, {{5}, {2}}), view_of(a));
     zero.add(part("w", {7}, {{2}, {3}}), view_of(b));
-    one.add(part("w", {7}, {{5}, {2}}), view_of(other));
-    layout const all = layout_of(
+    tensors.add(part("w", {7}, {{5}, {2}}), view_of(other));
+    layout const layout = layout_of(
         {{part("w", {7}, {{2}, {3}}), part("w", {7}, {{5}, {2}})}, {part("w", {7}, {{5}, {2}})}});
     shard_views<tensor_view> views;
-    views.add(one, all, 1);
-    views.add(zero, all, 0);
+    views.add(tensors, layout, 1);
+    views.add(zero, layout, 0);
     BOOST_TEST(views.at(0, 0).data == b.data());
     BOOST_TEST(views.at(0, 1).data == a.data());
     BOOST_TEST(views.at(0, 2).data == other.data());
@@ -38,39 +38,39 @@ BOOST_AUTO_TEST_CASE(tensors_are_found_by_shard_in_whatever_order_they_come) {
 
 BOOST_AUTO_TEST_CASE(one_shard_held_twice_is_two_tensors) {
     std::vector<float> a(2), b(2);
-    state_dict held;
-    held.add(part("w", {2}, {{0}, {2}}), view_of(a));
-    held.add(part("w", {2}, {{0}, {2}}), view_of(b));
-    layout const all = layout_of({held.descriptors()});
+    state_dict tensors;
+    tensors.add(part("w", {2}, {{0}, {2}}), view_of(a));
+    tensors.add(part("w", {2}, {{0}, {2}}), view_of(b));
+    layout const layout = layout_of({tensors.descriptors()});
     shard_views<tensor_view> views;
-    views.add(held, all, 0);
+    views.add(tensors, layout, 0);
     BOOST_TEST(views.at(0, 0).data == a.data());
     BOOST_TEST(views.at(0, 1).data == b.data());
 }
 
 BOOST_AUTO_TEST_CASE(flat_ranges_tell_shards_apart) {
     std::vector<float> a(2), b(3);
-    state_dict held;
-    held.add(part("w", {5}, {{0}, {5}}, flat_range{0, 2}), view_of(a));
-    held.add(part("w", {5}, {{0}, {5}}, flat_range{2, 5}), view_of(b));
-    layout const all = layout_of({{part("w", {5}, {{0}, {5}}, flat_range{2, 5}),
-                                   part("w", {5}, {{0}, {5}}, flat_range{0, 2})}});
+    state_dict tensors;
+    tensors.add(part("w", {5}, {{0}, {5}}, flat_range{0, 2}), view_of(a));
+    tensors.add(part("w", {5}, {{0}, {5}}, flat_range{2, 5}), view_of(b));
+    layout const layout = layout_of({{part("w", {5}, {{0}, {5}}, flat_range{2, 5}),
+                                      part("w", {5}, {{0}, {5}}, flat_range{0, 2})}});
     shard_views<tensor_view> views;
-    views.add(held, all, 0);
+    views.add(tensors, layout, 0);
     BOOST_TEST(views.at(0, 0).data == b.data());
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_the_layout_does_not_know_is_refused) {
     std::vector<float> a(2);
-    state_dict held;
-    held.add(part("w", {2}, {{0}, {2}}), view_of(a));
+    state_dict tensors;
+    tensors.add(part("w", {2}, {{0}, {2}}), view_of(a));
     shard_views<tensor_view> views;
     BOOST_CHECK_EXCEPTION(
-        views.add(held, layout_of({{}, held.descriptors()}), 0), error,
+        views.add(tensors, layout_of({{}, tensors.descriptors()}), 0), error,
         says(errc::bad_layout,
              "rank 0 holds w: float32 [2] [0:2], which the layout does not assign to it"));
     BOOST_CHECK_EXCEPTION(
-        views.add(held, layout{}, 0), error,
+        views.add(tensors, layout{}, 0), error,
         says(errc::bad_layout,
              "rank 0 holds w: float32 [2] [0:2], which the layout does not assign to it"));
 }

@@ -36,20 +36,21 @@ namespace {
 /// A different number for each element of tensors of up to 99 rows and columns.
 double number_of(std::string_view key, index_vector const& at) {
     double sum = key.front();
-    for (index_t const one : at)
-        sum = sum * 100 + static_cast<double>(one);
+    for (index_t const element : at)
+        sum = sum * 100 + static_cast<double>(element);
     return sum;
 }
 
 /// The transfers between two ranks, with what they move, in the order of one of them's plan.
 using listed_transfers = std::vector<std::tuple<key_id, key_id, cut, cast_chain>>;
 
-listed_transfers between(plan const& whole, holder_t source, holder_t target) {
-    listed_transfers all;
-    for (transfer const& t : whole.transfers)
+listed_transfers between(plan const& plan, holder_t source, holder_t target) {
+    listed_transfers transfers;
+    for (transfer const& t : plan.transfers)
         if (t.source_holder == source && t.target_holder == target)
-            all.emplace_back(t.source_key, t.target_key, cut_of(whole, t), whole.chains[t.chain]);
-    return all;
+            transfers.emplace_back(t.source_key, t.target_key, cut_of(plan, t),
+                                   plan.chains[t.chain]);
+    return transfers;
 }
 
 /// Runs what each rank gets by its own plan, with all ranks in this process, after a look at what
@@ -68,13 +69,13 @@ void run_everywhere(std::vector<const_state_dict> const& source,
     for (holder_t rank = 0; rank < target.size(); ++rank)
         to.add(target[rank], plans[0]->target, rank);
     for (holder_t me = 0; me < ranks; ++me) {
-        plan const& whole = plans[me]->whole;
-        validate(whole);
+        plan const& plan = plans[me]->whole;
+        validate(plan);
         for (holder_t other = 0; other < ranks; ++other)
-            BOOST_TEST((between(whole, other, me) == between(plans[other]->whole, other, me)));
-        for (transfer const& t : whole.transfers)
+            BOOST_TEST((between(plan, other, me) == between(plans[other]->whole, other, me)));
+        for (transfer const& t : plan.transfers)
             if (t.target_holder == me)
-                run_locally({whole, plans[me]->problem, from, to}, t);
+                run_locally({plan, plans[me]->problem, from, to}, t);
     }
 }
 
@@ -95,9 +96,9 @@ void check_moves(test::element_rule const& expected) {
 template <class Plan>
 void check_cost(mapping const& program) {
     layout const source = typename Plan::source_layout{}, target = typename Plan::target_layout{};
-    plan const whole = make_plan(problem_of(program, source, target));
+    plan const plan = make_plan(problem_of(program, source, target));
     plan_cost const constant = cost_of<Plan>();
-    plan_cost const expected = cost_of(whole, std::max(source.holders, target.holders));
+    plan_cost const expected = cost_of(plan, std::max(source.holders, target.holders));
     BOOST_TEST(constant.bytes == expected.bytes);
     BOOST_TEST(constant.bytes_local == expected.bytes_local);
     BOOST_TEST_REQUIRE(constant.by_process.size() == expected.by_process.size());
@@ -204,16 +205,16 @@ struct whole_bits
 
 BOOST_AUTO_TEST_CASE(elements_are_converted_on_the_way) {
     check_moves<round, double, float>([](std::string_view key, index_vector const& at) {
-        index_t const place = at[0] * 12 + at[1];
-        return number_of(key, {place / 6, place % 6});
+        index_t const index = at[0] * 12 + at[1];
+        return number_of(key, {index / 6, index % 6});
     });
 }
 
 /// What a rank holds of a vector.
 state_dict elements_of(shard_descriptor const& shard, unsigned char* first) {
-    state_dict held;
-    held.add(shard, tensor_view{first, shard.dtype, shard.region.shape, {1}});
-    return held;
+    state_dict tensors;
+    tensors.add(shard, tensor_view{first, shard.dtype, shard.region.shape, {1}});
+    return tensors;
 }
 
 BOOST_AUTO_TEST_CASE(elements_of_less_than_a_byte_are_moved) {
@@ -259,10 +260,10 @@ using turn =
 template <class T>
 state_dict matrix_of(char const* key, T* first, index_vector const& shape,
                      index_vector const& strides) {
-    state_dict held;
-    held.add(shard_descriptor{key, data_type_of<T>, shape, whole(shape), {}},
-             tensor_view{first, data_type_of<T>, shape, strides});
-    return held;
+    state_dict tensors;
+    tensors.add(shard_descriptor{key, data_type_of<T>, shape, whole(shape), {}},
+                tensor_view{first, data_type_of<T>, shape, strides});
+    return tensors;
 }
 
 struct fixture {
@@ -274,12 +275,12 @@ struct fixture {
 
     /// The targets, each row of `w` with a gap behind it.
     state_dict want() {
-        state_dict all = matrix_of("w", same, {2, 3}, {4, 1});
-        all.add(shard_descriptor{"t", data_type::f32, {3, 2}, whole({3, 2}), {}},
-                tensor_view{transposed, data_type::f32, {3, 2}, {2, 1}});
-        all.add(shard_descriptor{"round", data_type::bf16, {2, 3}, whole({2, 3}), {}},
-                tensor_view{rounded, data_type::bf16, {2, 3}, {3, 1}});
-        return all;
+        state_dict tensors = matrix_of("w", same, {2, 3}, {4, 1});
+        tensors.add(shard_descriptor{"t", data_type::f32, {3, 2}, whole({3, 2}), {}},
+                    tensor_view{transposed, data_type::f32, {3, 2}, {2, 1}});
+        tensors.add(shard_descriptor{"round", data_type::bf16, {2, 3}, whole({2, 3}), {}},
+                    tensor_view{rounded, data_type::bf16, {2, 3}, {3, 1}});
+        return tensors;
     }
 
     /// That the call is refused in those words, before anything is written.

@@ -220,8 +220,8 @@ BOOST_AUTO_TEST_CASE(its_numbers_end_in_an_error_and_never_begin_anew) {
 BOOST_AUTO_TEST_CASE(mistakes_are_said_before_there_is_a_port_file) {
     port_path const port;
     weights have({"a"}, 6, 4, cut_along::rows);
-    layout const other = layout_of({{{"a", data_type::f32, {6, 4}, whole({6, 4})}}});
-    BOOST_CHECK_EXCEPTION(bridge_source(solo(), {have.views(), other}, port), error,
+    layout const other_layout = layout_of({{{"a", data_type::f32, {6, 4}, whole({6, 4})}}});
+    BOOST_CHECK_EXCEPTION(bridge_source(solo(), {have.views(), other_layout}, port), error,
                           mentions(errc::bad_layout, "rank 0 holds"));
     layout const wider = layout_of({{{"a", data_type::f32, {6, 4}, whole({6, 4})}}, {}, {}});
     BOOST_CHECK_EXCEPTION(bridge_source(solo(), {have.views(), wider}, port), error,

@@ -24,8 +24,8 @@ namespace {
 mapping fused(catalog const& source, catalog const*) {
     mapping program;
     std::vector<expression> both;
-    for (catalog_entry const& one : source)
-        both.push_back(program.source(one.key, one.shape, one.dtype));
+    for (catalog_entry const& entry : source)
+        both.push_back(program.source(entry.key, entry.shape, entry.dtype));
     program.define("ab", cast(transpose(concat(both, 0)), data_type::bf16));
     return program;
 }
@@ -36,10 +36,10 @@ struct fused_pair {
     std::vector<bfloat16> ab = std::vector<bfloat16>(48);
 
     state_dict want() {
-        state_dict all;
-        all.add({"ab", data_type::bf16, {4, 12}, whole({4, 12})},
-                adapt::raw_tensor(ab.data(), {4, 12}));
-        return all;
+        state_dict tensors;
+        tensors.add({"ab", data_type::bf16, {4, 12}, whole({4, 12})},
+                    adapt::raw_tensor(ab.data(), {4, 12}));
+        return tensors;
     }
 
     /// Whether the element at `row`, `column` of a tensor of `version` has come; bfloat16 has
@@ -123,10 +123,10 @@ mapping quantized(catalog const&, catalog const*) {
 
 /// A tensor of any type, and its bytes.
 template <class T>
-void add(state_dict& all, std::string key, data_type dtype, index_vector const& shape,
+void add(state_dict& tensors, std::string key, data_type dtype, index_vector const& shape,
          std::vector<T>& elements) {
-    all.add({std::move(key), dtype, shape, whole(shape)},
-            tensor_view{elements.data(), dtype, shape, {shape[1], 1}});
+    tensors.add({std::move(key), dtype, shape, whole(shape)},
+                tensor_view{elements.data(), dtype, shape, {shape[1], 1}});
 }
 
 } // namespace
@@ -175,12 +175,12 @@ mapping fused_and_quantized(catalog const&, catalog const*) {
 
 /// The left or the right half of a tensor.
 template <class T>
-void add_half(state_dict& all, std::string key, data_type dtype, index_vector const& shape,
+void add_half(state_dict& tensors, std::string key, data_type dtype, index_vector const& shape,
               bool is_right, std::vector<T>& elements) {
     index_t const columns = shape[1] / 2;
     box const region{{0, is_right ? columns : 0}, {shape[0], columns}};
-    all.add({std::move(key), dtype, shape, region},
-            tensor_view{elements.data(), dtype, region.shape, {columns, 1}});
+    tensors.add({std::move(key), dtype, shape, region},
+                tensor_view{elements.data(), dtype, region.shape, {columns, 1}});
 }
 
 } // namespace
@@ -326,17 +326,17 @@ BOOST_AUTO_TEST_CASE(layouts_that_do_not_fit_are_refused_as_a_redistribution_doe
     BOOST_TEST(said(wider).starts_with("shape_mismatch: 'a'"));
     weights<double> doubled({"a"}, 6, 4, cut_along::rows);
     BOOST_TEST(said(doubled).starts_with("dtype_mismatch: 'a'"));
-    weights other({"c"}, 6, 4, cut_along::rows);
-    BOOST_TEST(said(other).starts_with("unknown_key: "));
+    weights weights({"c"}, 6, 4, cut_along::rows);
+    BOOST_TEST(said(weights).starts_with("unknown_key: "));
 }
 
 BOOST_AUTO_TEST_CASE(sets_are_of_the_same_shards_in_memory_of_their_own) {
     port_path const port;
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::rows);
-    weights other({"a"}, 6, 4, cut_along::columns);
+    weights weights({"a"}, 6, 4, cut_along::columns);
     bridge_source const source(solo(), have.views(), port);
     BOOST_TEST(
-        error_of([&] { bridge_target(solo(), want.views(), other.views(), port); }) ==
+        error_of([&] { bridge_target(solo(), want.views(), weights.views(), port); }) ==
         "bad_layout: the second set of tensors has other shards than the first, 2 and 2; give the "
         "same ones in the same order");
     BOOST_TEST(error_of([&] {
@@ -380,8 +380,8 @@ BOOST_AUTO_TEST_CASE(another_source_that_does_not_fit_is_said_and_the_set_stays)
     BOOST_TEST(!target->stats().other_lives);
     BOOST_TEST(target->update() == 1u);
     {
-        weights other({"a"}, 6, 5, cut_along::rows);
-        bridge_source const source(solo(), other.views(), port);
+        weights weights({"a"}, 6, 5, cut_along::rows);
+        bridge_source const source(solo(), weights.views(), port);
         std::string const said = error_of([&] { target->update(); });
         std::string const begin =
             "shape_mismatch: " + port->string() + ": another source has come, which does not fit: ";
@@ -401,7 +401,7 @@ BOOST_AUTO_TEST_CASE(it_sees_numbers_grow_where_sources_that_end_leave_theirs) {
     weights have({"a"}, 6, 4, cut_along::rows), want({"a"}, 6, 4, cut_along::columns);
     std::optional<bridge_target> target;
     {
-        bridge_source source(solo(), have.views(), port, {.numbers_go_on = true});
+        bridge_source source(solo(), have.views(), port, {.continue_numbering = true});
         have.set(1);
         source.publish();
         target.emplace(solo(), want.views(), port);
@@ -437,7 +437,7 @@ BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_since_numbers_began_anew_is_ex
     std::string const said = error_of([&] { target->update(6); });
     BOOST_TEST(said.starts_with("deadline: "));
     std::string const reason = ", lives; it counts anew, and the source before had come to 5: give "
-                               "it numbers_go_on or versions_before";
+                               "it continue_numbering or versions_before";
     BOOST_TEST(said.ends_with(reason));
     BOOST_TEST(target->version() == 5u);
     for (int version = 2; version <= 5; ++version)

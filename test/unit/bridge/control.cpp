@@ -108,16 +108,16 @@ BOOST_AUTO_TEST_CASE(who_has_ended_loses_its_seat) {
 
 BOOST_AUTO_TEST_CASE(readers_beyond_the_seats_read_unseen) {
     auto const control = std::make_unique<control_block>();
-    std::vector<taken_seat> all;
+    std::vector<taken_seat> seats;
     for (std::size_t i = 0; i < control_block::most_seats; ++i)
-        all.emplace_back(*control);
+        seats.emplace_back(*control);
     publish(*control, 1);
     taken_seat more(*control);
     BOOST_TEST(more.begin_reading() == 1u);
     more.set_has(1);
     more.end_reading();
     BOOST_TEST(look_at_readers(*control).count == control_block::most_seats);
-    all.pop_back();
+    seats.pop_back();
     BOOST_TEST(look_at_readers(*control).count == control_block::most_seats - 1);
 }
 

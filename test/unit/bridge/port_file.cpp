@@ -127,16 +127,16 @@ BOOST_AUTO_TEST_CASE(what_a_writer_that_was_killed_has_left_does_not_matter) {
 
 BOOST_AUTO_TEST_CASE(names_of_memory_go_where_their_maker_has_ended) {
     port_path const path;
-    shared_segment const mine = shared_segment::create(4096, segment_kind::named);
+    shared_segment const segment = shared_segment::create(4096, segment_kind::named);
     shared_segment const left = shared_segment::create(4096, segment_kind::named);
     process_mark ended = this_process();
     ++ended.started;
     port_content content = some_content();
-    content.ranks[0] = {mine.address(), 4096, this_process()};
+    content.ranks[0] = {segment.address(), 4096, this_process()};
     content.ranks[1] = {left.address(), 4096, ended};
     written_port first(path, content, 1, 0);
     written_port const second(path, some_content(), 2, 0);
-    shared_segment::open(mine.address(), 4096);
+    shared_segment::open(segment.address(), 4096);
     BOOST_CHECK_THROW(shared_segment::open(left.address(), 4096), error);
 }
 
@@ -158,16 +158,16 @@ BOOST_AUTO_TEST_CASE(other_files_are_refused_and_stay) {
 BOOST_AUTO_TEST_CASE(a_file_that_was_cut_or_damaged_is_refused_and_replaced) {
     port_path const path;
     written_port const written(path, some_content(), 1, 0);
-    std::string const whole = bytes_of(path);
-    for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
-        std::ofstream(*path.operator->()) << whole.substr(0, bytes);
+    std::string const text = bytes_of(path);
+    for (std::size_t bytes = 0; bytes < text.size(); ++bytes) {
+        std::ofstream(*path.operator->()) << text.substr(0, bytes);
         BOOST_CHECK_EXCEPTION(
             read_port(path), error,
             mentions(errc::corrupt_file, bytes < 8 ? "no port file" : "was cut short: it has "));
     }
-    for (std::size_t place = 48; place < whole.size(); ++place) {
-        std::string damaged = whole;
-        damaged[place] = static_cast<char>(damaged[place] ^ 1);
+    for (std::size_t index = 48; index < text.size(); ++index) {
+        std::string damaged = text;
+        damaged[index] = static_cast<char>(damaged[index] ^ 1);
         std::ofstream(*path.operator->()) << damaged;
         BOOST_CHECK_EXCEPTION(read_port(path), error, mentions(errc::corrupt_file, "was damaged"));
     }

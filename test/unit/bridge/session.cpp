@@ -96,12 +96,12 @@ BOOST_AUTO_TEST_CASE(what_contradicts_itself_is_refused) {
         error,
         says(errc::corrupt_file, "rank 0 of a source has 4096 bytes of shared memory, and its "
                                  "layout needs 12288"));
-    port_bytes other = port;
-    ++other.head.token;
-    BOOST_CHECK_EXCEPTION(bridge_session(other, rank.wanted, {}), error,
+    port_bytes bytes = port;
+    ++bytes.head.token;
+    BOOST_CHECK_EXCEPTION(bridge_session(bytes, rank.wanted, {}), error,
                           mentions(errc::io, "is another one than its port file says"));
-    other = with([](port_content& content) { content.layout[5] = 99; });
-    BOOST_CHECK_EXCEPTION(bridge_session(other, rank.wanted, {}), error,
+    bytes = with([](port_content& content) { content.layout[5] = 99; });
+    BOOST_CHECK_EXCEPTION(bridge_session(bytes, rank.wanted, {}), error,
                           mentions(errc::unsupported, "layout of version 99"));
 }
 

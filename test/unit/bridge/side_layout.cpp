@@ -16,10 +16,10 @@ BOOST_AUTO_TEST_SUITE(bridge_side_layout)
 BOOST_AUTO_TEST_CASE(it_is_what_the_ranks_hold_or_what_they_know) {
     weights have({"a"}, 6, 4, cut_along::rows);
     any_group const alone{solo()};
-    layout const held = layout_of_side(alone, source_tensors(have.views()), "source");
-    BOOST_TEST((held == layout_of({have.views().descriptors()})));
-    layout const known = layout_of({{{"b", data_type::f32, {2}, whole({2})}}});
-    BOOST_TEST((layout_of_side(alone, source_tensors{have.views(), known}, "source") == known));
+    layout const held_layout = layout_of_side(alone, source_tensors(have.views()), "source");
+    BOOST_TEST((held_layout == layout_of({have.views().descriptors()})));
+    layout const layout = layout_of({{{"b", data_type::f32, {2}, whole({2})}}});
+    BOOST_TEST((layout_of_side(alone, source_tensors{have.views(), layout}, "source") == layout));
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_in_tensors_and_layouts_are_said) {

@@ -58,8 +58,8 @@ BOOST_AUTO_TEST_CASE(each_shard_has_a_stamp_for_each_buffer) {
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_is_found_where_its_holder_has_it) {
-    layout const whole = two_ranks();
-    stored_shards const first(whole, 0), second(whole, 1);
+    layout const layout = two_ranks();
+    stored_shards const first(layout, 0), second(layout, 1);
     BOOST_TEST(first.find(0, 0).value() == 0u);
     BOOST_TEST(first.find(1, 1).value() == 2u);
     BOOST_TEST(!first.find(0, 1));

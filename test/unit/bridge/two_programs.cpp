@@ -24,20 +24,20 @@ namespace {
 /// Longer than any test takes: who waits for so long waits for ever.
 constexpr double ever = 500;
 
-/// A tensor of one page, in guarded memory, behind those of `all` in the order of keys.
-void add_page(state_dict& all, guarded_page const& page) {
+/// A tensor of one page, in guarded memory, behind those of `tensors` in the order of keys.
+void add_page(state_dict& tensors, guarded_page const& page) {
     index_t const count = guarded_page::bytes / sizeof(float);
-    all.add({"z", data_type::f32, {count}, whole({count})},
-            adapt::raw_tensor(static_cast<float*>(page.data()), {count}));
+    tensors.add({"z", data_type::f32, {count}, whole({count})},
+                adapt::raw_tensor(static_cast<float*>(page.data()), {count}));
 }
 
 /// Publishes version 1, and is killed in the middle of version 2.
-[[noreturn]] void die_in_publish(port_path const& port, cut_along how, bool named) {
-    weights have({"a", "b"}, 6, 4, how);
+[[noreturn]] void die_in_publish(port_path const& port, cut_along along, bool named) {
+    weights have({"a", "b"}, 6, 4, along);
     guarded_page const page;
-    state_dict all = have.views();
-    add_page(all, page);
-    bridge_source source(solo(), all, port, {.named_memory = named});
+    state_dict tensors = have.views();
+    add_page(tensors, page);
+    bridge_source source(solo(), tensors, port, {.named_memory = named});
     have.set(1);
     source.publish();
     source.wait_for_readers(1, ever);
@@ -57,8 +57,8 @@ bool read_until(bridge_target& target, weights<>& first, weights<>& second, int 
     return true;
 }
 
-bool read_as(cut_along how, port_path const& port, int last) {
-    weights first({"a", "b"}, 6, 4, how), second({"a", "b"}, 6, 4, how);
+bool read_as(cut_along along, port_path const& port, int last) {
+    weights first({"a", "b"}, 6, 4, along), second({"a", "b"}, 6, 4, along);
     bridge_target target(solo(), first.views(), second.views(), port, {.deadline = ever});
     return read_until(target, first, second, last);
 }
@@ -66,10 +66,10 @@ bool read_as(cut_along how, port_path const& port, int last) {
 /// Segments with names that are left of some processes; other tests may run beside this one.
 std::size_t segments_with_names(std::initializer_list<pid_t> of) {
     std::size_t count = 0;
-    for (auto const& one : std::filesystem::directory_iterator("/dev/shm"))
+    for (auto const& element : std::filesystem::directory_iterator("/dev/shm"))
         for (pid_t const process : of)
-            count += one.path().filename().string().starts_with("reshard-" +
-                                                                std::to_string(process) + "-");
+            count += element.path().filename().string().starts_with("reshard-" +
+                                                                    std::to_string(process) + "-");
     return count;
 }
 
@@ -117,9 +117,9 @@ BOOST_AUTO_TEST_CASE(a_target_that_is_killed_while_it_reads_does_not_hold_up_the
     port_path const port;
     weights have({"a", "b"}, 6, 4, cut_along::rows);
     guarded_page const page;
-    state_dict all = have.views();
-    add_page(all, page);
-    bridge_source source(solo(), all, port, {.deadline = ever});
+    state_dict tensors = have.views();
+    add_page(tensors, page);
+    bridge_source source(solo(), tensors, port, {.deadline = ever});
     have.set(1);
     source.publish();
     child_process killed([&] {

@@ -50,15 +50,15 @@ enum class cut_along { rows, columns };
 template <class T = float>
 class weights {
 public:
-    weights(std::vector<std::string> keys, index_t rows, index_t columns, cut_along how)
-        : keys_(std::move(keys)), rows_(rows), columns_(columns), how_(how) {
-        index_t const half_rows = how == cut_along::rows ? rows / 2 : rows;
-        index_t const half_columns = how == cut_along::columns ? columns / 2 : columns;
+    weights(std::vector<std::string> keys, index_t rows, index_t columns, cut_along along)
+        : keys_(std::move(keys)), rows_(rows), columns_(columns), how_(along) {
+        index_t const half_rows = along == cut_along::rows ? rows / 2 : rows;
+        index_t const half_columns = along == cut_along::columns ? columns / 2 : columns;
         for (std::string const& key : keys_)
             for (index_t part = 0; part < 2; ++part) {
                 bool const is_first = part == 0;
                 box region{{0, 0}, {half_rows, half_columns}};
-                if (!is_first && how == cut_along::rows)
+                if (!is_first && along == cut_along::rows)
                     region = {{half_rows, 0}, {rows - half_rows, columns}};
                 else if (!is_first)
                     region = {{0, half_columns}, {rows, columns - half_columns}};
@@ -68,10 +68,11 @@ public:
     }
 
     state_dict views() {
-        state_dict all;
+        state_dict tensors;
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            all.add(shards_[i], adapt::raw_tensor(elements_[i].data(), shards_[i].region.shape));
-        return all;
+            tensors.add(shards_[i],
+                        adapt::raw_tensor(elements_[i].data(), shards_[i].region.shape));
+        return tensors;
     }
 
     /// Element number `i` of a tensor has the value `i + 1000 * version`.
@@ -91,9 +92,9 @@ public:
         std::optional<int> version;
         for (std::size_t i = 0; i < shards_.size(); ++i)
             for (std::size_t n = 0; shards_[i].key == key && n < elements_[i].size(); ++n) {
-                auto const rest = static_cast<index_t>(elements_[i][n]) - number_of(i, n);
-                int const here = static_cast<int>(rest / 1000);
-                if (rest % 1000 != 0 || (version && *version != here))
+                auto const remainder = static_cast<index_t>(elements_[i][n]) - number_of(i, n);
+                int const here = static_cast<int>(remainder / 1000);
+                if (remainder % 1000 != 0 || (version && *version != here))
                     return std::nullopt;
                 version = here;
             }

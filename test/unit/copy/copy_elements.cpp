@@ -71,19 +71,19 @@ std::size_t bytes_for(index_t elements, int bits) {
 
 /// Runs a copy between buffers of random bytes, as long as need be and `shift` bytes off any alignment.
 bool copies_right(std::mt19937& random, affine_copy const& copy,
-                  element_conversion const& conversion, stores how = stores::by_size) {
-    auto const all = test::places(copy);
+                  element_conversion const& conversion, stores stores = stores::by_size) {
+    auto const places = test::places(copy);
     auto const shift = static_cast<std::size_t>(test::draw(random, 0, 9));
     auto const source =
-        test::random_bytes(random, bytes_for(test::span_of(all, true), bits(conversion.source)));
-    auto const before =
-        test::random_bytes(random, bytes_for(test::span_of(all, false), bits(conversion.target())));
+        test::random_bytes(random, bytes_for(test::span_of(places, true), bits(conversion.source)));
+    auto const before = test::random_bytes(
+        random, bytes_for(test::span_of(places, false), bits(conversion.target())));
     std::vector<unsigned char> shifted(shift, 0xab);
     shifted.insert(shifted.end(), before.begin(), before.end());
     shifted.insert(shifted.end(), 64, 0xcd);
     std::vector<unsigned char> shifted_source(shift, 0);
     shifted_source.insert(shifted_source.end(), source.begin(), source.end());
-    run(prepare(copy, conversion, how), shifted_source.data() + shift, shifted.data() + shift);
+    run(prepare(copy, conversion, stores), shifted_source.data() + shift, shifted.data() + shift);
     auto const wanted = expected(copy, conversion, source, before);
     auto const begin = shifted.begin() + static_cast<std::ptrdiff_t>(shift);
     return std::equal(wanted.begin(), wanted.end(), begin) &&
@@ -194,9 +194,9 @@ BOOST_AUTO_TEST_CASE(every_type_is_copied_as_the_loops_say) {
     std::mt19937 random(11);
     for (std::size_t i = 0; i < data_type_count; ++i)
         for (int round = 0; round < 60; ++round) {
-            auto const how = static_cast<stores>(test::draw(random, 0, 2));
+            auto const options = static_cast<stores>(test::draw(random, 0, 2));
             BOOST_TEST_REQUIRE(
-                copies_right(random, test::random_copy(random, 5, 5), {dtype_number(i)}, how),
+                copies_right(random, test::random_copy(random, 5, 5), {dtype_number(i)}, options),
                 name(dtype_number(i)) << " in round " << round);
         }
 }
@@ -207,11 +207,11 @@ BOOST_AUTO_TEST_CASE(every_pair_of_types_is_cast_as_the_loops_say) {
         for (std::size_t k = 0; k < data_type_count; ++k) {
             if (!is_castable(dtype_number(i), dtype_number(k)))
                 continue;
-            auto const how = static_cast<stores>(test::draw(random, 0, 2));
+            auto const options = static_cast<stores>(test::draw(random, 0, 2));
             auto const conversion = cast(dtype_number(i), dtype_number(k));
             for (int round = 0; round < 6; ++round)
                 BOOST_TEST_REQUIRE(
-                    copies_right(random, test::random_copy(random, 4, 5), conversion, how),
+                    copies_right(random, test::random_copy(random, 4, 5), conversion, options),
                     name(dtype_number(i)) << " to " << name(dtype_number(k)));
         }
 }
@@ -232,22 +232,22 @@ BOOST_AUTO_TEST_CASE(random_chains_are_run_step_by_step) {
 
 BOOST_AUTO_TEST_CASE(large_transposes_cross_every_edge_of_a_tile) {
     std::mt19937 random(14);
-    for (stores const how : {stores::cached, stores::streaming}) {
-        BOOST_TEST(copies_right(random, transposing(131, 277), {data_type::c128}, how));
-        BOOST_TEST(copies_right(random, transposing(64, 192), {data_type::c128}, how));
-        BOOST_TEST(
-            copies_right(random, transposing(131, 77), cast(data_type::c128, data_type::c64), how));
+    for (stores const stores : {stores::cached, stores::streaming}) {
+        BOOST_TEST(copies_right(random, transposing(131, 277), {data_type::c128}, stores));
+        BOOST_TEST(copies_right(random, transposing(64, 192), {data_type::c128}, stores));
+        BOOST_TEST(copies_right(random, transposing(131, 77), cast(data_type::c128, data_type::c64),
+                                stores));
     }
     for (data_type const dtype : {data_type::u8, data_type::bf16, data_type::f32, data_type::f64})
-        for (stores const how : {stores::cached, stores::streaming}) {
-            BOOST_TEST(copies_right(random, transposing(131, 277), {dtype}, how));
-            BOOST_TEST(copies_right(random, transposing(320, 192), {dtype}, how));
-            BOOST_TEST(copies_right(random, transposing(3, 1100), {dtype}, how));
-            BOOST_TEST(copies_right(random, transposing(2100, 5), {dtype}, how));
+        for (stores const stores : {stores::cached, stores::streaming}) {
+            BOOST_TEST(copies_right(random, transposing(131, 277), {dtype}, stores));
+            BOOST_TEST(copies_right(random, transposing(320, 192), {dtype}, stores));
+            BOOST_TEST(copies_right(random, transposing(3, 1100), {dtype}, stores));
+            BOOST_TEST(copies_right(random, transposing(2100, 5), {dtype}, stores));
             BOOST_TEST(
-                copies_right(random, transposing(128, 192), cast(dtype, data_type::f16), how));
+                copies_right(random, transposing(128, 192), cast(dtype, data_type::f16), stores));
             BOOST_TEST(
-                copies_right(random, transposing(129, 67), cast(dtype, data_type::f64), how));
+                copies_right(random, transposing(129, 67), cast(dtype, data_type::f64), stores));
         }
 }
 
@@ -256,10 +256,10 @@ BOOST_AUTO_TEST_CASE(widening_casts_turn_squares_of_two_lines_side_by_side) {
     std::mt19937 random(16);
     for (auto const& [source, target] :
          {std::pair(bf16, f32), {f32, f64}, {f8_e4m3, bf16}, {f8_e4m3, f32}, {f16, f32}})
-        for (stores const how : {stores::cached, stores::streaming})
+        for (stores const stores : {stores::cached, stores::streaming})
             for (auto const& [rows, columns] : {std::pair(128, 192), {64, 320}, {130, 64}})
                 BOOST_TEST(
-                    copies_right(random, transposing(rows, columns), cast(source, target), how));
+                    copies_right(random, transposing(rows, columns), cast(source, target), stores));
 }
 
 BOOST_AUTO_TEST_CASE(aligned_targets_are_streamed_line_by_line) {
@@ -281,26 +281,27 @@ BOOST_AUTO_TEST_CASE(aligned_targets_are_streamed_line_by_line) {
 BOOST_AUTO_TEST_CASE(rows_of_every_length_are_copied) {
     std::mt19937 random(16);
     for (index_t const run_length : {1, 2, 3, 4, 6, 8, 12, 16, 63, 64, 65, 1024, 1030})
-        for (stores const how : {stores::cached, stores::streaming}) {
+        for (stores const stores : {stores::cached, stores::streaming}) {
             affine_copy const rows{{7, 5, run_length},
                                    0,
                                    {run_length, 7 * run_length, 1},
                                    0,
                                    {5 * run_length + 64, run_length, 1}};
-            BOOST_TEST(copies_right(random, rows, {data_type::u8}, how));
-            BOOST_TEST(copies_right(random, rows, {data_type::bf16}, how));
-            BOOST_TEST(copies_right(random, rows, cast(data_type::bf16, data_type::f32), how));
+            BOOST_TEST(copies_right(random, rows, {data_type::u8}, stores));
+            BOOST_TEST(copies_right(random, rows, {data_type::bf16}, stores));
+            BOOST_TEST(copies_right(random, rows, cast(data_type::bf16, data_type::f32), stores));
         }
 }
 
 BOOST_AUTO_TEST_CASE(long_runs_are_converted_in_blocks) {
     std::mt19937 random(17);
     for (index_t const count : {511, 512, 513, 1500, 4096})
-        for (stores const how : {stores::cached, stores::streaming}) {
+        for (stores const stores : {stores::cached, stores::streaming}) {
             affine_copy const run_of{{count}, 1, {1}, 3, {1}};
-            BOOST_TEST(copies_right(random, run_of, cast(data_type::f32, data_type::bf16), how));
-            BOOST_TEST(copies_right(random, run_of, cast(data_type::i64, data_type::i32), how));
-            BOOST_TEST(copies_right(random, run_of, cast(data_type::f4, data_type::f6_e2m3), how));
+            BOOST_TEST(copies_right(random, run_of, cast(data_type::f32, data_type::bf16), stores));
+            BOOST_TEST(copies_right(random, run_of, cast(data_type::i64, data_type::i32), stores));
+            BOOST_TEST(
+                copies_right(random, run_of, cast(data_type::f4, data_type::f6_e2m3), stores));
         }
 }
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/side_by_side.hpp>
+#include <reshard/copy/row_batch.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -18,19 +18,20 @@ using namespace reshard::detail;
 
 using pair_of_places = std::pair<index_t, index_t>;
 
-void add_places(std::vector<pair_of_places>& all, affine_copy const& loop, std::size_t axis = 0,
+void add_places(std::vector<pair_of_places>& places, affine_copy const& loop, std::size_t axis = 0,
                 index_t source = 0, index_t target = 0) {
     if (axis == loop.ndim())
-        return all.emplace_back(loop.source_offset + source, loop.target_offset + target), void();
+        return places.emplace_back(loop.source_offset + source, loop.target_offset + target),
+               void();
     for (index_t i = 0; i < loop.extent[axis]; ++i)
-        add_places(all, loop, axis + 1, source + i * loop.source_strides[axis],
+        add_places(places, loop, axis + 1, source + i * loop.source_strides[axis],
                    target + i * loop.target_strides[axis]);
 }
 
 std::vector<pair_of_places> places(affine_copy const& loop) {
-    std::vector<pair_of_places> all;
-    add_places(all, loop);
-    return all;
+    std::vector<pair_of_places> places;
+    add_places(places, loop);
+    return places;
 }
 
 std::vector<affine_copy> const loops = {
@@ -45,17 +46,17 @@ std::vector<affine_copy> const loops = {
 };
 
 void check_cut(affine_copy const& loop, loop_side side, index_t window) {
-    std::vector<pair_of_places> found;
+    std::vector<pair_of_places> found_places;
     cut_to_windows(loop, side, window, [&](index_t number, affine_copy const& part) {
         loop_span const span = span_of(part, side);
         BOOST_TEST(span.first >= number * window);
         BOOST_TEST(span.end <= (number + 1) * window);
-        add_places(found, part);
+        add_places(found_places, part);
     });
     auto expected = places(loop);
     std::sort(expected.begin(), expected.end());
-    std::sort(found.begin(), found.end());
-    BOOST_TEST((found == expected));
+    std::sort(found_places.begin(), found_places.end());
+    BOOST_TEST((found_places == expected));
 }
 
 } // namespace
@@ -79,10 +80,10 @@ BOOST_AUTO_TEST_CASE(rows_stay_together_where_they_fit) {
 }
 
 BOOST_AUTO_TEST_CASE(parts_of_a_row_major_loop_come_in_its_order) {
-    std::vector<pair_of_places> found;
+    std::vector<pair_of_places> places;
     cut_to_windows({{7, 5}, 0, {9, 1}, 0, {5, 1}}, source_of_loop, 12,
-                   [&](index_t, affine_copy const& part) { add_places(found, part); });
-    BOOST_TEST(std::is_sorted(found.begin(), found.end()));
+                   [&](index_t, affine_copy const& part) { add_places(places, part); });
+    BOOST_TEST(std::is_sorted(places.begin(), places.end()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,12 +15,12 @@ using namespace reshard::test;
 BOOST_AUTO_TEST_SUITE(float_environments)
 
 BOOST_AUTO_TEST_CASE(casts_do_not_depend_on_what_the_program_asked_of_arithmetic) {
-    patterns const all(data_type::f64);
+    patterns const patterns(data_type::f64);
     pair_of_types const cast{data_type::f64, data_type::f32};
-    std::vector<unsigned char> const wanted = expected(cast, all.data(), all.count());
+    std::vector<unsigned char> const wanted = expected(cast, patterns.data(), patterns.count());
     std::vector<unsigned char> target(wanted.size());
     element_conversion const conversion{data_type::f64, then({}, data_type::f64, data_type::f32)};
-    index_t const rows = 128, columns = all.count() / rows;
+    index_t const rows = 128, columns = patterns.count() / rows;
     for (unsigned const mode : {usual, flushing, flushing | 0x4000u}) // the last one rounds upwards
         for (bool const transposes : {false, true}) {
             affine_copy copy{{columns * rows}, 0, {1}, 0, {1}};
@@ -28,12 +28,12 @@ BOOST_AUTO_TEST_CASE(casts_do_not_depend_on_what_the_program_asked_of_arithmetic
                 copy = {{columns, rows}, 0, {1, columns}, 0, {rows, 1}};
             {
                 arithmetic const set(mode);
-                copy_elements(copy, conversion, all.data(), target.data());
+                copy_elements(copy, conversion, patterns.data(), target.data());
             }
             index_t wrong = 0;
-            for (index_t i = 0; i < all.count(); ++i) {
-                index_t const place = transposes ? i % columns * rows + i / columns : i;
-                wrong += element(target.data(), place, 4) != element(wanted.data(), i, 4);
+            for (index_t i = 0; i < patterns.count(); ++i) {
+                index_t const index = transposes ? i % columns * rows + i / columns : i;
+                wrong += element(target.data(), index, 4) != element(wanted.data(), i, 4);
             }
             BOOST_TEST(wrong == 0, "mode " << mode << (transposes ? ", transposed" : ""));
         }

@@ -103,8 +103,9 @@ BOOST_AUTO_TEST_CASE(each_cast_of_the_table_is_in_all_registers) {
     for (detail::vector_set const set : all_vectors)
         if (can_test(set))
             for (pair_of_types const& cast : casts()) {
-                detail::vector_conversion const found = cast.vectors(set);
-                BOOST_TEST((found && found.block()), cast.text() << " with " << text(set));
+                detail::vector_conversion const conversion = cast.vectors(set);
+                BOOST_TEST((conversion && conversion.block()), cast.text()
+                                                                   << " with " << text(set));
             }
 }
 

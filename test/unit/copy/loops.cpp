@@ -12,13 +12,13 @@ using namespace reshard::detail;
 BOOST_AUTO_TEST_SUITE(loops)
 
 BOOST_AUTO_TEST_CASE(places_are_visited_with_the_last_axis_fastest) {
-    std::vector<std::pair<index_t, index_t>> seen;
+    std::vector<std::pair<index_t, index_t>> pairs;
     detail::for_each_place(
         {{2, 3, 9}, 5, {10, 1, 77}, 7, {-1, 4, 88}}, 2,
-        [&](index_t source, index_t target) { seen.emplace_back(source, target); });
+        [&](index_t source, index_t target) { pairs.emplace_back(source, target); });
     std::vector<std::pair<index_t, index_t>> const wanted{{5, 7},  {6, 11},  {7, 15},
                                                           {15, 6}, {16, 10}, {17, 14}};
-    BOOST_TEST((seen == wanted));
+    BOOST_TEST((pairs == wanted));
 }
 
 BOOST_AUTO_TEST_CASE(no_axis_is_one_place) {
@@ -37,25 +37,25 @@ BOOST_AUTO_TEST_CASE(random_copies_visit_every_place) {
         auto const copy = test::random_copy(random, 4, 4);
         if (element_count(copy) == 0)
             continue;
-        std::vector<std::pair<index_t, index_t>> seen;
+        std::vector<std::pair<index_t, index_t>> pairs;
         detail::for_each_place(copy, copy.ndim(), [&](index_t source, index_t target) {
-            seen.emplace_back(source, target);
+            pairs.emplace_back(source, target);
         });
-        BOOST_TEST_REQUIRE((seen == test::places(copy)));
+        BOOST_TEST_REQUIRE((pairs == test::places(copy)));
     }
 }
 
 BOOST_AUTO_TEST_CASE(pieces_cover_an_extent_in_order) {
-    std::vector<std::pair<index_t, index_t>> seen;
-    auto const note = [&](index_t begin, index_t end) { seen.emplace_back(begin, end); };
+    std::vector<std::pair<index_t, index_t>> pairs;
+    auto const note = [&](index_t begin, index_t end) { pairs.emplace_back(begin, end); };
     detail::for_each_piece(10, 3, 4, note);
-    BOOST_TEST((seen == std::vector<std::pair<index_t, index_t>>{{0, 3}, {3, 7}, {7, 10}}));
-    seen.clear();
+    BOOST_TEST((pairs == std::vector<std::pair<index_t, index_t>>{{0, 3}, {3, 7}, {7, 10}}));
+    pairs.clear();
     detail::for_each_piece(2, 3, 4, note);
-    BOOST_TEST((seen == std::vector<std::pair<index_t, index_t>>{{0, 2}}));
-    seen.clear();
+    BOOST_TEST((pairs == std::vector<std::pair<index_t, index_t>>{{0, 2}}));
+    pairs.clear();
     detail::for_each_piece(0, 3, 4, note);
-    BOOST_TEST(seen.empty());
+    BOOST_TEST(pairs.empty());
 }
 
 BOOST_AUTO_TEST_CASE(copies_are_rescaled_reordered_and_padded) {
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(copies_are_rescaled_reordered_and_padded) {
 
 BOOST_AUTO_TEST_CASE(tiles_cover_the_last_two_axes_once) {
     affine_copy const copy{{2, 100, 37}, 0, {3700, 1, 100}, 0, {3700, 37, 1}};
-    std::vector<int> seen(7400);
+    std::vector<int> visited(7400);
     auto const tiles = detail::tiling{{16, 8}, 5, 32};
     detail::for_each_tile(copy, tiles,
                           [&](detail::tile_extent extent, index_t source, index_t target) {
@@ -80,9 +80,9 @@ BOOST_AUTO_TEST_CASE(tiles_cover_the_last_two_axes_once) {
                               BOOST_TEST_REQUIRE(source / 3700 == target / 3700);
                               for (index_t i = 0; i < extent.lines; ++i)
                                   for (index_t j = 0; j < extent.width; ++j)
-                                      ++seen.at(static_cast<std::size_t>(target + i * 37 + j));
+                                      ++visited.at(static_cast<std::size_t>(target + i * 37 + j));
                           });
-    BOOST_TEST(std::count(seen.begin(), seen.end(), 1) == 7400);
+    BOOST_TEST(std::count(visited.begin(), visited.end(), 1) == 7400);
 }
 
 BOOST_AUTO_TEST_CASE(only_runs_of_whole_lines_or_long_ones_are_streamed) {

@@ -31,15 +31,15 @@ bool are_right(detail::vector_set vectors, index_t rows, index_t bytes, index_t 
     std::fill(target, target + memory.size() * 64, static_cast<unsigned char>(0xaa));
     std::vector<unsigned char> wanted(memory.size() * 64, 0xaa);
     std::vector<detail::row_block> blocks;
-    index_t column = 0, place = skew;
+    index_t column = 0, index = skew;
     for (index_t width = bytes; width <= 3 * bytes && blocks.size() < 3; width += bytes) {
-        blocks.push_back({source.data() + column, target + place, source_pitch, width + gap,
+        blocks.push_back({source.data() + column, target + index, source_pitch, width + gap,
                           static_cast<std::size_t>(width)});
         for (index_t row = 0; row < rows; ++row)
             std::copy_n(source.begin() + column + row * source_pitch, width,
-                        wanted.begin() + place + row * (width + gap));
+                        wanted.begin() + index + row * (width + gap));
         column += width;
-        place += rows * (width + gap);
+        index += rows * (width + gap);
     }
     detail::stream_blocks(vectors, blocks, rows);
     detail::streaming_fence();
@@ -83,12 +83,12 @@ BOOST_AUTO_TEST_CASE(rows_that_run_backwards_or_all_to_one_place_are_written) {
 
 BOOST_AUTO_TEST_CASE(a_block_continues_another_where_both_its_sides_do) {
     unsigned char from[128] = {}, to[128] = {};
-    detail::row_block const one{from, to, 32, 64, 5};
-    BOOST_TEST(detail::continues(one, {from + 5, to + 5, 32, 64, 9}));
-    BOOST_TEST(!detail::continues(one, {from + 6, to + 5, 32, 64, 5}));
-    BOOST_TEST(!detail::continues(one, {from + 5, to + 6, 32, 64, 5}));
-    BOOST_TEST(!detail::continues(one, {from + 5, to + 5, 31, 64, 5}));
-    BOOST_TEST(!detail::continues(one, {from + 5, to + 5, 32, 65, 5}));
+    detail::row_block const row_block{from, to, 32, 64, 5};
+    BOOST_TEST(detail::continues(row_block, {from + 5, to + 5, 32, 64, 9}));
+    BOOST_TEST(!detail::continues(row_block, {from + 6, to + 5, 32, 64, 5}));
+    BOOST_TEST(!detail::continues(row_block, {from + 5, to + 6, 32, 64, 5}));
+    BOOST_TEST(!detail::continues(row_block, {from + 5, to + 5, 31, 64, 5}));
+    BOOST_TEST(!detail::continues(row_block, {from + 5, to + 5, 32, 65, 5}));
 }
 
 BOOST_AUTO_TEST_CASE(lines_are_whole_where_place_length_and_distance_say_so) {

@@ -67,22 +67,22 @@ inline affine_copy random_copy(std::mt19937& random, index_t most_axes, index_t 
 
 /// The (source, target) places of every element, walked naively.
 inline std::vector<std::pair<index_t, index_t>> places(affine_copy const& copy) {
-    std::vector<std::pair<index_t, index_t>> all{{copy.source_offset, copy.target_offset}};
+    std::vector<std::pair<index_t, index_t>> pairs{{copy.source_offset, copy.target_offset}};
     for (std::size_t axis = 0; axis < copy.ndim(); ++axis) {
         std::vector<std::pair<index_t, index_t>> next;
-        for (auto const& [source, target] : all)
+        for (auto const& [source, target] : pairs)
             for (index_t i = 0; i < copy.extent[axis]; ++i)
                 next.emplace_back(source + i * copy.source_strides[axis],
                                   target + i * copy.target_strides[axis]);
-        all = next;
+        pairs = next;
     }
-    return all;
+    return pairs;
 }
 
 /// The bits that places of a side reach up to.
-inline index_t span_of(std::vector<std::pair<index_t, index_t>> const& all, bool of_source) {
+inline index_t span_of(std::vector<std::pair<index_t, index_t>> const& pairs, bool of_source) {
     index_t end = 0;
-    for (auto const& [source, target] : all)
+    for (auto const& [source, target] : pairs)
         end = std::max(end, (of_source ? source : target) + 1);
     return end;
 }

@@ -79,9 +79,9 @@ inline void check_squares(detail::vector_set set) {
                 };
                 for (index_t i = 0; i < lines; ++i) // numbers near one, or one NaN among them
                     for (index_t j = 0; j < width; ++j) {
-                        std::uint64_t const one =
+                        std::uint64_t const index =
                             convert(data_type::f32, cast.source, 0x3f800000 + random() % 0x800000);
-                        std::memcpy(at(i, j), &one, static_cast<std::size_t>(cast.source_size()));
+                        std::memcpy(at(i, j), &index, static_cast<std::size_t>(cast.source_size()));
                     }
                 if (has_nan)
                     std::memset(at(lines - 1, 3), 0x7f,

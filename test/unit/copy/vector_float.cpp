@@ -17,15 +17,15 @@ BOOST_AUTO_TEST_CASE(every_pair_agrees_with_exact_conversion_on_every_pattern) {
     std::copy_if(std::begin(all_vectors), std::end(all_vectors), std::back_inserter(sets),
                  can_test);
     for (pair_of_types const& cast : casts()) {
-        patterns const all(cast.source);
-        std::vector<unsigned char> const wanted = expected(cast, all.data(), all.count());
+        patterns const patterns(cast.source);
+        std::vector<unsigned char> const wanted = expected(cast, patterns.data(), patterns.count());
         std::vector<unsigned char> memory(
-            static_cast<std::size_t>(all.count() * cast.target_size() + 64));
+            static_cast<std::size_t>(patterns.count() * cast.target_size() + 64));
         unsigned char* const target = skewed(memory, 0);
         for (detail::vector_set const set : sets)
             for (bool const streaming : {false, true}) {
                 std::fill(memory.begin(), memory.end(), static_cast<unsigned char>(0xee));
-                cast.vectors(set).row(all.data(), target, all.count(), streaming);
+                cast.vectors(set).row(patterns.data(), target, patterns.count(), streaming);
                 detail::streaming_fence();
                 BOOST_TEST(std::equal(wanted.begin(), wanted.end(), target),
                            cast.text() << " with " << text(set));
@@ -56,14 +56,15 @@ BOOST_AUTO_TEST_CASE(
             for (unsigned const mode : {usual, flushing}) {
                 if (!can_test(set))
                     continue;
-                patterns const all(cast.source);
+                patterns const patterns(cast.source);
                 std::vector<unsigned char> vectors(
-                    static_cast<std::size_t>(all.count() * cast.target_size()));
+                    static_cast<std::size_t>(patterns.count() * cast.target_size()));
                 std::vector<unsigned char> portably(vectors.size());
                 {
                     arithmetic const as_asked(mode);
-                    cast.vectors(set).row(all.data(), vectors.data(), all.count(), false);
-                    loop(find_byte_float(cast.source), all.data(), portably.data(), all.count());
+                    cast.vectors(set).row(patterns.data(), vectors.data(), patterns.count(), false);
+                    loop(find_byte_float(cast.source), patterns.data(), portably.data(),
+                         patterns.count());
                 }
                 BOOST_TEST((vectors == portably),
                            cast.text() << " with " << text(set) << " in mode " << mode);

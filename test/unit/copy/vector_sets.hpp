@@ -15,9 +15,9 @@ namespace reshard::test {
 
 inline std::vector<detail::vector_set> vector_sets() {
     using enum detail::vector_set;
-    std::vector<detail::vector_set> all{none, avx2, avx512};
-    std::erase_if(all, [](detail::vector_set one) { return !detail::has(one); });
-    return all;
+    std::vector<detail::vector_set> sets{none, avx2, avx512};
+    std::erase_if(sets, [](detail::vector_set set) { return !detail::has(set); });
+    return sets;
 }
 
 inline std::string text(detail::vector_set vectors) {

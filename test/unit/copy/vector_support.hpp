@@ -87,9 +87,9 @@ inline std::vector<unsigned char> expected(pair_of_types const& cast, unsigned c
                                            index_t count) {
     std::vector<unsigned char> result(static_cast<std::size_t>(count * cast.target_size()));
     for (index_t i = 0; i < count; ++i) {
-        std::uint64_t const one =
+        std::uint64_t const index =
             convert(cast.source, cast.target, element(source, i, cast.source_size()));
-        std::memcpy(result.data() + i * cast.target_size(), &one,
+        std::memcpy(result.data() + i * cast.target_size(), &index,
                     static_cast<std::size_t>(cast.target_size()));
     }
     return result;

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<box> blocks_of(box const& region, axis_cycles const& cycles) {
     std::vector<box> blocks;
-    for_each_block(region, cycles, [&](box const& one) { blocks.push_back(one); });
+    for_each_block(region, cycles, [&](box const& box) { blocks.push_back(box); });
     return blocks;
 }
 

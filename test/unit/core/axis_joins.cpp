@@ -41,11 +41,11 @@ namespace {
 
 void check_factors(index_vector const& before, index_vector const& after,
                    detail::common_factors const& wanted) {
-    auto const found = detail::factors_of(before, after);
-    BOOST_TEST_REQUIRE(found.has_value());
-    BOOST_TEST((found->extent == wanted.extent), to_string(found->extent));
-    BOOST_TEST(int{found->before} == int{wanted.before});
-    BOOST_TEST(int{found->after} == int{wanted.after});
+    auto const factors = detail::factors_of(before, after);
+    BOOST_TEST_REQUIRE(factors.has_value());
+    BOOST_TEST((factors->extent == wanted.extent), to_string(factors->extent));
+    BOOST_TEST(int{factors->before} == int{wanted.before});
+    BOOST_TEST(int{factors->after} == int{wanted.after});
 }
 
 } // namespace

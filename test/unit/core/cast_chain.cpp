@@ -111,28 +111,28 @@ bool wide_has(dtype type, double value) {
 
 /// Whether one type has all values of the other: each is looked for.
 bool holds_all(std::vector<double> const& values, dtype type) {
-    std::vector<std::uint64_t> held;
+    std::vector<std::uint64_t> indices;
     for (double const value : values_of(type))
-        held.push_back(pattern(value));
-    std::ranges::sort(held);
+        indices.push_back(pattern(value));
+    std::ranges::sort(indices);
     return std::ranges::all_of(values, [&](double const value) {
-        return held.empty() ? wide_has(type, value)
-                            : std::ranges::binary_search(held, pattern(value));
+        return indices.empty() ? wide_has(type, value)
+                               : std::ranges::binary_search(indices, pattern(value));
     });
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_cast_loses_nothing_exactly_where_every_value_is_there) {
-    int seen = 0;
+    int count = 0;
     for (std::size_t from = 0; from < data_type_count; ++from) {
         std::vector<double> const values = values_of(static_cast<dtype>(from));
-        for (std::size_t to = 0; to < data_type_count && !values.empty(); ++to, ++seen)
+        for (std::size_t to = 0; to < data_type_count && !values.empty(); ++to, ++count)
             BOOST_TEST(is_lossless(static_cast<dtype>(from), static_cast<dtype>(to)) ==
                            holds_all(values, static_cast<dtype>(to)),
                        all_data_types[from].name << " to " << all_data_types[to].name);
     }
-    BOOST_TEST(seen == 15 * 23);
+    BOOST_TEST(count == 15 * 23);
 }
 
 BOOST_AUTO_TEST_CASE(what_has_a_zero_loses_it_in_powers_of_two) {

@@ -41,19 +41,19 @@ static_assert(digest_of(box{{1}, {2}}) == digest_of(box{{1}, {2}}));
 static_assert(digest_of(box{{1}, {2}}) != digest_of(box{{2}, {1}}));
 
 BOOST_AUTO_TEST_CASE(every_member_counts) {
-    std::vector<sample> all(9);
-    all[1].flag = true;
-    all[2].text = "a";
-    all[3].number = 0;
-    all[4].either = 1;
-    all[5].either = "";
-    all[6].list = {""};
-    all[7].table = {{"", 0}};
-    all[8].region = {{0}, {0}};
+    std::vector<sample> samples(9);
+    samples[1].flag = true;
+    samples[2].text = "a";
+    samples[3].number = 0;
+    samples[4].either = 1;
+    samples[5].either = "";
+    samples[6].list = {""};
+    samples[7].table = {{"", 0}};
+    samples[8].region = {{0}, {0}};
     std::set<std::uint64_t> digests;
-    for (sample const& one : all)
-        digests.insert(digest_of(one));
-    BOOST_TEST(digests.size() == all.size());
+    for (sample const& sample : samples)
+        digests.insert(digest_of(sample));
+    BOOST_TEST(digests.size() == samples.size());
 }
 
 BOOST_AUTO_TEST_CASE(a_digest_is_that_of_the_members_one_behind_the_other) {

@@ -41,14 +41,14 @@ BOOST_AUTO_TEST_CASE(every_range_of_small_boxes_is_tiled_exactly) {
             for (index_t end = begin; end <= count; ++end) {
                 auto const boxes = boxes_of({begin, end}, shape);
                 BOOST_TEST_REQUIRE(boxes.size() <= 2 * shape.size() - 1);
-                std::vector<int> seen(static_cast<std::size_t>(count));
+                std::vector<int> visited(static_cast<std::size_t>(count));
                 for (index_t i = 0; i < count; ++i)
                     for (box const& region : boxes)
                         if (contains(region, {unravel_index(i, shape),
                                               index_vector::filled(shape.size(), 1)}))
-                            ++seen[static_cast<std::size_t>(i)];
+                            ++visited[static_cast<std::size_t>(i)];
                 for (index_t i = 0; i < count; ++i)
-                    BOOST_TEST_REQUIRE(seen[static_cast<std::size_t>(i)] ==
+                    BOOST_TEST_REQUIRE(visited[static_cast<std::size_t>(i)] ==
                                        (begin <= i && i < end));
                 if (begin < end)
                     BOOST_TEST_REQUIRE((flat_range_of(boxes, shape) == flat_range{begin, end}));

@@ -47,16 +47,16 @@ BOOST_AUTO_TEST_CASE(numbers_do_not_run_into_each_other) {
     auto const shape = [](index_vector const& numbers) {
         return std::span<index_t const>(numbers);
     };
-    index_vector const two{2, 3}, one{2}, three{3}, swapped{3, 2};
+    index_vector const two{2, 3}, values{2}, three{3}, swapped{3, 2};
     BOOST_TEST(hash_of(shape(two)) != hash_of(shape(swapped)));
-    BOOST_TEST(hash_of(shape(two)) != hash_of(shape(one), shape(three)));
+    BOOST_TEST(hash_of(shape(two)) != hash_of(shape(values), shape(three)));
 }
 
 BOOST_AUTO_TEST_CASE(small_numbers_have_different_hashes) {
-    std::set<std::uint64_t> seen;
+    std::set<std::uint64_t> visited;
     for (std::uint64_t word = 0; word < 10000; ++word)
-        seen.insert(hash_of(word));
-    BOOST_TEST(seen.size() == 10000u);
+        visited.insert(hash_of(word));
+    BOOST_TEST(visited.size() == 10000u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

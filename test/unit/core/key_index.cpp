@@ -26,9 +26,9 @@ struct indexed_list {
     }
 
     std::optional<std::uint32_t> find(std::string_view key) {
-        return places.find(key, [this](std::uint32_t place) {
+        return places.find(key, [this](std::uint32_t index) {
             ++looked_at;
-            return std::string_view(keys[place]);
+            return std::string_view(keys[index]);
         });
     }
 };
@@ -40,8 +40,8 @@ BOOST_AUTO_TEST_CASE(keys_are_found_where_they_stand) {
     BOOST_TEST(!list.find("w").has_value());
     for (std::string const key : {"w", "", "b", "model.layers.10.w", "model.layers.1.w"})
         list.append(key);
-    for (std::uint32_t place = 0; place < 5; ++place)
-        BOOST_TEST(list.find(list.keys[place]).value() == place);
+    for (std::uint32_t index = 0; index < 5; ++index)
+        BOOST_TEST(list.find(list.keys[index]).value() == index);
     BOOST_TEST(!list.find("v").has_value());
     BOOST_TEST(!list.find("model.layers.11.w").has_value());
 }
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_key_is_compared_with_few_others_however_many_there_are) {
 BOOST_AUTO_TEST_CASE(a_key_that_is_new_is_added_and_one_that_is_not_is_found) {
     indexed_list list;
     auto const find_or_append = [&](std::string const& key) {
-        auto const key_at = [&](std::uint32_t place) { return std::string_view(list.keys[place]); };
+        auto const key_at = [&](std::uint32_t index) { return std::string_view(list.keys[index]); };
         return list.places.find_or_append(key, key_at, [&] {
             list.keys.push_back(key);
             return static_cast<std::uint32_t>(list.keys.size() - 1);

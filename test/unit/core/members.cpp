@@ -23,11 +23,11 @@ BOOST_AUTO_TEST_SUITE(core_members)
 
 BOOST_AUTO_TEST_CASE(a_list_of_members_reads_and_writes) {
     box region{{1, 2}, {3, 4}};
-    index_vector seen;
+    index_vector values;
     box const& looked_at = region;
     box::members(looked_at,
-                 [&](index_vector const& offset, index_vector const&) { seen = offset; });
-    BOOST_TEST((seen == index_vector{1, 2}));
+                 [&](index_vector const& offset, index_vector const&) { values = offset; });
+    BOOST_TEST((values == index_vector{1, 2}));
     box::members(region, [](index_vector& offset, index_vector&) { offset = {0, 0}; });
     BOOST_TEST((region == box{{0, 0}, {3, 4}}));
 }

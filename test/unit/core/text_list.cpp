@@ -23,13 +23,13 @@ BOOST_AUTO_TEST_CASE(texts_are_numbered_in_the_order_in_which_they_come) {
 }
 
 BOOST_AUTO_TEST_CASE(equal_characters_are_not_yet_equal_texts) {
-    text_list one, other;
-    one.push_back("ab");
-    one.push_back("c");
-    other.push_back("a");
-    other.push_back("bc");
-    BOOST_TEST((one != other));
-    BOOST_TEST((one == text_list(one)));
+    text_list current_texts, other_texts;
+    current_texts.push_back("ab");
+    current_texts.push_back("c");
+    other_texts.push_back("a");
+    other_texts.push_back("bc");
+    BOOST_TEST((current_texts != other_texts));
+    BOOST_TEST((current_texts == text_list(current_texts)));
 }
 
 BOOST_AUTO_TEST_CASE(a_short_text_stays_where_it_is_when_its_list_is_moved) {

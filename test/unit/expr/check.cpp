@@ -21,11 +21,11 @@ catalog_entry whole_tensor(std::string key, index_vector const& shape,
 catalog const checked_source({whole_tensor("a", {4, 6}), whole_tensor("b", {2, 6})});
 
 /// `note unused a` and the sentence, a line a finding.
-std::string said(report const& found) {
+std::string said(report const& report) {
     std::string text;
-    for (mapping_finding const& one : found.findings)
-        text += std::string(name_of(one.level)) + " " + one.code + " " + one.key + ": " +
-                one.message + "\n";
+    for (mapping_finding const& finding : report.findings)
+        text += std::string(name_of(finding.level)) + " " + finding.code + " " + finding.key +
+                ": " + finding.message + "\n";
     return text;
 }
 
@@ -57,11 +57,11 @@ BOOST_AUTO_TEST_CASE(of_a_sound_mapping_there_is_nothing_to_say) {
     mapping map(checked_source);
     map.define("ab", concat({map.source(0), map.source(1)}, 0));
     catalog const target({whole_tensor("ab", {6, 6})});
-    report const found = check(map, checked_source, &target);
-    BOOST_TEST(said(found) == "");
-    BOOST_TEST(found.ok());
-    BOOST_TEST(found.invertible());
-    BOOST_TEST(found.keys.transformed == std::vector<std::string>{"ab"},
+    report const report = check(map, checked_source, &target);
+    BOOST_TEST(said(report) == "");
+    BOOST_TEST(report.ok());
+    BOOST_TEST(report.invertible());
+    BOOST_TEST(report.keys.transformed == std::vector<std::string>{"ab"},
                boost::test_tools::per_element());
 }
 
@@ -146,12 +146,12 @@ BOOST_AUTO_TEST_CASE(what_is_lost_is_noted_but_for_what_is_removed) {
     mapping map(checked_source);
     map.define("x", cast(map.source(0), data_type::bf16));
     map.remove("b");
-    report const found = check(map, checked_source);
-    BOOST_TEST(said(found) == "note rounded a: 'a' is rounded on the way from float32 to "
-                              "bfloat16\n");
-    BOOST_TEST(found.ok());
-    BOOST_TEST(!found.invertible());
-    BOOST_TEST(found.losses.size() == 2u);
+    report const report = check(map, checked_source);
+    BOOST_TEST(said(report) == "note rounded a: 'a' is rounded on the way from float32 to "
+                               "bfloat16\n");
+    BOOST_TEST(report.ok());
+    BOOST_TEST(!report.invertible());
+    BOOST_TEST(report.losses.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_made_and_not_wanted_is_noted) {
@@ -159,15 +159,15 @@ BOOST_AUTO_TEST_CASE(what_is_made_and_not_wanted_is_noted) {
     map.define("a", map.source(0));
     map.define("b", map.source(1));
     catalog const target({whole_tensor("a", {4, 6})});
-    report const found = check(map, checked_source, &target);
-    BOOST_TEST(said(found) == "note not_wanted b: 'b' is made, and the target does not want it\n");
+    report const report = check(map, checked_source, &target);
+    BOOST_TEST(said(report) == "note not_wanted b: 'b' is made, and the target does not want it\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_check_of_nothing_finds_nothing) {
-    report const found = check(mapping(), catalog());
-    BOOST_TEST(found.findings.empty());
-    BOOST_TEST(found.ok());
-    BOOST_TEST(found.invertible());
+    report const report = check(mapping(), catalog());
+    BOOST_TEST(report.findings.empty());
+    BOOST_TEST(report.ok());
+    BOOST_TEST(report.invertible());
 }
 
 BOOST_AUTO_TEST_CASE(tensors_without_elements_and_scalars_are_sound) {

@@ -23,9 +23,9 @@ expression tensor(key_id source, index_vector const& shape, data_type dtype = da
 } // namespace
 
 BOOST_AUTO_TEST_CASE(tensors_stand_one_behind_the_other) {
-    expression const all = concat({tensor(0, {2, 1}), tensor(1, {2, 2})}, 1);
-    BOOST_TEST((all.shape == index_vector{2, 3}));
-    BOOST_TEST((evaluate(all, {{2, 1}, {2, 2}}, {{1, 2}, {10, 11, 12, 13}}) ==
+    expression const full_expression = concat({tensor(0, {2, 1}), tensor(1, {2, 2})}, 1);
+    BOOST_TEST((full_expression.shape == index_vector{2, 3}));
+    BOOST_TEST((evaluate(full_expression, {{2, 1}, {2, 2}}, {{1, 2}, {10, 11, 12, 13}}) ==
                 numbers{1, 10, 11, 2, 12, 13}));
     expression const below = concat({tensor(0, {1, 2}), tensor(1, {2, 2})}, 0);
     BOOST_TEST((evaluate(below, {{1, 2}, {2, 2}}, {{1, 2}, {10, 11, 12, 13}}) ==
@@ -49,9 +49,10 @@ BOOST_AUTO_TEST_CASE(one_operand_is_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(operands_without_elements_add_nothing) {
-    expression const all = concat({tensor(0, {0, 2}), tensor(1, {1, 2}), tensor(2, {0, 2})}, 0);
-    BOOST_TEST((all.shape == index_vector{1, 2}));
-    BOOST_TEST((evaluate(all, {{0, 2}, {1, 2}, {0, 2}}, {{}, {8, 9}, {}}) == numbers{8, 9}));
+    expression const expression =
+        concat({tensor(0, {0, 2}), tensor(1, {1, 2}), tensor(2, {0, 2})}, 0);
+    BOOST_TEST((expression.shape == index_vector{1, 2}));
+    BOOST_TEST((evaluate(expression, {{0, 2}, {1, 2}, {0, 2}}, {{}, {8, 9}, {}}) == numbers{8, 9}));
     BOOST_TEST((concat({tensor(0, {0, 2}), tensor(1, {0, 2})}, 0).shape == index_vector{0, 2}));
 }
 

@@ -34,19 +34,19 @@ struct pair_of_boxes {
 };
 
 std::vector<pair_of_boxes> target_cuts(piece const& part, box const& region) {
-    std::vector<pair_of_boxes> found;
-    cut_to_target(part, region, [&](piece const& one) {
-        found.push_back({one.target_box(), one.source_box()});
+    std::vector<pair_of_boxes> boxes;
+    cut_to_target(part, region, [&](piece const& piece) {
+        boxes.push_back({piece.target_box(), piece.source_box()});
     });
-    return found;
+    return boxes;
 }
 
 std::vector<pair_of_boxes> source_cuts(piece const& part, box const& region) {
-    std::vector<pair_of_boxes> found;
-    cut_to_source(part, region, [&](piece const& one) {
-        found.push_back({one.target_box(), one.source_box()});
+    std::vector<pair_of_boxes> boxes;
+    cut_to_source(part, region, [&](piece const& piece) {
+        boxes.push_back({piece.target_box(), piece.source_box()});
     });
-    return found;
+    return boxes;
 }
 
 using pairs = std::vector<pair_of_boxes>;
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(a_part_of_three_axes_is_a_part_on_both_sides) {
     part.source_offset = {100, 200, 300};
     part.target_offset = {0, 0, 0};
     part.extent = {4, 5, 6};
-    piece const one = cut_to_target(part, {{1, 2, 3}, {1, 1, 1}});
-    BOOST_TEST((one.source_offset == index_vector{102, 203, 301}));
+    piece const piece = cut_to_target(part, {{1, 2, 3}, {1, 1, 1}});
+    BOOST_TEST((piece.source_offset == index_vector{102, 203, 301}));
     BOOST_TEST((target_box_of(part, {{102, 203, 301}, {1, 1, 1}}) == box{{1, 2, 3}, {1, 1, 1}}));
 }
 
@@ -105,13 +105,13 @@ BOOST_AUTO_TEST_CASE(columns_of_what_is_merged_are_cut_row_by_row) {
 }
 
 BOOST_AUTO_TEST_CASE(a_part_of_one_row_has_no_joined_axes_left_but_its_row) {
-    pairs found;
-    cut_to_target(merged_matrix(), {{7}, {3}}, [&](piece const& one) {
-        found.push_back({one.target_box(), one.source_box()});
-        BOOST_TEST((one.extent == index_vector{1, 3})); // the row is an axis of the source
-        BOOST_TEST((one.joins == axis_joins{0, 0b10}));
+    pairs found_pairs;
+    cut_to_target(merged_matrix(), {{7}, {3}}, [&](piece const& piece) {
+        found_pairs.push_back({piece.target_box(), piece.source_box()});
+        BOOST_TEST((piece.extent == index_vector{1, 3})); // the row is an axis of the source
+        BOOST_TEST((piece.joins == axis_joins{0, 0b10}));
     });
-    BOOST_TEST((found == pairs{{{{7}, {3}}, {{1, 1}, {1, 3}}}}));
+    BOOST_TEST((found_pairs == pairs{{{{7}, {3}}, {{1, 1}, {1, 3}}}}));
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_that_is_split_gives_what_it_was_cut_out_of) {

@@ -21,14 +21,14 @@ namespace {
 /// `key`, of that shape, in equal parts along an axis.
 layout cut_in(std::string const& key, index_vector const& shape, std::size_t axis, index_t parts,
               data_type dtype = data_type::f32) {
-    std::vector<std::vector<shard_descriptor>> held(static_cast<std::size_t>(parts));
-    for (std::size_t rank = 0; rank < held.size(); ++rank) {
+    std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(parts));
+    for (std::size_t rank = 0; rank < shards.size(); ++rank) {
         box region = whole(shape);
         region.shape[axis] /= parts;
         region.offset[axis] = static_cast<index_t>(rank) * region.shape[axis];
-        held[rank].push_back({key, dtype, shape, region, {}});
+        shards[rank].push_back({key, dtype, shape, region, {}});
     }
-    return layout_of(held);
+    return layout_of(shards);
 }
 
 catalog const gate_and_up({{"gate", data_type::f32, {12, 4}, {1, 1}},
@@ -42,34 +42,34 @@ mapping compiled(std::string const& text, catalog const& source, layout const& t
 }
 
 /// A source that has `w`, float32 of shape 24 x 4, fused so.
-layout stored(fused_tensor how, std::string const& key = "w") {
-    layout held = cut_in("w", {24, 4}, 0, 1);
-    held.fused.emplace(key, std::move(how));
-    return held;
+layout stored(fused_tensor tensor, std::string const& key = "w") {
+    layout layout = cut_in("w", {24, 4}, 0, 1);
+    layout.fused.emplace(key, std::move(tensor));
+    return layout;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_macro_declares_for_how_many_parts_its_tensor_was_made) {
-    mapping const made =
+    mapping const mapping =
         compiled("gate, up -> w, fused_ffn, axis=0", gate_and_up, cut_in("w", {24, 4}, 0, 3));
     fused_tensors const expected{{"w", {0, 3, "fused_ffn, axis=0"}}};
-    BOOST_TEST((made.fused() == expected));
+    BOOST_TEST((mapping.fused() == expected));
 }
 
 BOOST_AUTO_TEST_CASE(an_axis_from_the_end_is_counted_from_the_front) {
-    mapping const made =
+    mapping const mapping =
         compiled("gate, up -> w, fused_ffn, axis=-2", gate_and_up, cut_in("w", {24, 4}, 0, 2));
-    BOOST_TEST_REQUIRE(made.fused().size() == 1u);
-    BOOST_TEST(made.fused().at("w").axis == 0);
-    BOOST_TEST(made.fused().at("w").blocks == 2);
+    BOOST_TEST_REQUIRE(mapping.fused().size() == 1u);
+    BOOST_TEST(mapping.fused().at("w").axis == 0);
+    BOOST_TEST(mapping.fused().at("w").blocks == 2);
 }
 
 BOOST_AUTO_TEST_CASE(another_name_of_the_tensor_is_declared_too) {
-    mapping const made = compiled("gate, up -> w, fused_ffn, axis=0\nw -> x", gate_and_up,
-                                  cut_in("x", {24, 4}, 0, 1));
-    BOOST_TEST_REQUIRE(made.fused().size() == 1u);
-    BOOST_TEST(made.fused().contains("x"));
+    mapping const mapping = compiled("gate, up -> w, fused_ffn, axis=0\nw -> x", gate_and_up,
+                                     cut_in("x", {24, 4}, 0, 1));
+    BOOST_TEST_REQUIRE(mapping.fused().size() == 1u);
+    BOOST_TEST(mapping.fused().contains("x"));
 }
 
 BOOST_AUTO_TEST_CASE(what_stays_whole_is_declared_under_its_axis) {
@@ -106,9 +106,9 @@ BOOST_AUTO_TEST_CASE(what_is_made_of_fused_tensors_is_declared_by_the_program_th
 
 BOOST_AUTO_TEST_CASE(tensors_that_are_taken_apart_are_not_declared) {
     catalog const source({{"w", data_type::f32, {24, 4}, {3, 1}}});
-    mapping const made =
+    mapping const mapping =
         compiled("w -> gate, up, fused_ffn, axis=0", source, cut_in("gate", {12, 4}, 0, 1));
-    BOOST_TEST(made.fused().empty());
+    BOOST_TEST(mapping.fused().empty());
 }
 
 BOOST_AUTO_TEST_CASE(heads_are_no_parts_of_ranks) {
@@ -149,25 +149,26 @@ BOOST_AUTO_TEST_CASE(what_has_all_blocks_of_each_of_its_sources_is_fused_as_they
     for (char const* const key : {"a", "b"})
         source.fused.emplace(key, fused_tensor{0, 3, "fused_ffn, axis=0"});
     source.fused.emplace("c", fused_tensor{0, 2, "fused_ffn, axis=0"});
-    mapping made(catalog_of(source));
-    auto const a = made.source(0), b = made.source(1), c = made.source(2), n = made.source(3);
-    made.define("columns", split(a, 1, std::size_t{2})[1]);
-    made.define("beside", concat({a, b}, 1));
-    made.define("beside_turned", concat({transpose(a), transpose(b)}, 0));
-    made.define("below", concat({a, b}, 0));
-    made.define("otherwise", concat({a, c}, 1));
-    made.define("with_plain", concat({a, n}, 1));
-    made.define("with_zeros", resize(a, {24, 6}));
-    made.define("stack", concat({reshape(a, {1, 24, 4}), reshape(b, {1, 24, 4})}, 0));
-    made.define("split", reshape(a, {24, 2, 2}));
-    made.define("merged", reshape(a, {96}));
-    made.define("longer", resize(a, {36, 4}));
-    carry_fused(made, source);
+    mapping mapping(catalog_of(source));
+    auto const a = mapping.source(0), b = mapping.source(1), c = mapping.source(2),
+               n = mapping.source(3);
+    mapping.define("columns", split(a, 1, std::size_t{2})[1]);
+    mapping.define("beside", concat({a, b}, 1));
+    mapping.define("beside_turned", concat({transpose(a), transpose(b)}, 0));
+    mapping.define("below", concat({a, b}, 0));
+    mapping.define("otherwise", concat({a, c}, 1));
+    mapping.define("with_plain", concat({a, n}, 1));
+    mapping.define("with_zeros", resize(a, {24, 6}));
+    mapping.define("stack", concat({reshape(a, {1, 24, 4}), reshape(b, {1, 24, 4})}, 0));
+    mapping.define("split", reshape(a, {24, 2, 2}));
+    mapping.define("merged", reshape(a, {96}));
+    mapping.define("longer", resize(a, {36, 4}));
+    carry_fused(mapping, source);
     fused_tensor const rows{0, 3, "fused_ffn, axis=0"}, columns{1, 3, "fused_ffn, axis=1"};
     fused_tensors const expected{{"columns", rows},  {"beside", rows},
                                  {"split", rows},    {"beside_turned", columns},
                                  {"stack", columns}, {"with_zeros", rows}};
-    BOOST_TEST((made.fused() == expected));
+    BOOST_TEST((mapping.fused() == expected));
 }
 
 BOOST_AUTO_TEST_CASE(what_takes_a_fused_tensor_apart_makes_it_backwards) {
@@ -181,14 +182,14 @@ BOOST_AUTO_TEST_CASE(what_takes_a_fused_tensor_apart_makes_it_backwards) {
 }
 
 BOOST_AUTO_TEST_CASE(state_is_fused_as_its_parameter_is) {
-    std::vector<std::vector<shard_descriptor>> held(1);
+    std::vector<std::vector<shard_descriptor>> shards(1);
     for (char const* const key : {"w", "w.moment1_0"})
-        held[0].push_back({key, data_type::f32, {24, 4}, whole({24, 4}), {}});
-    layout const target = layout_of(held);
-    mapping made = compiled("gate, up -> w, fused_ffn, axis=0", gate_and_up, target);
-    carry_fused(made, target);
-    BOOST_TEST_REQUIRE(made.fused().size() == 2u);
-    BOOST_TEST((made.fused().at("w.moment1_0").blocks == 1));
+        shards[0].push_back({key, data_type::f32, {24, 4}, whole({24, 4}), {}});
+    layout const target = layout_of(shards);
+    mapping mapping = compiled("gate, up -> w, fused_ffn, axis=0", gate_and_up, target);
+    carry_fused(mapping, target);
+    BOOST_TEST_REQUIRE(mapping.fused().size() == 2u);
+    BOOST_TEST((mapping.fused().at("w.moment1_0").blocks == 1));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all) {
@@ -242,12 +243,12 @@ BOOST_AUTO_TEST_CASE(two_boxes_a_rank_are_no_parts_of_ranks) {
 
 BOOST_AUTO_TEST_CASE(a_tensor_is_taken_apart_with_as_much_of_each_part) {
     layout const source = stored({0, 4, "fused_ffn, axis=0"});
-    catalog const known = catalog_of(source);
-    check_torn(aoa::mapping_of(aoa::parse("w -> gate, up, fused_ffn, axis=0"), known), source);
-    mapping columns = aoa::mapping_of(aoa::parse("w -> left, right, axis=1"), known);
+    catalog const catalog = catalog_of(source);
+    check_torn(aoa::mapping_of(aoa::parse("w -> gate, up, fused_ffn, axis=0"), catalog), source);
+    mapping columns = aoa::mapping_of(aoa::parse("w -> left, right, axis=1"), catalog);
     carry_fused(columns, source);
     check_torn(columns, source);
-    mapping const torn = aoa::mapping_of(aoa::parse("w -> gate, up, axis=0"), known);
+    mapping const torn = aoa::mapping_of(aoa::parse("w -> gate, up, axis=0"), catalog);
     BOOST_CHECK_EXCEPTION(check_torn(torn, source), error, [](error const& problem) {
         BOOST_TEST(problem.what() ==
                    std::string("'w', shape [24, 4], is interleaved in 4 parts along axis 0, and "
@@ -264,9 +265,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_taken_apart_with_as_much_of_each_part) {
 BOOST_AUTO_TEST_CASE(another_form_of_a_fused_tensor_keeps_its_axis_or_is_refused) {
     layout const source = stored({0, 4, "fused_ffn, axis=0"});
     auto const fault = [&](std::string const& text) {
-        mapping made = aoa::mapping_of(aoa::parse(text), catalog_of(source));
-        carry_fused(made, source);
-        return find_torn_fused(made, source).value_or("");
+        mapping mapping = aoa::mapping_of(aoa::parse(text), catalog_of(source));
+        carry_fused(mapping, source);
+        return find_torn_fused(mapping, source).value_or("");
     };
     for (char const* const text :
          {"w -> v", "w -> v, permute='[1, 0]'", "w -> gate, up, fused_ffn, axis=0",

@@ -32,13 +32,13 @@ BOOST_AUTO_TEST_CASE(each_key_has_one_class) {
     map.define("s", map.source(3));
     map.add("z", {2}, data_type::f32);
     map.remove("b");
-    key_classes const found = classify(map, tensors_to_class);
-    BOOST_TEST(found.identity == (class_keys{"a", "s"}), boost::test_tools::per_element());
-    BOOST_TEST(found.renamed == class_keys{"c"}, boost::test_tools::per_element());
-    BOOST_TEST(found.transformed == (class_keys{"both", "d", "half"}),
+    key_classes const classes = classify(map, tensors_to_class);
+    BOOST_TEST(classes.identity == (class_keys{"a", "s"}), boost::test_tools::per_element());
+    BOOST_TEST(classes.renamed == class_keys{"c"}, boost::test_tools::per_element());
+    BOOST_TEST(classes.transformed == (class_keys{"both", "d", "half"}),
                boost::test_tools::per_element());
-    BOOST_TEST(found.added == class_keys{"z"}, boost::test_tools::per_element());
-    BOOST_TEST(found.removed == class_keys{"b"}, boost::test_tools::per_element());
+    BOOST_TEST(classes.added == class_keys{"z"}, boost::test_tools::per_element());
+    BOOST_TEST(classes.removed == class_keys{"b"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_without_elements_is_the_one_of_its_name) {
@@ -53,9 +53,9 @@ BOOST_AUTO_TEST_CASE(a_tensor_without_elements_that_differs_is_another_one) {
     map.define("e", transpose(map.source(2)));
     map.define("f", map.source(2));
     map.define("a", split(map.source(0), 0, std::vector<index_t>{0, 4})[0]);
-    key_classes const found = classify(map, tensors_to_class);
-    BOOST_TEST(found.transformed == (class_keys{"a", "e"}), boost::test_tools::per_element());
-    BOOST_TEST(found.renamed == class_keys{"f"}, boost::test_tools::per_element());
+    key_classes const classes = classify(map, tensors_to_class);
+    BOOST_TEST(classes.transformed == (class_keys{"a", "e"}), boost::test_tools::per_element());
+    BOOST_TEST(classes.renamed == class_keys{"f"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(two_tensors_that_change_names_are_renamed) {

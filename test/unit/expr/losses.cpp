@@ -20,8 +20,8 @@ mapping lossy() {
                             {"e", data_type::f32, {0}, {1}}}));
 }
 
-std::string text_of(mapping const& map, loss const& one) {
-    return one.key + " " + describe(one, map.sources()[one.source]);
+std::string text_of(mapping const& map, loss const& loss) {
+    return loss.key + " " + describe(loss, map.sources()[loss.source]);
 }
 
 } // namespace
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(what_is_rounded_is_lost_unless_it_arrives_elsewhere_too) {
     map.define("x", cast(cast(map.source(0), data_type::bf16), data_type::f32));
     auto const losses = losses_of(map);
     BOOST_TEST_REQUIRE(losses.size() == 1u);
-    BOOST_TEST((losses[0].what == loss::kind::rounded));
+    BOOST_TEST((losses[0].type == loss::kind::rounded));
     BOOST_TEST((losses[0].dtype == data_type::bf16));
     BOOST_TEST(text_of(map, losses[0]) == "a is rounded on the way from float32 to bfloat16");
     map.define("z", map.source(0));
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_be_removed_knowingly) {
     map.remove("e"); // which has nothing to be lost
     auto const losses = losses_of(map);
     BOOST_TEST_REQUIRE(losses.size() == 1u);
-    BOOST_TEST((losses[0].what == loss::kind::removed));
+    BOOST_TEST((losses[0].type == loss::kind::removed));
     BOOST_TEST(text_of(map, losses[0]) == "a is removed");
 }
 

@@ -70,14 +70,14 @@ BOOST_AUTO_TEST_CASE(an_output_moves_no_other) {
 }
 
 BOOST_AUTO_TEST_CASE(equal_mappings_may_be_made_in_any_order_of_outputs) {
-    mapping one(two), other(two);
-    one.define("x", one.source(0));
-    one.define("y", one.source(1));
-    other.define("y", other.source(0));
-    other.define("y", other.source(1));
-    other.define("x", other.source(0));
-    BOOST_TEST((one == other));
-    BOOST_TEST(digest_of(one) == digest_of(other));
+    mapping mapping(two), other_mapping(two);
+    mapping.define("x", mapping.source(0));
+    mapping.define("y", mapping.source(1));
+    other_mapping.define("y", other_mapping.source(0));
+    other_mapping.define("y", other_mapping.source(1));
+    other_mapping.define("x", other_mapping.source(0));
+    BOOST_TEST((mapping == other_mapping));
+    BOOST_TEST(digest_of(mapping) == digest_of(other_mapping));
 }
 
 BOOST_AUTO_TEST_CASE(a_mapping_that_was_moved_from_is_as_good_as_another) {
@@ -129,10 +129,10 @@ BOOST_AUTO_TEST_CASE(removed_keys_and_relations_are_remembered) {
 }
 
 BOOST_AUTO_TEST_CASE(the_identity_keeps_every_tensor) {
-    mapping const all = identity_mapping(two);
-    BOOST_TEST(all.outputs().size() == 2u);
-    BOOST_TEST(is_source_box(all.find("a")->value));
-    BOOST_TEST(all.find("b")->value.pieces.source(0) == 1u);
+    mapping const mapping = identity_mapping(two);
+    BOOST_TEST(mapping.outputs().size() == 2u);
+    BOOST_TEST(is_source_box(mapping.find("a")->value));
+    BOOST_TEST(mapping.find("b")->value.pieces.source(0) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(the_identity_keeps_what_is_wanted) {
@@ -150,9 +150,9 @@ BOOST_AUTO_TEST_CASE(digests_tell_mappings_apart) {
     mapping const same = identity_mapping(two);
     BOOST_TEST(digest_of(same) == digest_of(identity_mapping(two)));
     auto const differs = [&](auto change) {
-        mapping other = identity_mapping(two);
-        change(other);
-        return digest_of(other) != digest_of(same);
+        mapping mapping = identity_mapping(two);
+        change(mapping);
+        return digest_of(mapping) != digest_of(same);
     };
     BOOST_TEST(differs([](mapping& m) { m.define("a", transpose(m.source(0))); }));
     BOOST_TEST(differs([](mapping& m) { m.define("b", cast(m.source(1), data_type::f32)); }));

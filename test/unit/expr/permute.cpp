@@ -38,9 +38,11 @@ BOOST_AUTO_TEST_CASE(axis_j_of_the_result_is_axis_order_j) {
     // numpy.arange(24).reshape(2, 3, 4).transpose(2, 0, 1), rows 0 and 3 of the first axis.
     expression const t = permute(source_tensor(0, {2, 3, 4}, data_type::f32), {2, 0, 1});
     BOOST_TEST((t.shape == index_vector{4, 2, 3}));
-    numbers const all = evaluate(t, {{2, 3, 4}}, {up_to(24)});
-    BOOST_TEST((numbers(all.begin(), all.begin() + 6) == numbers{0, 4, 8, 12, 16, 20}));
-    BOOST_TEST((numbers(all.end() - 6, all.end()) == numbers{3, 7, 11, 15, 19, 23}));
+    numbers const all_numbers = evaluate(t, {{2, 3, 4}}, {up_to(24)});
+    BOOST_TEST(
+        (numbers(all_numbers.begin(), all_numbers.begin() + 6) == numbers{0, 4, 8, 12, 16, 20}));
+    BOOST_TEST(
+        (numbers(all_numbers.end() - 6, all_numbers.end()) == numbers{3, 7, 11, 15, 19, 23}));
 }
 
 BOOST_AUTO_TEST_CASE(an_order_and_its_inverse_cancel) {

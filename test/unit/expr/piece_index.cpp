@@ -20,19 +20,19 @@ namespace {
 using overlaps = std::vector<std::pair<std::size_t, box>>;
 
 overlaps found_by_index(piece_index const& index, box const& region) {
-    overlaps found;
+    overlaps found_overlaps;
     index.for_each_overlap(
-        region, [&](std::size_t i, box const& common) { found.emplace_back(i, common); });
-    std::ranges::sort(found, {}, &std::pair<std::size_t, box>::first);
-    return found;
+        region, [&](std::size_t i, box const& common) { found_overlaps.emplace_back(i, common); });
+    std::ranges::sort(found_overlaps, {}, &std::pair<std::size_t, box>::first);
+    return found_overlaps;
 }
 
 overlaps found_by_looking(piece_list const& pieces, box const& region) {
-    overlaps found;
+    overlaps found_overlaps;
     for (std::size_t i = 0; i < pieces.size(); ++i)
         if (auto const common = intersect(pieces.target_boxes()[i], region))
-            found.emplace_back(i, *common);
-    return found;
+            found_overlaps.emplace_back(i, *common);
+    return found_overlaps;
 }
 
 /// Asks for every box of a matrix.
@@ -54,14 +54,14 @@ expression matrix(index_t rows, index_t columns) {
 
 /// A wall of bricks: `rows` rows, each of the given widths.
 expression wall(std::size_t rows, std::vector<index_t> const& widths) {
-    std::vector<expression> all;
+    std::vector<expression> expressions;
     for (std::size_t row = 0; row < rows; ++row) {
         std::vector<expression> bricks;
         for (index_t const width : widths)
             bricks.push_back(matrix(1, width));
-        all.push_back(concat(bricks, 1));
+        expressions.push_back(concat(bricks, 1));
     }
-    return concat(all, 0);
+    return concat(expressions, 0);
 }
 
 } // namespace

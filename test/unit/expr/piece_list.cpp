@@ -13,14 +13,14 @@ BOOST_AUTO_TEST_SUITE(expr_piece_list)
 
 namespace {
 
-/// All of source `source`, an m x n matrix, at column `place` of a target.
-piece matrix_at(key_id source, index_t place) {
+/// All of source `source`, an m x n matrix, at column `index` of a target.
+piece matrix_at(key_id source, index_t index) {
     piece part;
     part.source = source;
     part.stored = data_type::bf16;
     part.order = permutation::identity(2);
     part.source_offset = {0, 0};
-    part.target_offset = {0, place};
+    part.target_offset = {0, index};
     part.extent = {3, 2};
     return part;
 }
@@ -77,11 +77,11 @@ BOOST_AUTO_TEST_CASE(a_list_gives_pieces_with_joined_axes_back) {
     BOOST_TEST((twice[3] == merged));
     plain.target_offset = {0};
     merged.target_offset = {4};
-    piece_list other(1);
-    other.push_back(plain);
+    piece_list pieces(1);
+    pieces.push_back(plain);
     merged.extent = {3, 2};
-    other.push_back(merged);
-    BOOST_TEST((list != other));
+    pieces.push_back(merged);
+    BOOST_TEST((list != pieces));
 }
 
 BOOST_AUTO_TEST_CASE(a_whole_matrix_takes_no_memory) {
@@ -106,12 +106,12 @@ BOOST_AUTO_TEST_CASE(the_list_of_a_whole_tensor_has_its_one_piece) {
 }
 
 BOOST_AUTO_TEST_CASE(whole_matrices_side_by_side_keep_their_places) {
-    piece_list one(2), joined(2), reserved(2);
-    one.push_back(matrix_at(1, 0));
+    piece_list pieces(2), joined(2), reserved(2);
+    pieces.push_back(matrix_at(1, 0));
     reserved.reserve(3);
-    for (index_t const place : {0, 2, 4}) {
-        joined.append_moved(one, 1, place);
-        reserved.append_moved(one, 1, place);
+    for (index_t const index : {0, 2, 4}) {
+        joined.append_moved(pieces, 1, index);
+        reserved.append_moved(pieces, 1, index);
     }
     BOOST_TEST_REQUIRE(joined.size() == 3u);
     BOOST_TEST((joined[0] == matrix_at(1, 0)));
@@ -125,16 +125,16 @@ BOOST_AUTO_TEST_CASE(whole_matrices_side_by_side_keep_their_places) {
 }
 
 BOOST_AUTO_TEST_CASE(equal_lists_are_equal_however_they_were_made) {
-    piece_list one(2), roomy(2), moved(2);
-    one.push_back(matrix_at(1, 0));
+    piece_list pieces(2), roomy(2), moved(2);
+    pieces.push_back(matrix_at(1, 0));
     roomy.reserve(10);
     roomy.push_back(matrix_at(1, 0));
-    moved.append_moved(one, 1, 7);
-    BOOST_TEST((one == roomy));
-    BOOST_TEST((roomy == one));
-    BOOST_TEST((one != moved));
+    moved.append_moved(pieces, 1, 7);
+    BOOST_TEST((pieces == roomy));
+    BOOST_TEST((roomy == pieces));
+    BOOST_TEST((pieces != moved));
     BOOST_TEST((moved[0] == matrix_at(1, 7)));
-    BOOST_TEST((one != piece_list(2)));
+    BOOST_TEST((pieces != piece_list(2)));
     BOOST_TEST((piece_list(1) != piece_list(2)));
 }
 

@@ -23,15 +23,15 @@ expression source_of(index_vector const& shape) { return source_tensor(0, shape,
 
 /// The elements of an expression of one source whose elements are their row-major numbers.
 std::vector<index_t> elements_of(expression const& value, index_vector const& source) {
-    std::vector<index_t> all(static_cast<std::size_t>(element_count(source)));
-    std::iota(all.begin(), all.end(), 0);
-    return test::evaluate(value, {source}, {all});
+    std::vector<index_t> values(static_cast<std::size_t>(element_count(source)));
+    std::iota(values.begin(), values.end(), 0);
+    return test::evaluate(value, {source}, {values});
 }
 
 std::vector<index_t> counted(index_t count) {
-    std::vector<index_t> all(static_cast<std::size_t>(count));
-    std::iota(all.begin(), all.end(), 0);
-    return all;
+    std::vector<index_t> values(static_cast<std::size_t>(count));
+    std::iota(values.begin(), values.end(), 0);
+    return values;
 }
 
 } // namespace
@@ -119,9 +119,9 @@ BOOST_AUTO_TEST_CASE(another_number_of_elements_is_refused_with_both) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_without_axes_may_keep_its_shape) {
-    expression const one = reshape(source_of({1}), {});
-    BOOST_TEST((reshape(one, {}) == one));
-    BOOST_TEST((reshape(reshape(one, {}), {1, 1}).shape == index_vector{1, 1}));
+    expression const expression = reshape(source_of({1}), {});
+    BOOST_TEST((reshape(expression, {}) == expression));
+    BOOST_TEST((reshape(reshape(expression, {}), {1, 1}).shape == index_vector{1, 1}));
 }
 
 BOOST_AUTO_TEST_CASE(casts_and_zeros_are_kept) {

@@ -25,24 +25,24 @@ BOOST_AUTO_TEST_CASE(a_loop_sees_each_once_and_in_order) {
     source_list list;
     list.push_back({"a", {1}, data_type::f32});
     list.push_back({"b", {2}, data_type::f32});
-    std::string seen;
-    for (mapping_source const& one : list)
-        seen += std::string(one.key) + to_string(one.shape);
-    BOOST_TEST(seen == "a[1]b[2]");
+    std::string text;
+    for (mapping_source const& source : list)
+        text += std::string(source.key) + to_string(source.shape);
+    BOOST_TEST(text == "a[1]b[2]");
 }
 
 BOOST_AUTO_TEST_CASE(lists_are_equal_when_their_tensors_are) {
-    source_list one, other;
-    one.push_back({"a", {2, 3}, data_type::f32});
-    other.reserve(100, 1000);
-    other.push_back({"a", {2, 3}, data_type::f32});
-    BOOST_TEST((one == other));
-    source_list longer = one;
+    source_list sources, other_sources;
+    sources.push_back({"a", {2, 3}, data_type::f32});
+    other_sources.reserve(100, 1000);
+    other_sources.push_back({"a", {2, 3}, data_type::f32});
+    BOOST_TEST((sources == other_sources));
+    source_list longer = sources;
     longer.push_back({"b", {}, data_type::f32});
-    BOOST_TEST((one != longer));
+    BOOST_TEST((sources != longer));
     source_list cast;
     cast.push_back({"a", {2, 3}, data_type::f16});
-    BOOST_TEST((one != cast));
+    BOOST_TEST((sources != cast));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

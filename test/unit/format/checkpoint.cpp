@@ -51,8 +51,8 @@ std::string refusal(test::temporary_directory const& directory, errc code,
         BOOST_TEST((thrown.code() == code), thrown.what());
         std::string text = thrown.what();
         std::string const prefix = directory.path().string() + "/";
-        for (auto place = text.find(prefix); place != text.npos; place = text.find(prefix))
-            text.erase(place, prefix.size());
+        for (auto position = text.find(prefix); position != text.npos; position = text.find(prefix))
+            text.erase(position, prefix.size());
         return text;
     }
     return "accepted";
@@ -294,10 +294,10 @@ BOOST_AUTO_TEST_CASE(all_that_the_reference_reader_accepts_can_be_opened) {
     test::temporary_directory const directory;
     safetensors_options options;
     options.mode = safetensors_mode::compatible;
-    for (auto const& one : test::safetensors_cases())
-        BOOST_TEST_CONTEXT(one.name) {
-            auto const path = directory.write("x.safetensors", one.file);
-            if (one.is_ok)
+    for (auto const& safetensors_case : test::safetensors_cases())
+        BOOST_TEST_CONTEXT(safetensors_case.name) {
+            auto const path = directory.write("x.safetensors", safetensors_case.file);
+            if (safetensors_case.is_ok)
                 BOOST_CHECK_NO_THROW(open_checkpoint(path, options));
             else
                 BOOST_CHECK_THROW(open_checkpoint(path, options), error);
@@ -378,16 +378,16 @@ BOOST_AUTO_TEST_CASE(tensors_are_sorted_by_key_and_keep_their_bytes) {
     for (std::size_t i = 0; i < count; ++i)
         keys.push_back(dealt_key(i, count));
     std::string const bytes = file_with(keys);
-    auto const found = open_checkpoint(directory.write("x.safetensors", bytes));
-    BOOST_TEST_REQUIRE(found.tensors.size() == count);
+    auto const checkpoint = open_checkpoint(directory.write("x.safetensors", bytes));
+    BOOST_TEST_REQUIRE(checkpoint.tensors.size() == count);
     std::vector<std::string> sorted = keys;
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t i = 0; i < count; ++i) {
-        BOOST_TEST(found.tensors[i].key == sorted[i]);
-        auto const place = std::find(keys.begin(), keys.end(), sorted[i]) - keys.begin();
-        BOOST_TEST_REQUIRE(found.tensors[i].shards.size() == 1u);
-        BOOST_TEST(found.tensors[i].shards[0].begin ==
-                   bytes.size() - count + static_cast<std::size_t>(place));
+        BOOST_TEST(checkpoint.tensors[i].key == sorted[i]);
+        auto const position = std::find(keys.begin(), keys.end(), sorted[i]) - keys.begin();
+        BOOST_TEST_REQUIRE(checkpoint.tensors[i].shards.size() == 1u);
+        BOOST_TEST(checkpoint.tensors[i].shards[0].begin ==
+                   bytes.size() - count + static_cast<std::size_t>(position));
     }
 }
 
@@ -410,9 +410,9 @@ BOOST_AUTO_TEST_CASE(keys_of_two_indexed_files_may_alternate) {
     directory.write(index_name,
                     R"({"weight_map":{"e":"g.safetensors","b":"f.safetensors","a":"g.safetensors",)"
                     R"("d":"f.safetensors","c":"g.safetensors"}})");
-    auto const found = open_checkpoint(directory.path());
+    auto const checkpoint = open_checkpoint(directory.path());
     std::string text;
-    for (checkpoint_tensor const& tensor : found.tensors)
+    for (checkpoint_tensor const& tensor : checkpoint.tensors)
         text += tensor.key + std::to_string(tensor.shards[0].file) + " ";
     BOOST_TEST(text == "a1 b0 c1 d0 e1 ");
 }

@@ -90,30 +90,30 @@ BOOST_AUTO_TEST_CASE(a_rank_with_two_shards_of_a_key_has_two_files) {
 /// The rank that writes each shard of each tensor.
 std::vector<std::string> writers(checkpoint_plan const& plan) {
     std::vector<std::string> result;
-    for (checkpoint_tensor const& one : plan.metadata.tensors)
-        for (checkpoint_shard const& shard : one.shards)
-            result.push_back(one.key + " " + std::to_string(plan.ranks[shard.file]));
+    for (checkpoint_tensor const& tensor : plan.metadata.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            result.push_back(tensor.key + " " + std::to_string(plan.ranks[shard.file]));
     return result;
 }
 
 BOOST_AUTO_TEST_CASE(of_replicas_the_rank_with_the_fewest_bytes_writes) {
-    box const all{{0}, {4}};
+    box const box{{0}, {4}};
     auto const plan = plan_sharded(
-        test::listed_layout(3, {tensor("a", data_type::u8, {4}, {{0, all}, {1, all}, {2, all}}),
-                                tensor("b", data_type::f32, {4}, {{0, all}, {1, all}}),
-                                tensor("c", data_type::u8, {4}, {{0, all}, {1, all}, {2, all}}),
+        test::listed_layout(3, {tensor("a", data_type::u8, {4}, {{0, box}, {1, box}, {2, box}}),
+                                tensor("b", data_type::f32, {4}, {{0, box}, {1, box}}),
+                                tensor("c", data_type::u8, {4}, {{0, box}, {1, box}, {2, box}}),
                                 tensor("d", data_type::u8, {8}, {{2, {{0}, {8}}}}),
-                                tensor("e", data_type::u8, {4}, {{2, all}, {1, all}, {0, all}})}));
+                                tensor("e", data_type::u8, {4}, {{2, box}, {1, box}, {0, box}})}));
     // d has no choice (8 bytes at 2); then b (16 bytes at 0), and a, c, e of 4 bytes each.
     BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 1", "b 0", "c 1", "d 2", "e 1"}),
                boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(each_rank_writes_its_replica_where_that_is_asked_for) {
-    box const all{{0}, {4}}, left{{0}, {2}}, right{{2}, {2}};
+    box const box{{0}, {4}}, left{{0}, {2}}, right{{2}, {2}};
     auto const plan = plan_sharded(
         test::listed_layout(
-            3, {tensor("a", data_type::u8, {4}, {{2, all}, {1, all}, {1, all}, {0, all}}),
+            3, {tensor("a", data_type::u8, {4}, {{2, box}, {1, box}, {1, box}, {0, box}}),
                 tensor("b", data_type::u8, {4}, {{0, left}, {1, right}, {2, left}}),
                 tensor("c", data_type::u8, {0}, {{0, {{0}, {0}}}, {1, {{0}, {0}}}}),
                 tensor("d", data_type::u8, {}, {{0, {}}, {2, {}}})}),
@@ -127,10 +127,10 @@ BOOST_AUTO_TEST_CASE(each_rank_writes_its_replica_where_that_is_asked_for) {
 }
 
 BOOST_AUTO_TEST_CASE(files_are_named_after_ranks_where_that_is_asked_for) {
-    box const all{{0}, {4}};
-    auto const held = test::listed_layout(
-        3, {tensor("a", data_type::u8, {8}, {{0, all}, {2, all}, {2, {{4}, {4}}}})});
-    auto const plan = plan_sharded(held, {.per_rank = true});
+    box const box{{0}, {4}};
+    auto const listed_layout = test::listed_layout(
+        3, {tensor("a", data_type::u8, {8}, {{0, box}, {2, box}, {2, {{4}, {4}}}})});
+    auto const plan = plan_sharded(listed_layout, {.per_rank = true});
     BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 0", "a 2", "a 2"}),
                boost::test_tools::per_element());
     std::vector<std::string> names;
@@ -144,10 +144,10 @@ BOOST_AUTO_TEST_CASE(files_are_named_after_ranks_where_that_is_asked_for) {
 }
 
 BOOST_AUTO_TEST_CASE(of_replicas_the_rank_writes_that_a_function_chooses) {
-    box const all{{0}, {4}};
-    auto const held =
-        test::listed_layout(3, {tensor("a", data_type::u8, {4}, {{0, all}, {1, all}, {2, all}}),
-                                tensor("b", data_type::f32, {4}, {{0, all}, {1, all}}),
+    box const box{{0}, {4}};
+    auto const listed_layout =
+        test::listed_layout(3, {tensor("a", data_type::u8, {4}, {{0, box}, {1, box}, {2, box}}),
+                                tensor("b", data_type::f32, {4}, {{0, box}, {1, box}}),
                                 tensor("d", data_type::u8, {8}, {{2, {{0}, {8}}}})});
     std::string asked;
     auto const last = [&](std::string const& key, index_t bytes,
@@ -158,12 +158,12 @@ BOOST_AUTO_TEST_CASE(of_replicas_the_rank_writes_that_a_function_chooses) {
         asked += ";";
         return ranks.back();
     };
-    auto const plan = plan_sharded(held, {.writer = last});
+    auto const plan = plan_sharded(listed_layout, {.writer = last});
     BOOST_TEST(writers(plan) == (std::vector<std::string>{"a 2", "b 1", "d 2"}),
                boost::test_tools::per_element());
     BOOST_TEST(asked == "b of 16 bytes: 0 1;a of 4 bytes: 0 1 2;");
     BOOST_CHECK_EXCEPTION(
-        plan_sharded(held, {.writer = [](auto&&...) { return holder_t{2}; }}), error,
+        plan_sharded(listed_layout, {.writer = [](auto&&...) { return holder_t{2}; }}), error,
         test::says(errc::usage, "write_options.writer gives rank 2 for 'b', which does not hold "
                                 "this shard; rank 0 does, and 1 more"));
 }
@@ -171,9 +171,9 @@ BOOST_AUTO_TEST_CASE(of_replicas_the_rank_writes_that_a_function_chooses) {
 /// The keys in each file, in the order of their data.
 std::vector<std::string> contents(checkpoint_plan const& plan) {
     std::vector<std::string> result(plan.metadata.files.size());
-    for (checkpoint_tensor const& one : plan.metadata.tensors)
-        for (checkpoint_shard const& shard : one.shards)
-            result[shard.file] += one.key;
+    for (checkpoint_tensor const& tensor : plan.metadata.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            result[shard.file] += tensor.key;
     return result;
 }
 
@@ -181,11 +181,13 @@ BOOST_AUTO_TEST_CASE(a_rank_has_as_many_files_as_it_may_and_has_shards_for) {
     auto const whole_on = [&](holder_t rank, char const* key, index_t bytes) {
         return tensor(key, data_type::u8, {bytes}, {{rank, {{0}, {bytes}}}});
     };
-    auto const held =
+    auto const listed_layout =
         test::listed_layout(2, {whole_on(0, "a", 3), whole_on(0, "b", 9), whole_on(0, "c", 4),
                                 whole_on(0, "d", 0), whole_on(1, "e", 2)});
     using texts = std::vector<std::string>;
-    auto const of = [&](index_t count) { return plan_sharded(held, {.files_per_rank = count}); };
+    auto const of = [&](index_t count) {
+        return plan_sharded(listed_layout, {.files_per_rank = count});
+    };
     BOOST_TEST(contents(of(1)) == (texts{"abcd", "e"}), boost::test_tools::per_element());
     // 9 to the first; 4, 3 and 0 to the second.
     BOOST_TEST(contents(of(2)) == (texts{"b", "acd", "e"}), boost::test_tools::per_element());
@@ -216,34 +218,35 @@ BOOST_AUTO_TEST_CASE(shards_of_one_key_never_share_a_file_however_many_a_rank_ma
 }
 
 BOOST_AUTO_TEST_CASE(texts_of_the_user_stand_in_each_file) {
-    auto const held = test::listed_layout(2, {tensor("a", data_type::u8, {1}, {{0, {{0}, {1}}}}),
-                                              tensor("b", data_type::u8, {1}, {{1, {{0}, {1}}}})});
+    auto const listed_layout =
+        test::listed_layout(2, {tensor("a", data_type::u8, {1}, {{0, {{0}, {1}}}}),
+                                tensor("b", data_type::u8, {1}, {{1, {{0}, {1}}}})});
     std::map<std::string, std::string> const texts{{"author", "me"}, {"step", ""}};
-    auto const plan = plan_sharded(held, {.texts = texts});
+    auto const plan = plan_sharded(listed_layout, {.texts = texts});
     for (std::string const& header : plan.headers)
         BOOST_TEST(header.find("\"author\":\"me\"") != header.npos);
     auto const opened = written_and_opened(plan);
     BOOST_TEST(opened.metadata.at("author") == "me");
     BOOST_TEST(opened.metadata.at("step") == "");
     BOOST_TEST((opened == plan.metadata));
-    auto const whole =
+    auto const full =
         plan_huggingface(catalog({{"a", data_type::u8, {1}, {1}}, {"b", data_type::u8, {1}, {1}}}),
                          1, {.texts = texts});
-    auto expected = whole.metadata;
+    auto expected = full.metadata;
     expected.indexes = {"model.safetensors.index.json"};
-    BOOST_TEST((written_and_opened(whole) == expected));
-    BOOST_TEST(whole.metadata.metadata.at("author") == "me");
+    BOOST_TEST((written_and_opened(full) == expected));
+    BOOST_TEST(full.metadata.metadata.at("author") == "me");
     for (std::string const name : {"format", "DCP_VERSION", "DCP_SHARDING_INFO", "RESHARD",
                                    "RESHARD_SAVE", "RESHARD_HEADER", "RESHARD_NEW", "tied"}) {
         std::string const text = "write_options.texts: '" + name +
                                  "' is a name that the files have already; give the text another "
                                  "one";
         BOOST_CHECK_EXCEPTION(
-            plan_sharded(held, {.aliases = {{"tied", "a"}}, .texts = {{name, "x"}}}), error,
-            test::says(errc::usage, text));
+            plan_sharded(listed_layout, {.aliases = {{"tied", "a"}}, .texts = {{name, "x"}}}),
+            error, test::says(errc::usage, text));
     }
     BOOST_CHECK_EXCEPTION(
-        plan_sharded(held, {.texts = {{"base", "b"}}}), error,
+        plan_sharded(listed_layout, {.texts = {{"base", "b"}}}), error,
         test::says(errc::usage, "write_options.texts: 'base' has the value 'b', which is the key "
                                 "of a tensor: readers would take the name for another one of this "
                                 "tensor"));
@@ -288,11 +291,11 @@ BOOST_AUTO_TEST_CASE(a_hugging_face_directory_has_an_index_where_it_has_several_
     catalog const tensors({{"b", data_type::f32, {2}, {1}},
                            {"a", data_type::u8, {3}, {1}},
                            {"c", data_type::u8, {9}, {1}}});
-    auto const one = plan_huggingface(tensors);
-    BOOST_TEST(names(one) == (std::vector<std::string>{"model.safetensors"}),
+    auto const element = plan_huggingface(tensors);
+    BOOST_TEST(names(element) == (std::vector<std::string>{"model.safetensors"}),
                boost::test_tools::per_element());
-    BOOST_TEST(one.index.empty());
-    BOOST_TEST((written_and_opened(one) == one.metadata));
+    BOOST_TEST(element.index.empty());
+    BOOST_TEST((written_and_opened(element) == element.metadata));
     auto const two = plan_huggingface(tensors, 12);
     BOOST_TEST(names(two) == (std::vector<std::string>{"model-00001-of-00002.safetensors",
                                                        "model-00002-of-00002.safetensors"}),

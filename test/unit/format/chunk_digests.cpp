@@ -14,10 +14,10 @@ using namespace reshard;
 using namespace reshard::detail;
 
 std::vector<std::byte> bytes(std::size_t count) {
-    std::vector<std::byte> all(count);
+    std::vector<std::byte> bytes(count);
     for (std::size_t i = 0; i < count; ++i)
-        all[i] = static_cast<std::byte>(i * 7 + i / 256);
-    return all;
+        bytes[i] = static_cast<std::byte>(i * 7 + i / 256);
+    return bytes;
 }
 
 using sizes = std::vector<std::uint64_t>;
@@ -63,19 +63,20 @@ BOOST_AUTO_TEST_CASE(the_text_is_sizes_and_digits) {
 
 BOOST_AUTO_TEST_CASE(unknown_digests_have_the_length_of_known_ones) {
     sizes const tensors{0, 1, 1 << 20, (1 << 20) + 1};
-    chunk_digests known;
+    chunk_digests digests;
     for (std::uint64_t const count : {0u, 1u, 1u, 2u})
-        known.tensors.emplace_back(count, ~std::uint64_t{});
-    BOOST_TEST(unknown_digests(tensors).size() == to_text(known).size());
+        digests.tensors.emplace_back(count, ~std::uint64_t{});
+    BOOST_TEST(unknown_digests(tensors).size() == to_text(digests).size());
     BOOST_TEST(unknown_digests({}) == "1048576");
 }
 
 BOOST_AUTO_TEST_CASE(a_text_that_does_not_fit_the_tensors_is_refused) {
-    std::string const one = "0000000000000001";
+    std::string const name = "0000000000000001";
     for (std::string const& text :
-         {std::string(), "4" + one, "4 " + one + one, "4 " + one + ",", "4 " + one + "," + one,
-          "4 000000000000000g," + one + one, "0 " + one + "," + one + one, "-4 " + one,
-          "4 " + one + "," + one + one + " ", "99999999999999999999 " + one})
+         {std::string(), "4" + name, "4 " + name + name, "4 " + name + ",",
+          "4 " + name + "," + name, "4 000000000000000g," + name + name,
+          "0 " + name + "," + name + name, "-4 " + name, "4 " + name + "," + name + name + " ",
+          "99999999999999999999 " + name})
         BOOST_CHECK_EXCEPTION(parse_digests(text, sizes{4, 5}, "file"), error,
                               test::mentions(errc::corrupt_file, "file: RESHARD_DIGESTS"));
 }
@@ -93,8 +94,8 @@ BOOST_AUTO_TEST_CASE(digests_are_read_tensor_by_tensor) {
 
 BOOST_AUTO_TEST_CASE(the_long_digest_of_texts_is_that_of_all_of_them_behind_one_another) {
     std::string const first(300, 'a'), second, third(1000, 'b');
-    std::string const all = first + second + third;
-    std::string_view const texts[] = {first, second, third}, one[] = {all};
+    std::string const text = first + second + third;
+    std::string_view const texts[] = {first, second, third}, one[] = {text};
     BOOST_TEST(long_digest_text_of(texts) == long_digest_text_of(one));
     // The test vector of XXH3 of 128 bits for no bytes and no seed.
     BOOST_TEST(long_digest_text_of({}) == "99aa06d3014798d86001c324468d497f");

@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(a_file_is_put_together_from_runs) {
 BOOST_AUTO_TEST_CASE(a_directory_shows_the_files_of_a_whole_save) {
     files_of_delta const files;
     delta_files const store = files.store();
-    std::vector<std::filesystem::path> const all{files.path() / "m", files.path() / "note.txt"};
-    BOOST_TEST((store.list(files.path()) == all));
+    std::vector<std::filesystem::path> const paths{files.path() / "m", files.path() / "note.txt"};
+    BOOST_TEST((store.list(files.path()) == paths));
     BOOST_TEST((store.find(files.path() / "m") == file_store::kind::file));
     BOOST_TEST((store.find(files.path() / "delta-00001.safetensors") == file_store::kind::nothing));
     BOOST_TEST((store.find(files.path() / "note.txt") == file_store::kind::file));

@@ -81,27 +81,27 @@ BOOST_AUTO_TEST_CASE(a_text_in_latin_1_is_its_bytes_and_any_other_is_none) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_are_the_numbers_of_characters) {
-    std::string const all = "\0\1\x7f\x80\xbf\xc0\xff"s;
+    std::string const text = "\0\1\x7f\x80\xbf\xc0\xff"s;
     file_of_text const of("\0\1\x7f\xc2\x80\xc2\xbf\xc3\x80\xc3\xbf"s);
-    encoded_bytes const bytes(of.where, all.size(), "f");
-    for (std::size_t begin = 0; begin <= all.size(); ++begin)
-        for (std::size_t count = 0; begin + count <= all.size(); ++count)
-            BOOST_TEST((read(bytes, of.file, begin, count) == all.substr(begin, count)));
+    encoded_bytes const bytes(of.where, text.size(), "f");
+    for (std::size_t begin = 0; begin <= text.size(); ++begin)
+        for (std::size_t count = 0; begin + count <= text.size(); ++count)
+            BOOST_TEST((read(bytes, of.file, begin, count) == text.substr(begin, count)));
 }
 
 BOOST_AUTO_TEST_CASE(any_part_of_a_long_text_is_found) {
     // Steps that end behind and within characters: of one byte each, of both kinds, of two.
     for (unsigned const below : {128u, 256u}) {
-        std::string const all = random_bytes(300000, below);
-        file_of_text const of(text_of(all));
+        std::string const text = random_bytes(300000, below);
+        file_of_text const of(text_of(text));
         BOOST_TEST(of.where.size() > 4 * encoded_bytes::step);
-        encoded_bytes const bytes(of.where, all.size(), "f");
+        encoded_bytes const bytes(of.where, text.size(), "f");
         std::mt19937 random(5);
         for (int i = 0; i < 300; ++i) {
-            std::size_t const begin = random() % all.size();
-            std::size_t const count = random() % (i % 3 == 0 ? all.size() : 20);
-            BOOST_TEST((read(bytes, of.file, begin, std::min(count, all.size() - begin)) ==
-                        all.substr(begin, count)));
+            std::size_t const begin = random() % text.size();
+            std::size_t const count = random() % (i % 3 == 0 ? text.size() : 20);
+            BOOST_TEST((read(bytes, of.file, begin, std::min(count, text.size() - begin)) ==
+                        text.substr(begin, count)));
         }
     }
     std::string const high(2 * encoded_bytes::step + 1, '\xe9');
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_file_has_the_bytes_of_its_texts_behind_its_end) {
     pickle const values(*real, "p", {0, real->facts().bytes}, {});
     auto const texts = values.elements(values.root(), "it");
     BOOST_TEST_REQUIRE(texts.size() == 2u);
-    BOOST_TEST((texts[1].what == pickle_value::kind::long_text));
+    BOOST_TEST((texts[1].type == pickle_value::kind::long_text));
     std::uint64_t const first = files.add(values, texts[0], 2, "tensor 'a'");
     std::uint64_t const second = files.add(values, texts[1], large.size(), "tensor 'b'");
     BOOST_TEST(files.add(values, texts[1], large.size(), "tensor 'c'") == second);
@@ -162,15 +162,15 @@ BOOST_AUTO_TEST_CASE(a_file_has_the_bytes_of_its_texts_behind_its_end) {
     BOOST_CHECK_EXCEPTION(files.add(values, texts[1], large.size() - 1, "tensor 'b'"), error,
                           mentions(errc::corrupt_file, "tensor 'b': 4999 bytes, where another"));
     auto const file = files.open("p");
-    std::string found(large.size(), ' ');
-    file->read(second, std::as_writable_bytes(std::span(found)));
-    BOOST_TEST((found == large));
-    found.resize(2);
-    file->read(first, std::as_writable_bytes(std::span(found)));
-    BOOST_TEST((found == small));
-    file->read(0, std::as_writable_bytes(std::span(found)));
-    BOOST_TEST((found == "\x80\x02"));
-    BOOST_CHECK_THROW(file->read(first + 1, std::as_writable_bytes(std::span(found))), error);
+    std::string match(large.size(), ' ');
+    file->read(second, std::as_writable_bytes(std::span(match)));
+    BOOST_TEST((match == large));
+    match.resize(2);
+    file->read(first, std::as_writable_bytes(std::span(match)));
+    BOOST_TEST((match == small));
+    file->read(0, std::as_writable_bytes(std::span(match)));
+    BOOST_TEST((match == "\x80\x02"));
+    BOOST_CHECK_THROW(file->read(first + 1, std::as_writable_bytes(std::span(match))), error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,14 +10,14 @@ using namespace reshard::detail;
 BOOST_AUTO_TEST_SUITE(format_fused_text)
 
 BOOST_AUTO_TEST_CASE(tensors_that_are_alike_stand_together) {
-    fused_tensors const all{{"b", {0, 3, "fused_ffn, axis=0"}},
-                            {"q\"", {1, 8, {}}},
-                            {"a", {0, 3, "fused_ffn, axis=0"}}};
+    fused_tensors const tensors{{"b", {0, 3, "fused_ffn, axis=0"}},
+                                {"q\"", {1, 8, {}}},
+                                {"a", {0, 3, "fused_ffn, axis=0"}}};
     std::string const text =
         R"([{"axis":0,"blocks":3,"macro":"fused_ffn, axis=0","keys":["a","b"]},)"
         R"({"axis":1,"blocks":8,"macro":"","keys":["q\""]}])";
-    BOOST_TEST(fused_text(all) == text);
-    BOOST_TEST((parse_fused(text, "file") == all));
+    BOOST_TEST(fused_text(tensors) == text);
+    BOOST_TEST((parse_fused(text, "file") == tensors));
     BOOST_TEST(fused_text({}) == "[]");
     BOOST_TEST(parse_fused("[]", "file").empty());
 }

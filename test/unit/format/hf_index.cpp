@@ -43,20 +43,20 @@ BOOST_AUTO_TEST_CASE(an_index_is_known_by_its_name_whatever_its_stem_and_variant
         char const* name;
         char const* ending;
     };
-    for (row const& one : {row{"model.safetensors.index.json", ".safetensors"},
-                           {"diffusion_pytorch_model.safetensors.index.json", ".safetensors"},
-                           {"model.safetensors.index.fp16.json", ".safetensors"},
-                           {"model.safetensors.fp16.index.json", ".safetensors"},
-                           {"model.fp16.safetensors.index.json", ".safetensors"},
-                           {"pytorch_model.bin.index.json", ".bin"},
-                           {"x.bin.index.fp16.json", ".bin"},
-                           {"model.safetensors", ""},
-                           {"model.index.json", ""},
-                           {"model.safetensors.json", ""},
-                           {"model.safetensors.index.json.bak", ""},
-                           {"._model.safetensors.index.json", ""},
-                           {"config.json", ""}})
-        BOOST_TEST(ending_in_index(one.name) == one.ending, one.name);
+    for (row const& element : {row{"model.safetensors.index.json", ".safetensors"},
+                               {"diffusion_pytorch_model.safetensors.index.json", ".safetensors"},
+                               {"model.safetensors.index.fp16.json", ".safetensors"},
+                               {"model.safetensors.fp16.index.json", ".safetensors"},
+                               {"model.fp16.safetensors.index.json", ".safetensors"},
+                               {"pytorch_model.bin.index.json", ".bin"},
+                               {"x.bin.index.fp16.json", ".bin"},
+                               {"model.safetensors", ""},
+                               {"model.index.json", ""},
+                               {"model.safetensors.json", ""},
+                               {"model.safetensors.index.json.bak", ""},
+                               {"._model.safetensors.index.json", ""},
+                               {"config.json", ""}})
+        BOOST_TEST(ending_in_index(element.name) == element.ending, element.name);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_is_compared_with_its_index) {
@@ -65,10 +65,10 @@ BOOST_AUTO_TEST_CASE(a_file_is_compared_with_its_index) {
     auto const keys = keys_by_file(index);
     auto const same = compare_with_index(index, keys.at("y"), {"c", "b"});
     BOOST_TEST((same.elsewhere.empty() && same.unlisted.empty() && same.lacking.empty()));
-    auto const other = compare_with_index(index, keys.at("y"), {"d", "c", "a"});
-    BOOST_TEST((other.elsewhere == std::set<std::string, std::less<>>{"a"}));
-    BOOST_TEST((other.unlisted == std::vector<std::string>{"d"}));
-    BOOST_TEST(other.lacking == "b");
+    auto const compare = compare_with_index(index, keys.at("y"), {"d", "c", "a"});
+    BOOST_TEST((compare.elsewhere == std::set<std::string, std::less<>>{"a"}));
+    BOOST_TEST((compare.unlisted == std::vector<std::string>{"d"}));
+    BOOST_TEST(compare.lacking == "b");
 }
 
 BOOST_AUTO_TEST_CASE(metadata_need_not_be_there_nor_be_a_whole_number) {

@@ -63,33 +63,33 @@ BOOST_AUTO_TEST_CASE(the_state_reported_is_the_state_that_a_step_updates) {
     scaling_optimizer scaling{sharded};
     sharded.step(3);
     sharded.step(1);
-    BOOST_TEST(innermost(scaling).moment == 2.5);
-    innermost(scaling).moment = 8; // as a load does
+    BOOST_TEST(unwrap_optimizer(scaling).moment == 2.5);
+    unwrap_optimizer(scaling).moment = 8; // as a load does
     sharded.step(0);
     BOOST_TEST(sharded.wrapped.moment == 4);
-    BOOST_TEST(&innermost(scaling) == &sharded.wrapped);
-    BOOST_TEST(&innermost(sharded) == &sharded.wrapped);
+    BOOST_TEST(&unwrap_optimizer(scaling) == &sharded.wrapped);
+    BOOST_TEST(&unwrap_optimizer(sharded) == &sharded.wrapped);
 }
 
 BOOST_AUTO_TEST_CASE(one_that_wraps_nothing_holds_its_state_itself) {
     plain_optimizer plain;
-    BOOST_TEST(&innermost(plain) == &plain);
+    BOOST_TEST(&unwrap_optimizer(plain) == &plain);
     sharded_optimizer const constant{};
-    BOOST_TEST(innermost(constant).moment == 0);
+    BOOST_TEST(unwrap_optimizer(constant).moment == 0);
     static_assert(wraps_optimizer<sharded_optimizer> && wraps_optimizer<scaling_optimizer const>);
 }
 
 BOOST_AUTO_TEST_CASE(a_chain_of_one_type_ends_where_there_is_no_other) {
     chained_optimizer last, middle{&last}, first{&middle};
-    BOOST_TEST(&innermost(first) == &last);
-    BOOST_TEST(&innermost(last) == &last);
+    BOOST_TEST(&unwrap_optimizer(first) == &last);
+    BOOST_TEST(&unwrap_optimizer(last) == &last);
 }
 
 BOOST_AUTO_TEST_CASE(an_optimizer_that_wraps_itself_is_refused) {
     chained_optimizer first, second{&first};
     first.next = &second;
     BOOST_CHECK_EXCEPTION(
-        innermost(first), error,
+        unwrap_optimizer(first), error,
         test::says(errc::usage, "more than 64 optimizers wrap one another; one wraps itself"));
 }
 

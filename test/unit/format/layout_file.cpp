@@ -124,15 +124,15 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_layout_is_refused_with_its_place) {
 }
 
 BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
-    std::string const place = "l.json: tensors['w'].shards[0]: ";
+    std::string const location = "l.json: tensors['w'].shards[0]: ";
     BOOST_TEST(refusal(with_shard(R"({"rank": 0, "offset": [4, 0], "shape": [5, 4]})")) ==
-               place +
+               location +
                    "'w': axis 0: a shard of 5 elements at offset 4 exceeds the global extent 8");
     BOOST_TEST(
-        refusal(with_shard(R"({"rank": 0, "offset": [4], "shape": [4]})")).starts_with(place));
+        refusal(with_shard(R"({"rank": 0, "offset": [4], "shape": [4]})")).starts_with(location));
     BOOST_TEST(refusal(with_shard(
                    R"({"rank": 0, "offset": [0,0], "shape": [2,2], "flat_range": [2,5]})")) ==
-               place + "'w': flat range 2:5 exceeds a region of 4 elements");
+               location + "'w': flat range 2:5 exceeds a region of 4 elements");
     BOOST_TEST(
         refusal(with_shard(R"({"rank": 0, "offset": [0,0], "shape": [2,2], "flat_range": [2]})")) ==
         "l.json: tensors['w'].shards[0].flat_range: expected a flat range of 2 numbers, found "
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {
         refusal(with_shard(R"({"rank": -1, "offset": [0,0], "shape": [2,2]})")) ==
         "l.json: tensors['w'].shards[0].rank: expected an integer from 0 to 2^63 - 1, found -1");
     BOOST_TEST(refusal(with_shard(R"({"rank": 0, "offset": [0,0], "size": [2,2]})"))
-                   .starts_with(place + "'size' is unknown"));
+                   .starts_with(location + "'size' is unknown"));
 }
 
 BOOST_AUTO_TEST_CASE(more_ranks_than_a_plan_can_list_are_refused) {

@@ -65,11 +65,12 @@ BOOST_AUTO_TEST_CASE(each_table_finds_what_other_frameworks_and_versions_store) 
                               {"separators", "a/b/c", "a.b.c"},
                               {"wrappers", "l.w", "module.l.w"},
                               {"wrappers", "_orig_mod.l.w", "l.w"}}) {
-        auto const found = renamed_by(find_name_table(table), {wanted}, stored_vectors({stored}));
-        BOOST_TEST((found == std::vector<renamed_key>{{wanted, stored}}), table << ": " << wanted);
-        for (name_table const& other : name_tables())
-            if (other.name != table)
-                BOOST_TEST(renamed_by(other, {wanted}, stored_vectors({stored})).empty());
+        auto const renamed = renamed_by(find_name_table(table), {wanted}, stored_vectors({stored}));
+        BOOST_TEST((renamed == std::vector<renamed_key>{{wanted, stored}}),
+                   table << ": " << wanted);
+        for (name_table const& name_table : name_tables())
+            if (name_table.name != table)
+                BOOST_TEST(renamed_by(name_table, {wanted}, stored_vectors({stored})).empty());
     }
 }
 
@@ -85,19 +86,20 @@ BOOST_AUTO_TEST_CASE(a_key_with_two_other_names_is_not_renamed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_program_takes_stored_names_first_and_tells_what_it_renames) {
-    std::vector<std::string> told;
+    std::vector<std::string> digests;
     auto const program = program_by_names(
-        {"separators", "wrappers"}, [&](name_table const& table, renamed_key const& one) {
-            told.push_back(one.wanted + " " + one.stored + " " + std::string(table.name));
+        {"separators", "wrappers"}, [&](name_table const& table, renamed_key const& renamed_key) {
+            digests.push_back(renamed_key.wanted + " " + renamed_key.stored + " " +
+                              std::string(table.name));
         });
     catalog const stored = stored_vectors({"a.b", "a/b", "c/d", "module.e", "f"});
     catalog const wanted = stored_vectors({"a.b", "c.d", "e", "g"});
-    mapping const made = program(stored, &wanted);
-    BOOST_TEST((told == std::vector<std::string>{"c.d c/d separators", "e module.e wrappers"}));
-    BOOST_TEST(made.outputs().size() == 3);
-    BOOST_TEST(made.sources().key(made.find("a.b")->value.pieces.source(0)) == "a.b");
-    BOOST_TEST(made.sources().key(made.find("e")->value.pieces.source(0)) == "module.e");
-    BOOST_TEST(!made.find("g"));
+    mapping const mapping = program(stored, &wanted);
+    BOOST_TEST((digests == std::vector<std::string>{"c.d c/d separators", "e module.e wrappers"}));
+    BOOST_TEST(mapping.outputs().size() == 3);
+    BOOST_TEST(mapping.sources().key(mapping.find("a.b")->value.pieces.source(0)) == "a.b");
+    BOOST_TEST(mapping.sources().key(mapping.find("e")->value.pieces.source(0)) == "module.e");
+    BOOST_TEST(!mapping.find("g"));
 }
 
 BOOST_AUTO_TEST_CASE(a_table_that_there_is_not_is_refused_with_all_that_there_are) {

@@ -92,11 +92,11 @@ BOOST_AUTO_TEST_CASE(ranges_are_those_of_its_distributed_optimizer) {
                 return rules;
             });
             for (holder_t rank = 0; rank < static_cast<holder_t>(dp); ++rank) {
-                auto const held = shards_of(shared, rank);
+                auto const shards = shards_of(shared, rank);
                 auto const& expected = line.at("ranges").at(rank).as_array();
                 for (std::size_t i = 0; i < expected.size(); ++i)
                     BOOST_TEST(
-                        range_of(held, std::to_string(i)) ==
+                        range_of(shards, std::to_string(i)) ==
                         (expected[i].is_null()
                              ? ""
                              : to_string(flat_range{expected[i].at(0).to_number<index_t>(),

@@ -23,18 +23,18 @@ using texts = std::vector<std::string>;
 
 /// What is in a pickle of which True is a tensor.
 std::vector<named_value> values_of(std::string const& codes) {
-    std::string const all = "\x80\x04" + codes + ".";
-    reshard::test::memory_file const file(all);
-    pickle const read(file, "p", {0, all.size()}, {});
-    BOOST_TEST((read.end() == all.size()));
-    return named_values(read, file,
-                        [](pickle_value one) { return one.what == pickle_value::kind::boolean; });
+    std::string const text = "\x80\x04" + codes + ".";
+    reshard::test::memory_file const file(text);
+    pickle const read(file, "p", {0, text.size()}, {});
+    BOOST_TEST((read.end() == text.size()));
+    return named_values(
+        read, file, [](pickle_value value) { return value.type == pickle_value::kind::boolean; });
 }
 
 texts names_of(std::string const& codes) {
     texts names;
-    for (named_value const& one : values_of(codes))
-        names.push_back(one.key);
+    for (named_value const& value : values_of(codes))
+        names.push_back(value.key);
     return names;
 }
 
@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(at_most_64_dicts_are_entered) {
 
 BOOST_AUTO_TEST_CASE(endless_and_deep_values_are_opaque) {
     auto const reason = [](std::string const& codes) {
-        std::string const all = "\x80\x04" + codes + ".";
-        pickle const read(reshard::test::memory_file(all), "p", {0, all.size()}, {});
+        std::string const text = "\x80\x04" + codes + ".";
+        pickle const read(reshard::test::memory_file(text), "p", {0, text.size()}, {});
         return opaque_search(read).reason(read.root());
     };
     auto const nested = [](std::size_t depth) {

@@ -30,7 +30,7 @@ std::string refusal(std::string const& text, errc code = errc::bad_layout) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(all_fields_are_read) {
-    network const found = parse_network(
+    network const found_network = parse_network(
         R"({"ranks_per_node": 4,
             "copy": {"rank_bytes_per_second": 9e9, "node_bytes_per_second": 30000000000,
                      "run_seconds": 2.5e-8},
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(all_fields_are_read) {
     wanted.memory = {0, 25e9, 1e-6, 5e-8};
     wanted.link = {5e9, 50e9, 1e-5};
     wanted.rack = {16, 2e11, 2e-6};
-    BOOST_TEST((found == wanted));
+    BOOST_TEST((found_network == wanted));
     BOOST_TEST((parse_network(to_json(wanted), "again") == wanted));
 }
 

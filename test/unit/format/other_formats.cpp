@@ -42,13 +42,13 @@ void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_s
         index_vector index = unravel_index(range.begin + i, region.shape);
         for (std::size_t axis = 0; axis < index.size(); ++axis)
             index[axis] += region.offset[axis];
-        auto const place = static_cast<std::size_t>(ravel_index(index, tensor.shape)) * size;
-        bytes.copy(whole_bytes.data() + place, size, static_cast<std::size_t>(i) * size);
+        auto const position = static_cast<std::size_t>(ravel_index(index, tensor.shape)) * size;
+        bytes.copy(whole_bytes.data() + position, size, static_cast<std::size_t>(i) * size);
     }
 }
 
 described_tensors tensors_in(opened_checkpoint const& opened) {
-    described_tensors all;
+    described_tensors tensors;
     for (checkpoint_tensor const& tensor : opened.metadata.tensors) {
         if (!tensor.is_read())
             continue;
@@ -61,10 +61,10 @@ described_tensors tensors_in(opened_checkpoint const& opened) {
             file->read(shard.begin, std::as_writable_bytes(std::span(bytes)));
             put(whole_bytes, tensor, shard, bytes);
         }
-        all.emplace(tensor.key, described_tensor{std::string(code(tensor.dtype)), tensor.shape,
-                                                 hexadecimal(whole_bytes)});
+        tensors.emplace(tensor.key, described_tensor{std::string(code(tensor.dtype)), tensor.shape,
+                                                     hexadecimal(whole_bytes)});
     }
-    return all;
+    return tensors;
 }
 
 /// Each list of names of one tensor: the others are aliases of the first.
@@ -83,19 +83,19 @@ std::map<std::string, std::string> expected_aliases(json_cursor const& expected)
 
 std::set<std::string> expected_objects(json_cursor const& expected) {
     std::set<std::string> all;
-    for (json_cursor const& one : expected.at("objects").elements())
-        all.insert(one.at("key").text());
+    for (json_cursor const& cursor : expected.at("objects").elements())
+        all.insert(cursor.at("key").text());
     if (auto const common = expected.find("common"))
-        for (json_cursor const& one : common->elements())
-            if (!one.find("dtype"))
-                all.insert(one.at("key").text());
+        for (json_cursor const& cursor : common->elements())
+            if (!cursor.find("dtype"))
+                all.insert(cursor.at("key").text());
     return all;
 }
 
 std::set<std::string> objects_in(opened_checkpoint const& opened) {
     std::set<std::string> all;
-    for (checkpoint_object const& one : opened.metadata.objects)
-        all.insert(one.key);
+    for (checkpoint_object const& object : opened.metadata.objects)
+        all.insert(object.key);
     return all;
 }
 
@@ -144,10 +144,10 @@ void read_all(fs::path const& path) { tensors_in(open_files(files_of_system(), p
 /// True for a checkpoint that is not read, or of which something is listed with a reason only.
 bool is_refused(fs::path const& path) {
     try {
-        checkpoint_metadata const found = open_files(files_of_system(), path, {}).metadata;
-        return !std::ranges::all_of(found.tensors, &checkpoint_tensor::is_read) ||
-               std::ranges::any_of(found.objects,
-                                   [](auto const& one) { return !one.opaque.empty(); });
+        checkpoint_metadata const metadata = open_files(files_of_system(), path, {}).metadata;
+        return !std::ranges::all_of(metadata.tensors, &checkpoint_tensor::is_read) ||
+               std::ranges::any_of(metadata.objects,
+                                   [](auto const& element) { return !element.opaque.empty(); });
     } catch (error const& thrown) {
         return thrown.code() == errc::unsupported || thrown.code() == errc::limit_exceeded;
     }
@@ -156,9 +156,9 @@ bool is_refused(fs::path const& path) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
-    auto const all = descriptions();
-    BOOST_TEST(all.size() > 50u);
-    for (fs::path const& description : all)
+    auto const elements = descriptions();
+    BOOST_TEST(elements.size() > 50u);
+    for (fs::path const& description : elements)
         BOOST_TEST_CONTEXT(description) {
             std::string const name = description.string();
             auto const document = parse_json(read_text_file(description), name, errc::corrupt_file);
@@ -171,10 +171,10 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_wrote_is_read) {
             opened_checkpoint const opened = open_files(files_of_system(), path, {});
             described_tensors const there = tensors_in(opened);
             for (auto const& [key, tensor] : expected_tensors(expected, path)) {
-                auto const found = there.find(key);
+                auto const match = there.find(key);
                 BOOST_TEST_CONTEXT(key) {
-                    BOOST_TEST_REQUIRE((found != there.end()));
-                    BOOST_TEST(found->second == tensor);
+                    BOOST_TEST_REQUIRE((match != there.end()));
+                    BOOST_TEST(match->second == tensor);
                 }
             }
             BOOST_TEST(there.size() == expected_tensors(expected, path).size());

@@ -40,19 +40,19 @@ std::string refusal(std::string const& codes, errc code = errc::corrupt_file) {
 // The codes of each are what Python's pickletools.dis shows.
 
 BOOST_AUTO_TEST_CASE(numbers_are_what_python_wrote) {
-    pickle const all = read("](K\x07M\x2c\x01J\xff\xff\xff\xff\x8a\x05\x00\x00\x00\x00\x80"
-                            "\x8a\x00G\x3f\xf8\x00\x00\x00\x00\x00\x00\x88\x89Ne."s);
-    auto const values = all.elements(all.root(), "the root");
+    pickle const pickle = read("](K\x07M\x2c\x01J\xff\xff\xff\xff\x8a\x05\x00\x00\x00\x00\x80"
+                               "\x8a\x00G\x3f\xf8\x00\x00\x00\x00\x00\x00\x88\x89Ne."s);
+    auto const values = pickle.elements(pickle.root(), "the root");
     BOOST_TEST_REQUIRE(values.size() == 9u);
-    BOOST_TEST(all.integer(values[0], "") == 7);
-    BOOST_TEST(all.integer(values[1], "") == 300);
-    BOOST_TEST(all.integer(values[2], "") == -1);
-    BOOST_TEST(all.integer(values[3], "") == -549755813888); // 0x80 << 32, its sign is set
-    BOOST_TEST(all.integer(values[4], "") == 0);
-    BOOST_TEST(all.real(values[5], "") == 1.5);
-    BOOST_TEST(all.boolean(values[6], ""));
-    BOOST_TEST(!all.boolean(values[7], ""));
-    BOOST_TEST((values[8].what == pickle_value::kind::none));
+    BOOST_TEST(pickle.integer(values[0], "") == 7);
+    BOOST_TEST(pickle.integer(values[1], "") == 300);
+    BOOST_TEST(pickle.integer(values[2], "") == -1);
+    BOOST_TEST(pickle.integer(values[3], "") == -549755813888); // 0x80 << 32, its sign is set
+    BOOST_TEST(pickle.integer(values[4], "") == 0);
+    BOOST_TEST(pickle.real(values[5], "") == 1.5);
+    BOOST_TEST(pickle.boolean(values[6], ""));
+    BOOST_TEST(!pickle.boolean(values[7], ""));
+    BOOST_TEST((values[8].type == pickle_value::kind::none));
 }
 
 BOOST_AUTO_TEST_CASE(memory_grows_with_the_bytes_that_were_read) {
@@ -64,46 +64,46 @@ BOOST_AUTO_TEST_CASE(memory_grows_with_the_bytes_that_were_read) {
 }
 
 BOOST_AUTO_TEST_CASE(a_dict_has_its_last_value_of_a_key) {
-    pickle const all = read("}(\x8c\x01\x61K\x01\x8c\x01\x62K\x02\x8c\x01\x61K\x03u."s);
-    BOOST_TEST(all.pairs(all.root(), "").size() == 3u);
-    BOOST_TEST(all.integer(all.at(all.root(), "a", ""), "") == 3);
-    BOOST_TEST(all.integer(all.at(all.root(), "b", ""), "") == 2);
-    BOOST_TEST(!all.find(all.root(), "c", ""));
+    pickle const pickle = read("}(\x8c\x01\x61K\x01\x8c\x01\x62K\x02\x8c\x01\x61K\x03u."s);
+    BOOST_TEST(pickle.pairs(pickle.root(), "").size() == 3u);
+    BOOST_TEST(pickle.integer(pickle.at(pickle.root(), "a", ""), "") == 3);
+    BOOST_TEST(pickle.integer(pickle.at(pickle.root(), "b", ""), "") == 2);
+    BOOST_TEST(!pickle.find(pickle.root(), "c", ""));
 }
 
 BOOST_AUTO_TEST_CASE(lists_grow_between_one_another) {
     // a = [1]; b = [a]; a += [2, 3]; b += [4]
-    pickle const all =
+    pickle const pickle =
         read("]\x94K\x01\x61]\x94h\x00\x61h\x00(K\x02K\x03\x65\x30h\x01K\x04\x61\x30."s);
-    auto const b = all.elements(all.root(), "");
+    auto const b = pickle.elements(pickle.root(), "");
     BOOST_TEST_REQUIRE(b.size() == 2u);
-    auto const a = all.elements(b[0], "");
+    auto const a = pickle.elements(b[0], "");
     BOOST_TEST_REQUIRE(a.size() == 3u);
-    BOOST_TEST(all.integer(a[2], "") == 3);
-    BOOST_TEST(all.integer(b[1], "") == 4);
+    BOOST_TEST(pickle.integer(a[2], "") == 3);
+    BOOST_TEST(pickle.integer(b[1], "") == 4);
 }
 
 BOOST_AUTO_TEST_CASE(a_size_is_its_tuple_and_an_object_has_a_state) {
     // [torch.Size((2, 3)), an object of torch.device('a') whose state is {'x': 9}]
-    pickle const all = read("]\x8c\x05torch\x8c\x04Size\x93K\x02K\x03\x86\x85R\x61"
-                            "\x8c\x05torch\x8c\x06"
-                            "device\x93\x8c\x01\x61\x85R"
-                            "}\x8c\x01xK\x09sb\x61."s);
-    auto const both = all.elements(all.root(), "");
+    pickle const pickle = read("]\x8c\x05torch\x8c\x04Size\x93K\x02K\x03\x86\x85R\x61"
+                               "\x8c\x05torch\x8c\x06"
+                               "device\x93\x8c\x01\x61\x85R"
+                               "}\x8c\x01xK\x09sb\x61."s);
+    auto const both = pickle.elements(pickle.root(), "");
     BOOST_TEST_REQUIRE(both.size() == 2u);
-    auto const extents = all.elements(both[0], "");
+    auto const extents = pickle.elements(both[0], "");
     BOOST_TEST_REQUIRE(extents.size() == 2u);
-    BOOST_TEST(all.integer(extents[1], "") == 3);
-    BOOST_TEST(all.is_made_by(both[1], "torch.device"));
-    BOOST_TEST(all.integer(all.member(both[1], "x", ""), "") == 9);
+    BOOST_TEST(pickle.integer(extents[1], "") == 3);
+    BOOST_TEST(pickle.is_made_by(both[1], "torch.device"));
+    BOOST_TEST(pickle.integer(pickle.member(both[1], "x", ""), "") == 9);
 }
 
 BOOST_AUTO_TEST_CASE(a_long_number_stays_in_the_file) {
     // 2**70
-    pickle const all = read("\x8a\x09\0\0\0\0\0\0\0\0\x40."s);
-    BOOST_TEST((all.unread(all.root(), "") == byte_run{4, 13}));
-    BOOST_TEST(all.described(all.root()) == "a number of 9 bytes");
-    BOOST_CHECK_EXCEPTION(all.integer(all.root(), "it"), error,
+    pickle const pickle = read("\x8a\x09\0\0\0\0\0\0\0\0\x40."s);
+    BOOST_TEST((pickle.unread(pickle.root(), "") == byte_run{4, 13}));
+    BOOST_TEST(pickle.described(pickle.root()) == "a number of 9 bytes");
+    BOOST_CHECK_EXCEPTION(pickle.integer(pickle.root(), "it"), error,
                           reshard::test::mentions(errc::corrupt_file, "a number of 9 bytes"));
 }
 
@@ -119,21 +119,21 @@ BOOST_AUTO_TEST_CASE(a_long_text_stays_in_the_file) {
 }
 
 BOOST_AUTO_TEST_CASE(a_counter_is_its_dict) {
-    pickle const all = read("ccollections\nCounter\n}\x8c\x01\x61K\x02s\x85R."s);
-    BOOST_TEST(all.integer(all.at(all.root(), "a", ""), "") == 2);
+    pickle const pickle = read("ccollections\nCounter\n}\x8c\x01\x61K\x02s\x85R."s);
+    BOOST_TEST(pickle.integer(pickle.at(pickle.root(), "a", ""), "") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(a_deque_is_made_of_the_list_of_what_is_added) {
     // deque([1, 2]) and deque([1, 2], maxlen=4): of nothing, and of () and 4, and then 1 and 2.
     for (std::string const arguments : {")", ")K\x04\x86"}) {
-        pickle const all = read("ccollections\ndeque\n" + arguments + "RK\x01\x61(K\x02\x65.");
-        BOOST_TEST(all.is_made_by(all.root(), "collections.deque"));
-        auto const made_of = all.elements(all.object(all.root(), "").arguments, "");
+        pickle const pickle = read("ccollections\ndeque\n" + arguments + "RK\x01\x61(K\x02\x65.");
+        BOOST_TEST(pickle.is_made_by(pickle.root(), "collections.deque"));
+        auto const made_of = pickle.elements(pickle.object(pickle.root(), "").arguments, "");
         BOOST_TEST_REQUIRE(made_of.size() == 2u);
-        auto const elements = all.elements(made_of[0], "");
+        auto const elements = pickle.elements(made_of[0], "");
         BOOST_TEST_REQUIRE(elements.size() == 2u);
-        BOOST_TEST(all.integer(elements[1], "") == 2);
-        BOOST_TEST((made_of[1].what == pickle_value::kind::none) == (arguments == ")"));
+        BOOST_TEST(pickle.integer(elements[1], "") == 2);
+        BOOST_TEST((made_of[1].type == pickle_value::kind::none) == (arguments == ")"));
     }
     BOOST_TEST(refusal("ccollections\ndeque\nK\x01\x85RK\x01\x61.") ==
                "p: byte 27 adds to the number 1, which is no list");
@@ -142,17 +142,17 @@ BOOST_AUTO_TEST_CASE(a_deque_is_made_of_the_list_of_what_is_added) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_stay_in_the_file) {
-    pickle const all = read("C\x03"
-                            "abc."s);
-    BOOST_TEST((all.bytes(all.root(), "") == byte_run{4, 7}));
-    BOOST_TEST(all.end() == 8u);
+    pickle const pickle = read("C\x03"
+                               "abc."s);
+    BOOST_TEST((pickle.bytes(pickle.root(), "") == byte_run{4, 7}));
+    BOOST_TEST(pickle.end() == 8u);
 }
 
 BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
     auto const unknown = [](std::string const& codes) {
-        pickle const all = read(codes);
-        BOOST_TEST(all.has_unknown());
-        return std::string(all.unknown_class(all.root()).value_or("known"));
+        pickle const pickle = read(codes);
+        BOOST_TEST(pickle.has_unknown());
+        return std::string(pickle.unknown_class(pickle.root()).value_or("known"));
     };
     BOOST_TEST(unknown("\x8c\x05posix\x8c\x06system\x93\x8c\x02ls\x85R."s) == "posix.system");
     BOOST_TEST(unknown("cos\nsystem\n."s) == "os.system");
@@ -162,24 +162,24 @@ BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
     BOOST_TEST(unknown("cm\nC\n)}\x8c\x01xK\x01s\x92."s) == "m.C");
     BOOST_TEST(unknown("cbuiltins\ngetattr\ncm\nC\n)\x81\x8c\x01x\x86R)R."s) == "builtins.getattr");
     BOOST_TEST(unknown("cm\nC\n)\x81}\x8c\x01xK\x01sb."s) == "m.C");
-    pickle const known = read("ctorch\nfloat32\n."s);
-    BOOST_TEST(!known.has_unknown());
-    BOOST_TEST(!known.unknown_class(known.root()));
+    pickle const pickle = read("ctorch\nfloat32\n."s);
+    BOOST_TEST(!pickle.has_unknown());
+    BOOST_TEST(!pickle.unknown_class(pickle.root()));
     BOOST_TEST(refusal("ctorch\ndevice\n)}\x8c\x01xK\x01s\x92."s, errc::unsupported) ==
                "p: byte 24 makes an object of named arguments");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_added_to_an_object_of_an_unknown_class_is_kept_with_its_arguments) {
     // A class of a list and a dict: m.C(7), to which 1, [2, 3] and {'x': 4} are added.
-    pickle const all = read("cm\nC\nK\x07\x85RK\x01\x61(K\x02K\x03\x65\x8c\x01xK\x04s."s);
-    BOOST_TEST(*all.unknown_class(all.root()) == "m.C");
-    auto const with_dict = all.elements(all.object(all.root(), "").arguments, "");
+    pickle const pickle = read("cm\nC\nK\x07\x85RK\x01\x61(K\x02K\x03\x65\x8c\x01xK\x04s."s);
+    BOOST_TEST(*pickle.unknown_class(pickle.root()) == "m.C");
+    auto const with_dict = pickle.elements(pickle.object(pickle.root(), "").arguments, "");
     BOOST_TEST_REQUIRE(with_dict.size() == 2u);
-    BOOST_TEST(all.integer(all.at(with_dict[1], "x", ""), "") == 4);
-    auto const with_list = all.elements(with_dict[0], "");
+    BOOST_TEST(pickle.integer(pickle.at(with_dict[1], "x", ""), "") == 4);
+    auto const with_list = pickle.elements(with_dict[0], "");
     BOOST_TEST_REQUIRE(with_list.size() == 2u);
-    BOOST_TEST(all.elements(with_list[1], "").size() == 3u);
-    BOOST_TEST(all.integer(all.elements(with_list[0], "")[0], "") == 7);
+    BOOST_TEST(pickle.elements(with_list[1], "").size() == 3u);
+    BOOST_TEST(pickle.integer(pickle.elements(with_list[0], "")[0], "") == 7);
 }
 
 BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
@@ -223,8 +223,8 @@ BOOST_AUTO_TEST_CASE(memory_grows_with_the_file_alone) {
     std::string codes = ")";
     for (int i = 0; i < 60; ++i)
         codes += "2\x86";
-    pickle const all = read(codes + ".");
-    BOOST_TEST(all.elements(all.root(), "").size() == 2u);
+    pickle const pickle = read(codes + ".");
+    BOOST_TEST(pickle.elements(pickle.root(), "").size() == 2u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -66,9 +66,10 @@ std::string numbers(std::size_t count, std::string const& before = {}) {
 /// Shards of one file, and where they are.
 std::map<std::filesystem::path, shown_file> shown(std::vector<file_tensor> tensors) {
     shown_file file;
-    for (file_tensor const& one : tensors) {
-        file.shards.push_back({file.bytes, one.dtype, one.shape});
-        file.bytes += static_cast<std::uint64_t>(byte_count(element_count(one.shape), one.dtype));
+    for (file_tensor const& tensor : tensors) {
+        file.shards.push_back({file.bytes, tensor.dtype, tensor.shape});
+        file.bytes +=
+            static_cast<std::uint64_t>(byte_count(element_count(tensor.shape), tensor.dtype));
     }
     file.find = [tensors = std::move(tensors)](file_store::file const&, shown_shard const&,
                                                std::size_t number) {

@@ -72,30 +72,34 @@ std::set<std::string> const lax = {"dup_same", "dup_diff_first_bad", "meta_dup_i
 BOOST_AUTO_TEST_CASE(compatible_mode_gives_the_verdicts_of_the_reference_reader) {
     auto const cases = test::safetensors_cases();
     BOOST_TEST(cases.size() >= 59u);
-    for (auto const& one : cases)
-        BOOST_TEST_CONTEXT(one.name) {
+    for (auto const& element : cases)
+        BOOST_TEST_CONTEXT(element.name) {
             std::string const expected =
-                one.is_ok ? "ok " + one.expected : one.expected.substr(0, one.expected.find('('));
-            BOOST_TEST(verdict(one.file, safetensors_mode::compatible) == expected);
+                element.is_ok ? "ok " + element.expected
+                              : element.expected.substr(0, element.expected.find('('));
+            BOOST_TEST(verdict(element.file, safetensors_mode::compatible) == expected);
         }
 }
 
 BOOST_AUTO_TEST_CASE(strict_mode_refuses_that_and_what_the_text_of_the_format_does_not_allow) {
-    for (auto const& one : test::safetensors_cases())
-        BOOST_TEST_CONTEXT(one.name) {
-            std::string const expected = !one.is_ok ? one.expected.substr(0, one.expected.find('('))
-                                         : lax.contains(one.name) ? "NotStrict"
-                                                                  : "ok " + one.expected;
-            BOOST_TEST(verdict(one.file, safetensors_mode::strict) == expected);
+    for (auto const& safetensors_case : test::safetensors_cases())
+        BOOST_TEST_CONTEXT(safetensors_case.name) {
+            std::string const expected =
+                !safetensors_case.is_ok
+                    ? safetensors_case.expected.substr(0, safetensors_case.expected.find('('))
+                : lax.contains(safetensors_case.name) ? "NotStrict"
+                                                      : "ok " + safetensors_case.expected;
+            BOOST_TEST(verdict(safetensors_case.file, safetensors_mode::strict) == expected);
         }
 }
 
 BOOST_AUTO_TEST_CASE(what_only_the_text_forbids_is_a_warning_in_compatible_mode) {
-    for (auto const& one : test::safetensors_cases())
-        BOOST_TEST_CONTEXT(one.name) {
-            if (one.is_ok)
-                BOOST_TEST(read(one.file, safetensors_mode::compatible).warnings.empty() !=
-                           lax.contains(one.name));
+    for (auto const& safetensors_case : test::safetensors_cases())
+        BOOST_TEST_CONTEXT(safetensors_case.name) {
+            if (safetensors_case.is_ok)
+                BOOST_TEST(
+                    read(safetensors_case.file, safetensors_mode::compatible).warnings.empty() !=
+                    lax.contains(safetensors_case.name));
         }
 }
 
@@ -116,11 +120,13 @@ BOOST_AUTO_TEST_CASE(what_the_text_forbids_beyond_the_corpus_is_refused_in_stric
 }
 
 BOOST_AUTO_TEST_CASE(an_offset_error_names_the_tensor_that_the_reference_reader_names) {
-    for (auto const& one : test::safetensors_cases()) {
-        if (!one.expected.starts_with("InvalidOffset(\""))
+    for (auto const& safetensors_case : test::safetensors_cases()) {
+        if (!safetensors_case.expected.starts_with("InvalidOffset(\""))
             continue;
-        std::string const tensor = one.expected.substr(15, one.expected.size() - 17);
-        BOOST_TEST(message(one.file).find("tensor '" + tensor + "'") != std::string::npos);
+        std::string const tensor =
+            safetensors_case.expected.substr(15, safetensors_case.expected.size() - 17);
+        BOOST_TEST(message(safetensors_case.file).find("tensor '" + tensor + "'") !=
+                   std::string::npos);
     }
 }
 

@@ -24,20 +24,21 @@ using namespace reshard::detail;
 save_record const example{"00112233445566778899aabbccddeeff", {{"a", 100, 1}, {"b", 200, 0xff}}};
 
 checkpoint_metadata written() {
-    checkpoint_metadata all;
-    all.format = "sharded_safetensors";
-    all.files = {{"a", 100, 16}, {"b", 200, 16}};
-    all.tensors = {{"w \"1\"", data_type::f32, {2, 3}, {{0, {{0, 0}, {1, 3}}, {}, 64, 76, {7}}}},
-                   {"z", data_type::u8, {5}, {{1, {{0}, {5}}, flat_range{1, 4}, 64, 67, {8}}}}};
-    return all;
+    checkpoint_metadata metadata;
+    metadata.format = "sharded_safetensors";
+    metadata.files = {{"a", 100, 16}, {"b", 200, 16}};
+    metadata.tensors = {
+        {"w \"1\"", data_type::f32, {2, 3}, {{0, {{0, 0}, {1, 3}}, {}, 64, 76, {7}}}},
+        {"z", data_type::u8, {5}, {{1, {{0}, {5}}, flat_range{1, 4}, 64, 67, {8}}}}};
+    return metadata;
 }
 
 /// The text with a digest of its own that is right.
 std::string const text = to_json(example, written());
 
-void is_refused(save_record const& record, std::vector<recorded_file> const& found,
+void is_refused(save_record const& record, std::vector<recorded_file> const& files,
                 std::vector<std::string> const& ids, errc code, std::string const& sentence) {
-    BOOST_CHECK_EXCEPTION(check_save(record, found, ids, "path"), error,
+    BOOST_CHECK_EXCEPTION(check_save(record, files, ids, "path"), error,
                           test::mentions(code, sentence));
 }
 
@@ -71,22 +72,22 @@ BOOST_AUTO_TEST_CASE(the_record_is_for_other_programs_too) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_known_of_a_save_is_in_its_record) {
-    save_record all = example;
-    all.facts = {1700000000,
-                 {{"loss", 1.5}, {"step \"a\"", 300}, {"tiny", -0.001953125}},
-                 {"ff112233445566778899aabbccddeeff"}};
-    std::string const written_text = to_json(all, written());
+    save_record record = example;
+    record.facts = {1700000000,
+                    {{"loss", 1.5}, {"step \"a\"", 300}, {"tiny", -0.001953125}},
+                    {"ff112233445566778899aabbccddeeff"}};
+    std::string const written_text = to_json(record, written());
     for (std::string const line :
          {R"("completed": 1700000000,)", R"("loss": 1.5, "step \"a\"": 300,)",
           R"("needs": ["ff112233445566778899aabbccddeeff"])"})
         BOOST_TEST(written_text.find(line) != text.npos, line);
-    BOOST_TEST((parse_save_record(written_text, "reshard.json") == all));
+    BOOST_TEST((parse_save_record(written_text, "reshard.json") == record));
 }
 
 BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_written_as_null) {
-    save_record all = example;
-    all.facts.numbers = {{"a", std::nan("")}, {"b", HUGE_VAL}};
-    auto const read = parse_save_record(to_json(all, written()), "reshard.json").facts.numbers;
+    save_record record = example;
+    record.facts.numbers = {{"a", std::nan("")}, {"b", HUGE_VAL}};
+    auto const read = parse_save_record(to_json(record, written()), "reshard.json").facts.numbers;
     BOOST_TEST(std::isnan(read.at("a")));
     BOOST_TEST(std::isnan(read.at("b")));
 }
@@ -103,9 +104,9 @@ BOOST_AUTO_TEST_CASE(a_record_says_that_it_is_for_one_layout_only) {
     record.ranks = 3;
     BOOST_TEST(to_json(record, written()).find("only") == std::string::npos);
     record.facts.this_layout_only = true;
-    std::string const told = to_json(record, written());
-    BOOST_TEST(told.find(R"("layout": {"ranks": 3, "only": true},)") != told.npos);
-    BOOST_TEST((parse_save_record(told, "reshard.json") == record));
+    std::string const text = to_json(record, written());
+    BOOST_TEST(text.find(R"("layout": {"ranks": 3, "only": true},)") != text.npos);
+    BOOST_TEST((parse_save_record(text, "reshard.json") == record));
 }
 
 /// The text with something else in it, and a digest that is right.
@@ -121,14 +122,14 @@ BOOST_AUTO_TEST_CASE(a_record_has_the_program_and_whose_shards_are_where) {
     record.facts.program = "a -> b # \"c\"\n";
     record.ranks = 7;
     record.files[1].rank = 6;
-    std::string const told = to_json(record, written());
-    BOOST_TEST((parse_save_record(told, "reshard.json") == record));
-    BOOST_TEST(told.find(R"("program": "a -> b # \"c\"\n",
+    std::string const reported = to_json(record, written());
+    BOOST_TEST((parse_save_record(reported, "reshard.json") == record));
+    BOOST_TEST(reported.find(R"("program": "a -> b # \"c\"\n",
   "layout": {"ranks": 7},
   "files": [
     {"name": "a", "bytes": 100, "header": "0000000000000001", "rank": 0, "chunk_bytes": 16},
     {"name": "b", "bytes": 200, "header": "00000000000000ff", "rank": 6, "chunk_bytes": 16}
-  ])") != told.npos);
+  ])") != reported.npos);
     BOOST_TEST(text.find("layout") == text.npos);
     BOOST_TEST(text.find("program") == text.npos);
 }
@@ -181,11 +182,11 @@ BOOST_AUTO_TEST_CASE(runs_that_do_not_make_up_their_file_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_record_lists_each_file_once) {
-    auto const refused = [](save_record const& record, std::string const& place) {
-        checkpoint_metadata all = written();
-        all.files.resize(record.files.size());
-        BOOST_CHECK_EXCEPTION(parse_save_record(to_json(record, all), "reshard.json"), error,
-                              test::mentions(errc::corrupt_file, place));
+    auto const refused = [](save_record const& record, std::string const& location) {
+        checkpoint_metadata metadata = written();
+        metadata.files.resize(record.files.size());
+        BOOST_CHECK_EXCEPTION(parse_save_record(to_json(record, metadata), "reshard.json"), error,
+                              test::mentions(errc::corrupt_file, location));
     };
     save_record twice = example;
     twice.files.push_back(twice.files[0]);
@@ -202,13 +203,13 @@ BOOST_AUTO_TEST_CASE(members_that_are_not_known_are_passed_over) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_known_of_a_save_has_its_type) {
-    for (auto const& [member, place] :
+    for (auto const& [member, index] :
          {std::pair("\"completed\": -1", "completed"),
           std::pair("\"completed\": \"now\"", "completed"),
           std::pair("\"numbers\": {\"loss\": \"low\"}", "numbers['loss']"),
           std::pair("\"numbers\": [1]", "numbers"), std::pair("\"needs\": [1]", "needs[0]")})
         BOOST_CHECK_EXCEPTION(parse_save_record(with_member(member), "r"), error,
-                              test::mentions(errc::corrupt_file, place));
+                              test::mentions(errc::corrupt_file, index));
 }
 
 BOOST_AUTO_TEST_CASE(each_changed_byte_and_each_length_of_a_record_is_refused) {
@@ -244,27 +245,26 @@ BOOST_AUTO_TEST_CASE(a_record_file_is_read_piece_by_piece_wherever_the_pieces_en
     test::temporary_directory const directory;
     constexpr std::size_t piece = 1 << 20;
     for (std::size_t const head : {piece - 40, piece - 20, piece - 9, piece, 2 * piece}) {
-        checkpoint_metadata all = written();
+        checkpoint_metadata metadata = written();
         save_record record = example;
-        std::size_t const before = to_json(record, all).find("\n  \"tensors\"");
+        std::size_t const before = to_json(record, metadata).find("\n  \"tensors\"");
         record.files[0].name = std::string(head - before + 2, 'n');
         for (int i = 0; i < 9'000; ++i)
-            all.tensors[0].shards.push_back(all.tensors[0].shards[0]);
-        std::string const whole = to_json(record, all);
-        BOOST_TEST(whole.find("\n  \"tensors\"") == head + 1);
-        auto const path = directory.write("reshard.json", whole);
+            metadata.tensors[0].shards.push_back(metadata.tensors[0].shards[0]);
+        std::string const text = to_json(record, metadata);
+        BOOST_TEST(text.find("\n  \"tensors\"") == head + 1);
+        auto const path = directory.write("reshard.json", text);
         BOOST_TEST((read_save_record(*files_of_system(), path) == record));
-        BOOST_TEST((parse_save_record(whole, "r") == record));
-        for (std::size_t const place :
-             {std::size_t{0}, head, piece - 1, piece, whole.size() - 30}) {
-            std::string changed = whole;
-            changed[place] = static_cast<char>(changed[place] ^ 1);
+        BOOST_TEST((parse_save_record(text, "r") == record));
+        for (std::size_t const index : {std::size_t{0}, head, piece - 1, piece, text.size() - 30}) {
+            std::string changed = text;
+            changed[index] = static_cast<char>(changed[index] ^ 1);
             BOOST_CHECK_THROW(
                 read_save_record(*files_of_system(), directory.write("reshard.json", changed)),
                 error);
         }
         BOOST_CHECK_THROW(
-            read_save_record(*files_of_system(), directory.write("reshard.json", whole + " ")),
+            read_save_record(*files_of_system(), directory.write("reshard.json", text + " ")),
             error);
     }
 }

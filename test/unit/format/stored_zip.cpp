@@ -52,20 +52,20 @@ struct archive {
     std::size_t count = 0;
 
     archive(std::initializer_list<member> members) {
-        for (member const& one : members)
-            add(one, files.size());
+        for (member const& member : members)
+            add(member, files.size());
     }
 
-    void add(member const& one, std::uint64_t header) {
+    void add(member const& member, std::uint64_t header) {
         std::string const common =
-            number(one.flags, 2) + number(one.method, 2) + number(0, 4) + number(0, 4);
-        std::uint64_t const size = one.said == 0xffffffff ? one.bytes.size() : one.said;
-        files += "PK\3\4" + number(0, 2) + common + number(one.bytes.size(), 4) +
-                 number(one.bytes.size(), 4) + number(one.name.size(), 2) + number(3, 2) +
-                 one.name + "pad" + one.bytes;
+            number(member.flags, 2) + number(member.method, 2) + number(0, 4) + number(0, 4);
+        std::uint64_t const size = member.said == 0xffffffff ? member.bytes.size() : member.said;
+        files += "PK\3\4" + number(0, 2) + common + number(member.bytes.size(), 4) +
+                 number(member.bytes.size(), 4) + number(member.name.size(), 2) + number(3, 2) +
+                 member.name + "pad" + member.bytes;
         directory += "PK\1\2" + number(0, 4) + common + number(size, 4) + number(size, 4) +
-                     number(one.name.size(), 2) + number(one.extra.size(), 2) + number(0, 2) +
-                     number(0, 8) + number(header, 4) + one.name + one.extra;
+                     number(member.name.size(), 2) + number(member.extra.size(), 2) + number(0, 2) +
+                     number(0, 8) + number(header, 4) + member.name + member.extra;
         ++count;
     }
 
@@ -114,17 +114,17 @@ BOOST_AUTO_TEST_CASE(members_are_where_their_bytes_are) {
 
 BOOST_AUTO_TEST_CASE(an_archive_may_be_a_range_of_a_file) {
     std::string const text = archive{{"a", "12345"}}.text();
-    auto const found =
+    auto const zip =
         read_zip(reshard::test::memory_file("before" + text + "behind"), "z", {6, 6 + text.size()});
-    BOOST_TEST((found == std::vector<zip_member>{{"a", {40, 45}}}));
+    BOOST_TEST((zip == std::vector<zip_member>{{"a", {40, 45}}}));
 }
 
 BOOST_AUTO_TEST_CASE(sizes_of_64_bits_are_read) {
-    archive all{};
-    all.add({"a", "12345", 0, 0, number(1, 2) + number(16, 2) + number(5, 8) + number(5, 8),
-             0xfffffffe},
-            0);
-    BOOST_TEST(refusal(all.text()).find("exceeds what is before the directory") !=
+    archive full_archive{};
+    full_archive.add({"a", "12345", 0, 0,
+                      number(1, 2) + number(16, 2) + number(5, 8) + number(5, 8), 0xfffffffe},
+                     0);
+    BOOST_TEST(refusal(full_archive.text()).find("exceeds what is before the directory") !=
                std::string::npos);
     archive large{};
     large.add({"a", "12345", 0, 0, number(1, 2) + number(16, 2) + number(5, 8) + number(5, 8)}, 0);
@@ -139,9 +139,9 @@ BOOST_AUTO_TEST_CASE(compressed_and_encrypted_members_say_so) {
     auto const packed = read(archive{{"w", "12345", 8}}.text());
     BOOST_TEST_REQUIRE(packed.at(0).packing.has_value());
     BOOST_TEST(packed[0].packing->method == zip_packing::deflated);
-    auto const refused = [](zip_member const& one) {
+    auto const refused = [](zip_member const& member) {
         try {
-            check_stored(one, "z");
+            check_stored(member, "z");
         } catch (error const& thrown) {
             BOOST_TEST((thrown.code() == errc::unsupported));
             return std::string(thrown.what());
@@ -181,14 +181,15 @@ zip_member member_of(std::string const& packed, std::string const& text) {
             zip_packing{zip_packing::deflated, false, text.size(), zip_checksum(text)}};
 }
 
-/// An archive with a member of these bytes, of which the directory says what `one` says.
-std::string archive_of(std::string const& packed, zip_member const& one) {
-    archive all{};
-    all.add({"w", packed, 8, 0, number(1, 2) + number(8, 2) + number(one.packing->bytes, 8)}, 0);
-    all.directory.replace(16, 12,
-                          number(one.packing->checksum, 4) + number(one.bytes.size(), 4) +
-                              number(0xffffffff, 4));
-    return all.text();
+/// An archive with a member of these bytes, of which the directory says what `member` says.
+std::string archive_of(std::string const& packed, zip_member const& member) {
+    archive archive{};
+    archive.add({"w", packed, 8, 0, number(1, 2) + number(8, 2) + number(member.packing->bytes, 8)},
+                0);
+    archive.directory.replace(16, 12,
+                              number(member.packing->checksum, 4) + number(member.bytes.size(), 4) +
+                                  number(0xffffffff, 4));
+    return archive.text();
 }
 
 /// The files of the system, of which a reading fails.
@@ -227,10 +228,10 @@ private:
 
 /// A file that is such an archive, and how it is read.
 struct inflated {
-    explicit inflated(std::string const& packed, zip_member const& one,
+    explicit inflated(std::string const& packed, zip_member const& member,
                       std::shared_ptr<file_store const> files = files_of_system())
         : store(std::move(files)),
-          file(store.open(directory.write("z", archive_of(packed, one)))),
+          file(store.open(directory.write("z", archive_of(packed, member)))),
           where(shown_members(*file, "z").at(0).bytes.value()) {}
 
     std::string read(std::uint64_t position, std::size_t count) const {
@@ -245,10 +246,10 @@ struct inflated {
     byte_run where;
 };
 
-std::string damage(std::string const& packed, zip_member const& one) {
+std::string damage(std::string const& packed, zip_member const& member) {
     try {
-        inflated const all(packed, one);
-        all.read(0, one.packing->bytes);
+        inflated const inflated(packed, member);
+        inflated.read(0, member.packing->bytes);
     } catch (error const& thrown) {
         BOOST_TEST((thrown.code() == errc::corrupt_file), thrown.what());
         return thrown.what();
@@ -263,16 +264,16 @@ BOOST_AUTO_TEST_CASE(a_deflated_member_is_read_in_windows) {
     for (std::uint64_t i = 0; text.size() < (9u << 20); ++i) // more than two places that are kept
         text += number(i * i, 8);
     std::string const packed = deflated(text);
-    inflated const all(packed, member_of(packed, text));
-    BOOST_TEST(all.read(0, 10) == text.substr(0, 10));
+    inflated const inflated(packed, member_of(packed, text));
+    BOOST_TEST(inflated.read(0, 10) == text.substr(0, 10));
     std::uint64_t const last = text.size() - 7;
     for (std::uint64_t const position :
          {std::uint64_t{1} << 20, last, std::uint64_t{5}, std::uint64_t{(4u << 20) - 3},
           std::uint64_t{8u << 20}, std::uint64_t{0}})
-        BOOST_TEST((all.read(position, 7) == text.substr(position, 7)));
-    BOOST_TEST((all.read(0, text.size()) == text));
+        BOOST_TEST((inflated.read(position, 7) == text.substr(position, 7)));
+    BOOST_TEST((inflated.read(0, text.size()) == text));
     std::string start(3, ' ');
-    all.file->read(0, std::as_writable_bytes(std::span(start)));
+    inflated.file->read(0, std::as_writable_bytes(std::span(start)));
     BOOST_TEST(start == "PK\3"); // what is in the file is where it was
 }
 
@@ -283,39 +284,39 @@ BOOST_AUTO_TEST_CASE(a_member_is_read_again_after_a_reading_that_failed) {
     std::string const packed = deflated(text);
     BOOST_TEST_REQUIRE(packed.size() > (1u << 16)); // several pieces of the file
     auto const files = std::make_shared<failing_files const>();
-    inflated const all(packed, member_of(packed, text), files);
-    BOOST_TEST(all.read(0, 10) == text.substr(0, 10));
+    inflated const inflated(packed, member_of(packed, text), files);
+    BOOST_TEST(inflated.read(0, 10) == text.substr(0, 10));
     files->until_failure = 2;
-    BOOST_CHECK_THROW(all.read(0, text.size()), error);
-    BOOST_TEST((all.read(10, text.size() - 10) == text.substr(10)));
+    BOOST_CHECK_THROW(inflated.read(0, text.size()), error);
+    BOOST_TEST((inflated.read(10, text.size() - 10) == text.substr(10)));
 }
 
 BOOST_AUTO_TEST_CASE(a_deflated_member_that_is_not_what_is_said_is_damaged) {
     std::string const text(100000, 'x');
     std::string const packed = deflated(text);
-    zip_member const whole = member_of(packed, text);
-    BOOST_TEST(damage(packed, whole) == "accepted");
+    zip_member const member = member_of(packed, text);
+    BOOST_TEST(damage(packed, member) == "accepted");
     auto const said = [&](std::uint64_t bytes) {
-        zip_member other = whole;
-        other.packing->bytes = bytes;
-        return damage(packed, other);
+        zip_member zip_member = member;
+        zip_member.packing->bytes = bytes;
+        return damage(packed, zip_member);
     };
     BOOST_TEST(said(99999).find("should have 99999 bytes, and has more") != std::string::npos);
     BOOST_TEST(said(100001).find("should have 100001 bytes, and has 100000") != std::string::npos);
     BOOST_TEST(said(std::uint64_t{1} << 40).find("deflated ones do not have as many") !=
                std::string::npos);
-    zip_member other = whole;
-    other.packing->checksum ^= 1;
-    BOOST_TEST(damage(packed, other).find("has others than its checksum says") !=
+    zip_member zip_member = member;
+    zip_member.packing->checksum ^= 1;
+    BOOST_TEST(damage(packed, zip_member).find("has others than its checksum says") !=
                std::string::npos);
-    other = whole;
-    other.bytes.end += 2;
-    BOOST_TEST(damage(packed + "..", other).find("ends 2 bytes before") != std::string::npos);
-    other.bytes.end -= 12; // cut short
-    BOOST_TEST(damage(packed, other) != "accepted");
+    zip_member = member;
+    zip_member.bytes.end += 2;
+    BOOST_TEST(damage(packed + "..", zip_member).find("ends 2 bytes before") != std::string::npos);
+    zip_member.bytes.end -= 12; // cut short
+    BOOST_TEST(damage(packed, zip_member) != "accepted");
     std::string broken = packed;
     broken[0] = '\x07'; // a kind of block that there is not
-    BOOST_TEST(damage(broken, whole).find("cannot be inflated") != std::string::npos);
+    BOOST_TEST(damage(broken, member).find("cannot be inflated") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(members_lie_apart_and_before_the_directory) {

@@ -45,8 +45,8 @@ distribution distribution_of(boost::json::value const& line) {
 }
 
 /// The boxes that a layout gives a rank; one, or an empty one.
-box region_of(layout const& all, holder_t rank, index_vector const& shape) {
-    std::vector<shard_descriptor> const shards = shards_of(all, rank);
+box region_of(layout const& layout, holder_t rank, index_vector const& shape) {
+    std::vector<shard_descriptor> const shards = shards_of(layout, rank);
     return shards.empty() ? box{shape, index_vector::filled(shape.size(), 0)}
                           : shards.front().region;
 }
@@ -67,14 +67,14 @@ BOOST_AUTO_TEST_CASE(each_rank_holds_what_dtensor_says) {
     BOOST_TEST_REQUIRE(cases.size() == 12u);
     for (auto const& line : cases)
         BOOST_TEST_CONTEXT(line) {
-            distribution const how = distribution_of(line);
-            layout const all = layout_of({sharding_of("w", data_type::f32, how)});
+            distribution const distribution = distribution_of(line);
+            layout const layout = layout_of({sharding_of("w", data_type::f32, distribution)});
             auto const& ranks = line.at("ranks").as_array();
             for (holder_t rank = 0; rank < ranks.size(); ++rank) {
-                box const held = region_of(all, rank, how.shape());
-                BOOST_TEST(held.shape == test::json_numbers(ranks[rank].at("shape")));
-                if (element_count(held) > 0)
-                    BOOST_TEST(held.offset == test::json_numbers(ranks[rank].at("offset")));
+                box const box = region_of(layout, rank, distribution.shape());
+                BOOST_TEST(box.shape == test::json_numbers(ranks[rank].at("shape")));
+                if (element_count(box) > 0)
+                    BOOST_TEST(box.offset == test::json_numbers(ranks[rank].at("offset")));
             }
         }
 }
@@ -84,19 +84,21 @@ BOOST_AUTO_TEST_CASE(each_rank_has_the_elements_that_fsdp2_gives_it) {
     BOOST_TEST_REQUIRE(cases.size() == 7u);
     for (auto const& line : cases)
         BOOST_TEST_CONTEXT(line) {
-            distribution const how = distribution_of(line);
+            distribution const distribution = distribution_of(line);
             // Written as a user does: what tensor parallelism leaves, fully sharded.
-            std::vector<placement> left = how.placements();
+            std::vector<placement> left = distribution.placements();
             left[0] = replicate{};
-            BOOST_TEST((model::fully_shard({how.ranks(), left, how.shape()},
-                                           how.ranks().all_axes[0].name()) == how));
-            layout const all = layout_of({sharding_of("w", data_type::f32, how)});
+            BOOST_TEST(
+                (model::fully_shard({distribution.ranks(), left, distribution.shape()},
+                                    distribution.ranks().all_axes[0].name()) == distribution));
+            layout const layout = layout_of({sharding_of("w", data_type::f32, distribution)});
             auto const& ranks = line.at("elements").as_array();
             for (holder_t rank = 0; rank < ranks.size(); ++rank) {
                 std::vector<index_t> expected;
                 for (auto const& number : ranks[rank].as_array())
                     expected.push_back(number.to_number<index_t>());
-                BOOST_TEST(elements_of(region_of(all, rank, how.shape()), how.shape()) == expected,
+                BOOST_TEST(elements_of(region_of(layout, rank, distribution.shape()),
+                                       distribution.shape()) == expected,
                            boost::test_tools::per_element());
             }
         }

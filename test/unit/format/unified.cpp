@@ -49,12 +49,12 @@ public:
 
     /// The warnings, without the directory's name.
     texts warnings() const {
-        texts all = open().warnings;
-        for (std::string& one : all) {
-            BOOST_TEST(one.starts_with(directory_.path().string() + ": "));
-            one.erase(0, directory_.path().string().size() + 2);
+        texts all_texts = open().warnings;
+        for (std::string& all_text : all_texts) {
+            BOOST_TEST(all_text.starts_with(directory_.path().string() + ": "));
+            all_text.erase(0, directory_.path().string().size() + 2);
         }
-        return all;
+        return all_texts;
     }
 
 private:

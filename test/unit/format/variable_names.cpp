@@ -18,8 +18,8 @@ BOOST_AUTO_TEST_SUITE(model_variable_names)
 namespace {
 
 std::string parsed_variable(std::string_view name) {
-    variable_name const found = parse_variable(name);
-    return found.parameter + " " + found.suffix;
+    variable_name const variable_name = parse_variable(name);
+    return variable_name.parameter + " " + variable_name.suffix;
 }
 
 using name_list = std::vector<std::string>;

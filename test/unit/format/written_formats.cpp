@@ -35,11 +35,11 @@ public:
 
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         std::ranges::fill(target, std::byte{0});
-        for (placed_text const& one : texts_)
-            for (std::size_t i = 0; i < one.text.size(); ++i) {
-                std::uint64_t const place = one.begin + i;
-                if (place >= position && place - position < target.size())
-                    target[place - position] = static_cast<std::byte>(one.text[i]);
+        for (placed_text const& text : texts_)
+            for (std::size_t i = 0; i < text.text.size(); ++i) {
+                std::uint64_t const index = text.begin + i;
+                if (index >= position && index - position < target.size())
+                    target[index - position] = static_cast<std::byte>(text.text[i]);
             }
     }
 
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(the_copy_of_a_pickle_says_the_same) {
     BOOST_TEST(again.integer(tuple[0], "a") == 1);
     BOOST_TEST(again.real(tuple[1], "a") == 2.5);
     auto const list = again.elements(tuple[2], "a");
-    BOOST_TEST((list[0].what == pickle_value::kind::none));
+    BOOST_TEST((list[0].type == pickle_value::kind::none));
     BOOST_TEST(again.boolean(list[1], "a"));
     auto const bytes = again.object(again.at(again.root(), "b", "it"), "b");
     BOOST_TEST(again.global(bytes.callable, "b") == "_codecs.encode");
@@ -253,14 +253,14 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_read_again_is_refused_by_name) {
         {"npy", "w", u8, {0, huge}, ""},
         {"safetensors", "w", f32, {0, huge}, ""},
     };
-    for (row const& one : rows) {
-        BOOST_TEST_CONTEXT(one.format << ", " << one.text) {
-            if (one.text.empty()) {
-                BOOST_CHECK_NO_THROW(check_limits(one.format, one.key, one.dtype, one.shape));
+    for (row const& row : rows) {
+        BOOST_TEST_CONTEXT(row.format << ", " << row.text) {
+            if (row.text.empty()) {
+                BOOST_CHECK_NO_THROW(check_limits(row.format, row.key, row.dtype, row.shape));
                 continue;
             }
-            BOOST_CHECK_EXCEPTION(check_limits(one.format, one.key, one.dtype, one.shape), error,
-                                  mentions(errc::unsupported, one.text));
+            BOOST_CHECK_EXCEPTION(check_limits(row.format, row.key, row.dtype, row.shape), error,
+                                  mentions(errc::unsupported, row.text));
         }
     }
 }

@@ -21,7 +21,7 @@ struct left_collective {};
 
 /// One rank of several that take turns in this thread: it first notes what it gives, and leaves the
 /// collective; when all have, it is called again and gets everybody's text.
-struct turn_taker {
+struct turn_keeper {
     int number;
     std::vector<std::vector<std::string>> const* complete; ///< collectives that all have come to
     std::vector<std::string>* texts;                       ///< of the next one
@@ -37,7 +37,7 @@ struct turn_taker {
     }
 };
 
-static_assert(group<turn_taker>);
+static_assert(group<turn_keeper>);
 
 /// What each of `ranks` ranks ends with when all call `work(group)`.
 template <class Work>
@@ -49,7 +49,7 @@ std::vector<local_error> outcomes(int ranks, Work&& work) {
         bool is_over = true;
         for (int rank = 0; rank < ranks; ++rank)
             try {
-                work(turn_taker{rank, &complete, &texts});
+                work(turn_keeper{rank, &complete, &texts});
             } catch (left_collective const&) {
                 is_over = false;
             } catch (error const& problem) {
@@ -62,16 +62,16 @@ std::vector<local_error> outcomes(int ranks, Work&& work) {
 }
 
 void check_all(std::vector<local_error> const& results, errc code, std::string const& text) {
-    for (local_error const& one : results) {
-        BOOST_TEST_REQUIRE(one.has_value());
-        BOOST_TEST(name(one->code()) == name(code));
-        BOOST_TEST(one->what() == text);
+    for (local_error const& error : results) {
+        BOOST_TEST_REQUIRE(error.has_value());
+        BOOST_TEST(name(error->code()) == name(code));
+        BOOST_TEST(error->what() == text);
     }
 }
 
 bool none_failed(std::vector<local_error> const& results) {
-    for (local_error const& one : results)
-        if (one)
+    for (local_error const& error : results)
+        if (error)
             return false;
     return true;
 }
@@ -92,10 +92,10 @@ BOOST_AUTO_TEST_CASE(the_error_of_work_is_kept_as_it_is) {
 }
 
 BOOST_AUTO_TEST_CASE(other_exceptions_become_errors_of_the_system) {
-    local_error const known = attempt([] { throw std::runtime_error("disk full"); });
-    BOOST_TEST_REQUIRE(known.has_value());
-    BOOST_TEST(name(known->code()) == "io");
-    BOOST_TEST(known->what() == "disk full");
+    local_error const error = attempt([] { throw std::runtime_error("disk full"); });
+    BOOST_TEST_REQUIRE(error.has_value());
+    BOOST_TEST(name(error->code()) == "io");
+    BOOST_TEST(error->what() == "disk full");
     local_error const memory = attempt([] { throw std::bad_alloc(); });
     BOOST_TEST_REQUIRE(memory.has_value());
     BOOST_TEST(name(memory->code()) == "io");
@@ -189,8 +189,8 @@ struct two_options {
 /// What comes of a load whose options are those of this rank, on each of three ranks.
 std::vector<local_error> load_with(std::vector<two_options> const& options) {
     return outcomes(3, [&](auto const& world) {
-        compared_values alike("options", options[static_cast<std::size_t>(world.rank())]);
-        agree_to_run(world, "load", alike);
+        compared_values fingerprint("options", options[static_cast<std::size_t>(world.rank())]);
+        agree_to_run(world, "load", fingerprint);
     });
 }
 
@@ -209,10 +209,10 @@ BOOST_AUTO_TEST_CASE(the_option_that_differs_is_named) {
 
 BOOST_AUTO_TEST_CASE(what_only_some_ranks_have_is_named) {
     auto const results = outcomes(2, [](auto const& world) {
-        compared_values alike;
-        alike.add_digest("program", 7);
-        alike.add_presence("options.cache", world.rank() == 1);
-        agree_to_run(world, "load", alike);
+        compared_values fingerprint;
+        fingerprint.add_digest("program", 7);
+        fingerprint.add_presence("options.cache", world.rank() == 1);
+        agree_to_run(world, "load", fingerprint);
     });
     check_all(results, errc::ranks_disagree,
               "rank 0 runs load with options.cache none and rank 1 with set; every rank must make "
@@ -221,8 +221,8 @@ BOOST_AUTO_TEST_CASE(what_only_some_ranks_have_is_named) {
 
 BOOST_AUTO_TEST_CASE(options_are_not_compared_where_a_rank_is_in_another_call) {
     auto const results = outcomes(3, [](auto const& world) {
-        compared_values const alike("width", world.rank());
-        agree_to_run(world, world.rank() == 2 ? "save" : "load", alike);
+        compared_values const fingerprint("width", world.rank());
+        agree_to_run(world, world.rank() == 2 ? "save" : "load", fingerprint);
     });
     check_all(results, errc::ranks_disagree,
               "rank 0 runs load and rank 1 runs it with a different program or different options; "
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(options_are_not_compared_where_a_rank_is_in_another_call) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_in_the_midst_of_something_runs_something_else) {
-    auto const results = outcomes(2, [](turn_taker const& rank) {
+    auto const results = outcomes(2, [](turn_keeper const& rank) {
         if (rank.number == 0)
             agree_to_run(rank, "load", 7);
         else

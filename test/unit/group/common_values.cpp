@@ -15,10 +15,10 @@ BOOST_AUTO_TEST_SUITE(shard_common_values)
 namespace {
 
 /// What is said of the values of rank 0 and those of rank 5.
-void refused_values(std::vector<common_value> const& first, std::vector<common_value> const& other,
+void refused_values(std::vector<common_value> const& first, std::vector<common_value> const& values,
                     std::string const& text) {
     BOOST_CHECK_EXCEPTION(
-        detail::compare_values(detail::digests_of(first), detail::digests_of(other), 5), error,
+        detail::compare_values(detail::digests_of(first), detail::digests_of(values), 5), error,
         says(errc::ranks_disagree, text));
 }
 

@@ -17,11 +17,11 @@ BOOST_AUTO_TEST_SUITE(group_gather_layout)
 namespace {
 
 /// What the ranks of a mesh learn of a tensor from one another's shards.
-catalog_entry learned(distribution const& how) {
-    std::vector<std::vector<cut_tensor>> told;
-    for (holder_t rank = 0; rank < how.ranks().rank_count(); ++rank)
-        told.push_back(cuts_of({*descriptor_of("w", data_type::f32, how, rank)}));
-    return merge_cuts(told)[0];
+catalog_entry learned(distribution const& distribution) {
+    std::vector<std::vector<cut_tensor>> tensors;
+    for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank)
+        tensors.push_back(cuts_of({*descriptor_of("w", data_type::f32, distribution, rank)}));
+    return merge_cuts(tensors)[0];
 }
 
 } // namespace

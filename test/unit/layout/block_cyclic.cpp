@@ -25,18 +25,19 @@ namespace {
 using dealt = std::vector<std::vector<index_t>>;
 
 /// Of a tensor of one axis.
-dealt dealt_by(distribution const& how) {
-    dealt all;
-    for (holder_t rank = 0; rank < how.ranks().rank_count(); ++rank) {
-        all.emplace_back();
-        shard_descriptor const held = *descriptor_of("A", data_type::f64, how, rank);
-        check(held);
-        for (box const& block : boxes_of(held.region, held.flat, held.cycles))
+dealt dealt_by(distribution const& distribution) {
+    dealt full_dealt;
+    for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank) {
+        full_dealt.emplace_back();
+        shard_descriptor const shard = *descriptor_of("A", data_type::f64, distribution, rank);
+        check(shard);
+        for (box const& block : boxes_of(shard.region, shard.flat, shard.cycles))
             for (index_t i = block.offset[0]; i < block.end(0); ++i)
-                all.back().push_back(i);
-        BOOST_TEST((local_shape(held) == index_vector{static_cast<index_t>(all.back().size())}));
+                full_dealt.back().push_back(i);
+        BOOST_TEST(
+            (local_shape(shard) == index_vector{static_cast<index_t>(full_dealt.back().size())}));
     }
-    return all;
+    return full_dealt;
 }
 
 dealt dealt_out(index_t ranks, index_t block, index_t extent) {
@@ -44,10 +45,10 @@ dealt dealt_out(index_t ranks, index_t block, index_t extent) {
 }
 
 /// Local extents of each rank of a matrix.
-std::vector<index_vector> local_shapes(distribution const& how) {
+std::vector<index_vector> local_shapes(distribution const& distribution) {
     std::vector<index_vector> shapes;
-    for (holder_t rank = 0; rank < how.ranks().rank_count(); ++rank)
-        shapes.push_back(local_shape(*descriptor_of("A", data_type::f64, how, rank)));
+    for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank)
+        shapes.push_back(local_shape(*descriptor_of("A", data_type::f64, distribution, rank)));
     return shapes;
 }
 
@@ -69,8 +70,8 @@ BOOST_AUTO_TEST_CASE(ranks_without_a_block_hold_nothing) {
     BOOST_TEST((dealt_out(2, 5, 3) == dealt{{0, 1, 2}, {}})); // a block larger than the extent
     BOOST_TEST((dealt_out(2, 5, 0) == dealt{{}, {}}));
     BOOST_TEST((dealt_out(1, 2, 5) == dealt{{0, 1, 2, 3, 4}}));
-    distribution const how(mesh{{"p", 4}}, {block_cyclic{0, 3}}, {7});
-    BOOST_TEST((how.region(3) == box{{7}, {0}})); // as other placements have it
+    distribution const distribution(mesh{{"p", 4}}, {block_cyclic{0, 3}}, {7});
+    BOOST_TEST((distribution.region(3) == box{{7}, {0}})); // as other placements have it
 }
 
 BOOST_AUTO_TEST_CASE(one_block_a_rank_is_a_plain_box) {
@@ -103,27 +104,27 @@ BOOST_AUTO_TEST_CASE(local_extents_are_those_of_numroc) {
 
 BOOST_AUTO_TEST_CASE(blocks_stand_beside_other_placements) {
     // A half of each four rows of a shard, twice.
-    distribution const how({{"dp", 2}, {"tp", 2}, {"p", 2}},
-                           {replicate{}, shard{0}, block_cyclic{0, 2}}, {14});
-    BOOST_TEST((dealt_by(how) == dealt{{0, 1, 4, 5},
-                                       {2, 3, 6},
-                                       {7, 8, 11, 12},
-                                       {9, 10, 13},
-                                       {0, 1, 4, 5},
-                                       {2, 3, 6},
-                                       {7, 8, 11, 12},
-                                       {9, 10, 13}}));
-    BOOST_TEST((holders_of(how, {{4}, {2}}) == std::vector<holder_t>{0, 4}));
-    BOOST_TEST((holders_of(how, {{4}, {2}}, copies::main) == std::vector<holder_t>{0}));
-    BOOST_TEST((holders_of(how, {{6}, {3}}) == std::vector<holder_t>{1, 2, 5, 6}));
+    distribution const distribution({{"dp", 2}, {"tp", 2}, {"p", 2}},
+                                    {replicate{}, shard{0}, block_cyclic{0, 2}}, {14});
+    BOOST_TEST((dealt_by(distribution) == dealt{{0, 1, 4, 5},
+                                                {2, 3, 6},
+                                                {7, 8, 11, 12},
+                                                {9, 10, 13},
+                                                {0, 1, 4, 5},
+                                                {2, 3, 6},
+                                                {7, 8, 11, 12},
+                                                {9, 10, 13}}));
+    BOOST_TEST((holders_of(distribution, {{4}, {2}}) == std::vector<holder_t>{0, 4}));
+    BOOST_TEST((holders_of(distribution, {{4}, {2}}, copies::main) == std::vector<holder_t>{0}));
+    BOOST_TEST((holders_of(distribution, {{6}, {3}}) == std::vector<holder_t>{1, 2, 5, 6}));
 }
 
 BOOST_AUTO_TEST_CASE(holders_wrap_around_and_come_in_order) {
-    distribution const how(mesh{{"p", 4}}, {block_cyclic{0, 2}}, {20});
-    BOOST_TEST((holders_of(how, {{6}, {4}}) == std::vector<holder_t>{0, 3}));
-    BOOST_TEST((holders_of(how, {{2}, {3}}) == std::vector<holder_t>{1, 2}));
-    BOOST_TEST((holders_of(how, {{5}, {12}}) == std::vector<holder_t>{0, 1, 2, 3}));
-    BOOST_TEST(holders_of(how, {{5}, {0}}).empty());
+    distribution const distribution(mesh{{"p", 4}}, {block_cyclic{0, 2}}, {20});
+    BOOST_TEST((holders_of(distribution, {{6}, {4}}) == std::vector<holder_t>{0, 3}));
+    BOOST_TEST((holders_of(distribution, {{2}, {3}}) == std::vector<holder_t>{1, 2}));
+    BOOST_TEST((holders_of(distribution, {{5}, {12}}) == std::vector<holder_t>{0, 1, 2, 3}));
+    BOOST_TEST(holders_of(distribution, {{5}, {0}}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(blocks_are_the_last_cut_of_an_axis) {
@@ -151,66 +152,67 @@ BOOST_AUTO_TEST_CASE(blocks_are_the_last_cut_of_an_axis) {
 
 BOOST_AUTO_TEST_CASE(cyclic_shards_have_texts) {
     BOOST_TEST(to_string(placement(block_cyclic{1, 36})) == "block cyclic 1 by 36");
-    distribution const how(mesh{{"p", 2}}, {block_cyclic{0, 2}}, {9});
-    BOOST_TEST(to_string(how) == "[9] on p=2: block cyclic 0 by 2");
-    BOOST_TEST(to_string(*descriptor_of("A", data_type::f64, how, 1)) ==
+    distribution const distribution(mesh{{"p", 2}}, {block_cyclic{0, 2}}, {9});
+    BOOST_TEST(to_string(distribution) == "[9] on p=2: block cyclic 0 by 2");
+    BOOST_TEST(to_string(*descriptor_of("A", data_type::f64, distribution, 1)) ==
                "A: float64 [9] [2:8] axis 0: 2 of 4");
 }
 
 BOOST_AUTO_TEST_CASE(descriptors_of_other_blocks_are_refused) {
-    shard_descriptor held{"A", data_type::f64, {9}, {{0}, {9}}, {}, {{0, 2, 4}}};
-    BOOST_CHECK_NO_THROW(check(held));
-    held.cycles = {{0, 2, 5}};
-    BOOST_CHECK_EXCEPTION(check(held), error,
+    shard_descriptor shard{"A", data_type::f64, {9}, {{0}, {9}}, {}, {{0, 2, 4}}};
+    BOOST_CHECK_NO_THROW(check(shard));
+    shard.cycles = {{0, 2, 5}};
+    BOOST_CHECK_EXCEPTION(check(shard), error,
                           says(errc::bad_layout, "'A': axis 0: blocks of 2 elements, 5 apart, are "
                                                  "not those of a region of shape [9]"));
-    held.cycles = {{0, 2, 4}};
-    held.flat = flat_range{0, 3};
-    BOOST_CHECK_EXCEPTION(check(held), error,
+    shard.cycles = {{0, 2, 4}};
+    shard.flat = flat_range{0, 3};
+    BOOST_CHECK_EXCEPTION(check(shard), error,
                           says(errc::bad_layout,
                                "'A': flat range 0:3 and blocks along axis 0: 2 of 4; a "
                                "shard has one or the other"));
 }
 
 BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_agree) {
-    distribution const how({{"p", 2}, {"dp", 2}}, {block_cyclic{0, 2}, replicate{}}, {9, 3});
-    tensor_sharding const tensor = sharding_of("A", data_type::f32, how);
-    layout const all = layout_of({tensor});
+    distribution const distribution({{"p", 2}, {"dp", 2}}, {block_cyclic{0, 2}, replicate{}},
+                                    {9, 3});
+    tensor_sharding const tensor = sharding_of("A", data_type::f32, distribution);
+    layout const layout = layout_of({tensor});
     BOOST_TEST(
-        (listed(all).spreads[0].shards == decltype(all.spreads[0].shards)(table_of(tensor))));
+        (listed(layout).spreads[0].shards == decltype(layout.spreads[0].shards)(table_of(tensor))));
     for (holder_t rank = 0; rank < 4; ++rank)
-        BOOST_TEST((shards_of(all, rank) == shards_of(tensor, rank)));
-    BOOST_TEST(shards_of(all, 4).empty());
+        BOOST_TEST((shards_of(layout, rank) == shards_of(tensor, rank)));
+    BOOST_TEST(shards_of(layout, 4).empty());
     // Five begins along the first axis, not of equal parts.
-    catalog_entry const seen = catalog_of(all)[0];
-    BOOST_TEST((seen.parts == index_vector{5, 1}));
-    BOOST_TEST(!seen.is_even(0));
-    BOOST_TEST((catalog_of(listed(all)) == catalog_of(all)));
+    catalog_entry const entry = catalog_of(layout)[0];
+    BOOST_TEST((entry.parts == index_vector{5, 1}));
+    BOOST_TEST(!entry.is_even(0));
+    BOOST_TEST((catalog_of(listed(layout)) == catalog_of(layout)));
     // Of two copies each, the first one is the main one.
-    BOOST_TEST((main_copies(test::shards_listed(all, 0)) == std::vector<std::uint32_t>{0, 2}));
+    BOOST_TEST((main_copies(test::shards_listed(layout, 0)) == std::vector<std::uint32_t>{0, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(blocks_can_be_listed_one_by_one) {
-    distribution const how(mesh{{"p", 2}}, {block_cyclic{0, 2}}, {9});
-    layout const all = layout_of({sharding_of("A", data_type::f32, how)});
+    distribution const distribution(mesh{{"p", 2}}, {block_cyclic{0, 2}}, {9});
+    layout const layout = layout_of({sharding_of("A", data_type::f32, distribution)});
     shard_table expected(1);
     for (index_t const begin : {0, 4, 8})
         expected.push_back(0, {{begin}, {begin == 8 ? 1 : 2}});
     for (index_t const begin : {2, 6})
         expected.push_back(1, {{begin}, {2}});
-    BOOST_TEST((blocks_listed(all.spreads[0]) == expected));
+    BOOST_TEST((blocks_listed(layout.spreads[0]) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(tables_of_other_blocks_have_other_digests) {
     auto const table = [](axis_cycles const& cycles) {
-        shard_table made(1);
-        made.push_back(0, {{0}, {9}}, {}, cycles);
-        return made;
+        shard_table shard_table(1);
+        shard_table.push_back(0, {{0}, {9}}, {}, cycles);
+        return shard_table;
     };
     auto const digest = [](shard_table const& shards) {
-        hasher made;
-        tensor_shards(&shards).add_geometry(made);
-        return made.value();
+        hasher hasher;
+        tensor_shards(&shards).add_geometry(hasher);
+        return hasher.value();
     };
     shard_table const a = table({{0, 2, 4}}), b = table({{0, 1, 4}}), c = table({});
     BOOST_TEST(digest(a) != digest(b));

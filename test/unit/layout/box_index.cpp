@@ -17,18 +17,18 @@ using numbers = std::vector<std::uint32_t>;
 
 box_list list(std::size_t ndim, std::vector<box> const& boxes) {
     box_list result(ndim);
-    for (box const& one : boxes)
-        result.push_back(one);
+    for (box const& box : boxes)
+        result.push_back(box);
     return result;
 }
 
 /// Every box is compared with the one that is asked for.
 numbers by_comparing_all(box_list const& boxes, box const& region) {
-    numbers found;
+    numbers found_numbers;
     for (std::uint32_t i = 0; i < boxes.size(); ++i)
         if (!is_empty(boxes[i]) && !is_empty(region) && intersect(boxes[i], region))
-            found.push_back(i);
-    return found;
+            found_numbers.push_back(i);
+    return found_numbers;
 }
 
 } // namespace
@@ -49,12 +49,12 @@ BOOST_AUTO_TEST_CASE(boxes_that_touch_do_not_overlap) {
 
 BOOST_AUTO_TEST_CASE(the_common_box_is_given) {
     box_index const index(list(2, {{{0, 0}, {4, 4}}}));
-    box seen;
+    box seen_box;
     index.for_each_overlap({{2, 3}, {9, 9}}, [&](std::uint32_t i, box const& common) {
         BOOST_TEST(i == 0u);
-        seen = common;
+        seen_box = common;
     });
-    BOOST_TEST((seen == box{{2, 3}, {2, 1}}));
+    BOOST_TEST((seen_box == box{{2, 3}, {2, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(replicas_are_all_found) {

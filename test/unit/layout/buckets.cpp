@@ -83,11 +83,11 @@ BOOST_AUTO_TEST_CASE(regions_that_share_elements_share_a_bucket_and_are_in_few) 
         for_each_bucket(filed, shape, level,
                         [&](index_vector const& at) { buckets.emplace(at[0], at[1]); });
         BOOST_TEST(buckets.size() <= 4u, "seed " << seed);
-        bool found = false;
+        bool is_match = false;
         for_each_bucket(asked, shape, level, [&](index_vector const& at) {
-            found = found || buckets.contains({at[0], at[1]});
+            is_match = is_match || buckets.contains({at[0], at[1]});
         });
-        BOOST_TEST((found || !intersect(filed, asked)), "seed " << seed);
+        BOOST_TEST((is_match || !intersect(filed, asked)), "seed " << seed);
     }
 }
 

@@ -19,12 +19,13 @@ shard_descriptor part(std::string key, index_vector shape, box region) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(entries_are_sorted_and_found_by_key) {
-    catalog const all({{"w.10", data_type::f32, {4}, {1}}, {"w.2", data_type::f16, {}, {}}});
-    BOOST_TEST(all.size() == 2u);
-    BOOST_TEST(!all.empty());
-    BOOST_TEST(all[0].key == "w.10");
-    BOOST_TEST(all.find("w.2") == &all[1]);
-    BOOST_TEST(all.find("w.3") == nullptr);
+    catalog const full_catalog(
+        {{"w.10", data_type::f32, {4}, {1}}, {"w.2", data_type::f16, {}, {}}});
+    BOOST_TEST(full_catalog.size() == 2u);
+    BOOST_TEST(!full_catalog.empty());
+    BOOST_TEST(full_catalog[0].key == "w.10");
+    BOOST_TEST(full_catalog.find("w.2") == &full_catalog[1]);
+    BOOST_TEST(full_catalog.find("w.3") == nullptr);
     BOOST_TEST(catalog().find("w") == nullptr);
 }
 
@@ -41,9 +42,9 @@ BOOST_AUTO_TEST_CASE(each_axis_counts_its_own_parts) {
         for (index_t column = 0; column < 3; ++column)
             ranks.push_back({part("w", {4, 6}, {{row * 2, column * 2}, {2, 2}})});
     ranks.push_back(ranks.front());
-    catalog const all = catalog_of(layout_of(ranks));
-    BOOST_TEST_REQUIRE(all.size() == 1u);
-    BOOST_TEST((all[0] == catalog_entry{"w", data_type::f32, {4, 6}, {2, 3}}));
+    catalog const catalog = catalog_of(layout_of(ranks));
+    BOOST_TEST_REQUIRE(catalog.size() == 1u);
+    BOOST_TEST((catalog[0] == catalog_entry{"w", data_type::f32, {4, 6}, {2, 3}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_with_several_parts_along_an_axis_is_told) {
@@ -51,11 +52,11 @@ BOOST_AUTO_TEST_CASE(a_rank_with_several_parts_along_an_axis_is_told) {
     layout const pairs =
         layout_of({{part("w", {8, 4}, {{0, 0}, {4, 4}})},
                    {part("w", {8, 4}, {{4, 0}, {2, 4}}), part("w", {8, 4}, {{6, 0}, {2, 4}})}});
-    catalog_entry const found = catalog_of(pairs)[0];
-    BOOST_TEST(found.is_scattered(0));
-    BOOST_TEST(!found.is_scattered(1));
-    BOOST_TEST(found.scattered.rank == 1u);
-    BOOST_TEST(found.scattered.held == 2u);
+    catalog_entry const entry = catalog_of(pairs)[0];
+    BOOST_TEST(entry.is_scattered(0));
+    BOOST_TEST(!entry.is_scattered(1));
+    BOOST_TEST(entry.scattered.rank == 1u);
+    BOOST_TEST(entry.scattered.held == 2u);
     // Two boxes side by side along the other axis.
     layout const beside =
         layout_of({{part("w", {2, 4}, {{0, 0}, {2, 1}}), part("w", {2, 4}, {{0, 2}, {2, 1}})}});
@@ -65,26 +66,26 @@ BOOST_AUTO_TEST_CASE(a_rank_with_several_parts_along_an_axis_is_told) {
 
 BOOST_AUTO_TEST_CASE(empty_shards_are_no_parts) {
     // Three rows on five ranks: two of them hold nothing.
-    layout const all = layout_of({{part("w", {3}, {{0}, {1}})},
-                                  {part("w", {3}, {{1}, {1}})},
-                                  {part("w", {3}, {{2}, {1}})},
-                                  {part("w", {3}, {{3}, {0}})},
-                                  {part("w", {3}, {{3}, {0}})}});
-    BOOST_TEST((catalog_of(all)[0].parts == index_vector{3}));
+    layout const layout = layout_of({{part("w", {3}, {{0}, {1}})},
+                                     {part("w", {3}, {{1}, {1}})},
+                                     {part("w", {3}, {{2}, {1}})},
+                                     {part("w", {3}, {{3}, {0}})},
+                                     {part("w", {3}, {{3}, {0}})}});
+    BOOST_TEST((catalog_of(layout)[0].parts == index_vector{3}));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_without_elements_is_one_part) {
-    layout const all = layout_of({{part("w", {0, 3}, {{0, 0}, {0, 3}})}});
-    BOOST_TEST((catalog_of(all)[0].parts == index_vector{1, 1}));
+    layout const full_layout = layout_of({{part("w", {0, 3}, {{0, 0}, {0, 3}})}});
+    BOOST_TEST((catalog_of(full_layout)[0].parts == index_vector{1, 1}));
     layout const scalar = layout_of({{part("s", {}, {})}});
     BOOST_TEST(catalog_of(scalar)[0].parts.empty());
 }
 
 BOOST_AUTO_TEST_CASE(parts_that_are_not_equal_are_marked_along_their_axis) {
-    layout const all = layout_of({{part("w", {4, 6}, {{0, 0}, {2, 1}})},
-                                  {part("w", {4, 6}, {{0, 1}, {2, 5}})},
-                                  {part("w", {4, 6}, {{2, 0}, {2, 6}})}});
-    catalog_entry const w = catalog_of(all)[0];
+    layout const full_layout = layout_of({{part("w", {4, 6}, {{0, 0}, {2, 1}})},
+                                          {part("w", {4, 6}, {{0, 1}, {2, 5}})},
+                                          {part("w", {4, 6}, {{2, 0}, {2, 6}})}});
+    catalog_entry const w = catalog_of(full_layout)[0];
     BOOST_TEST((w.parts == index_vector{2, 2}));
     BOOST_TEST(w.is_even(0));
     BOOST_TEST(!w.is_even(1));

@@ -16,8 +16,8 @@ using kind = cover_fault::kind;
 
 box_list list(std::size_t ndim, std::vector<box> const& boxes) {
     box_list result(ndim);
-    for (box const& one : boxes)
-        result.push_back(one);
+    for (box const& box : boxes)
+        result.push_back(box);
     return result;
 }
 
@@ -28,16 +28,16 @@ box_index index(std::size_t ndim, std::vector<box> const& boxes) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(equal_boxes_are_one_distinct_box) {
-    auto const found =
+    auto const match =
         distinct(list(1, {{{4}, {2}}, {{0}, {4}}, {{4}, {2}}, {{4}, {3}}, {{0}, {4}}}));
-    BOOST_TEST((found.boxes == list(1, {{{4}, {2}}, {{0}, {4}}, {{4}, {3}}})));
-    BOOST_TEST((found.which == numbers{0, 1, 0, 2, 1}));
+    BOOST_TEST((match.boxes == list(1, {{{4}, {2}}, {{0}, {4}}, {{4}, {3}}})));
+    BOOST_TEST((match.which == numbers{0, 1, 0, 2, 1}));
 }
 
 BOOST_AUTO_TEST_CASE(scalars_are_one_distinct_box) {
-    auto const found = distinct(list(0, {{}, {}, {}}));
-    BOOST_TEST(found.boxes.size() == 1u);
-    BOOST_TEST((found.which == numbers{0, 0, 0}));
+    auto const match = distinct(list(0, {{}, {}, {}}));
+    BOOST_TEST(match.boxes.size() == 1u);
+    BOOST_TEST((match.which == numbers{0, 0, 0}));
     BOOST_TEST(distinct(box_list(3)).boxes.empty());
 }
 
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_gap_is_named_by_its_elements) {
     auto const fault =
         find_cover_fault({{0, 0}, {4, 6}}, index(2, {{{0, 0}, {4, 3}}, {{0, 4}, {4, 2}}}));
     BOOST_TEST_REQUIRE(fault.has_value());
-    BOOST_TEST((fault->what == kind::gap));
+    BOOST_TEST((fault->type == kind::gap));
     BOOST_TEST((fault->where == box{{0, 3}, {4, 1}}));
 }
 
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_gap_in_the_middle_is_found) {
         {{0, 0}, {3, 3}},
         index(2, {{{0, 0}, {1, 3}}, {{2, 0}, {1, 3}}, {{1, 0}, {1, 1}}, {{1, 2}, {1, 1}}}));
     BOOST_TEST_REQUIRE(fault.has_value());
-    BOOST_TEST((fault->what == kind::gap));
+    BOOST_TEST((fault->type == kind::gap));
     BOOST_TEST((fault->where == box{{1, 1}, {1, 1}}));
 }
 
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(an_overlap_names_both_boxes_and_the_elements) {
     auto const fault =
         find_cover_fault({{0}, {9}}, index(1, {{{0}, {3}}, {{8}, {1}}, {{5}, {3}}, {{2}, {4}}}));
     BOOST_TEST_REQUIRE(fault.has_value());
-    BOOST_TEST((fault->what == kind::overlap));
+    BOOST_TEST((fault->type == kind::overlap));
     BOOST_TEST(fault->first == 0u);
     BOOST_TEST(fault->second == 3u);
     BOOST_TEST((fault->where == box{{2}, {1}}));
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(an_overlap_is_found_even_where_the_count_is_right) {
     auto const fault =
         find_cover_fault({{0}, {12}}, index(1, {{{0}, {4}}, {{0}, {4}}, {{8}, {4}}}));
     BOOST_TEST_REQUIRE(fault.has_value());
-    BOOST_TEST((fault->what == kind::overlap));
+    BOOST_TEST((fault->type == kind::overlap));
     BOOST_TEST((fault->where == box{{0}, {4}}));
 }
 
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(the_last_of_a_hundred_thousand_strips_is_missed) {
         strips.push_back({{i * 2}, {2}});
     auto const fault = find_cover_fault({{0}, {200000}}, box_index(strips));
     BOOST_TEST_REQUIRE(fault.has_value());
-    BOOST_TEST((fault->what == kind::gap));
+    BOOST_TEST((fault->type == kind::gap));
     BOOST_TEST((fault->where == box{{199998}, {2}}));
 }
 
@@ -138,12 +138,12 @@ BOOST_AUTO_TEST_CASE(a_gap_is_as_large_as_it_can_be) {
 }
 
 BOOST_AUTO_TEST_CASE(boxes_that_share_elements_may_leave_a_gap_or_none) {
-    box const all{{0, 0}, {5, 5}};
+    box const full_box{{0, 0}, {5, 5}};
     // A pinwheel whose arms share the corners, around one element.
     std::vector<box> arms{{{0, 0}, {2, 5}}, {{0, 3}, {5, 2}}, {{3, 0}, {2, 5}}, {{0, 0}, {5, 2}}};
-    BOOST_TEST((uncovered(all, index(2, arms)) == box{{2, 2}, {1, 1}}));
+    BOOST_TEST((uncovered(full_box, index(2, arms)) == box{{2, 2}, {1, 1}}));
     arms.push_back({{1, 1}, {3, 3}});
-    BOOST_TEST(!uncovered(all, index(2, arms)).has_value());
+    BOOST_TEST(!uncovered(full_box, index(2, arms)).has_value());
     // 20000 intervals of 3, each sharing one element with the next; the last but one is missing.
     box_list chain(1);
     for (index_t i = 0; i < 20000; ++i)

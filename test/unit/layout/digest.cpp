@@ -25,28 +25,28 @@ BOOST_AUTO_TEST_CASE(equal_descriptors_have_equal_digests) {
 }
 
 BOOST_AUTO_TEST_CASE(every_member_counts) {
-    std::set<std::uint64_t> all{digest_of(plain)};
-    shard_descriptor other = plain;
-    other.key = "v";
-    all.insert(digest_of(other));
-    other = plain;
-    other.dtype = data_type::bf16;
-    all.insert(digest_of(other));
-    other = plain;
-    other.global_shape = {8, 6};
-    all.insert(digest_of(other));
-    other = plain;
-    other.region.shape = {2, 6};
-    all.insert(digest_of(other));
-    other.region.offset = {2, 0};
-    all.insert(digest_of(other));
+    std::set<std::uint64_t> values{digest_of(plain)};
+    shard_descriptor shard = plain;
+    shard.key = "v";
+    values.insert(digest_of(shard));
+    shard = plain;
+    shard.dtype = data_type::bf16;
+    values.insert(digest_of(shard));
+    shard = plain;
+    shard.global_shape = {8, 6};
+    values.insert(digest_of(shard));
+    shard = plain;
+    shard.region.shape = {2, 6};
+    values.insert(digest_of(shard));
+    shard.region.offset = {2, 0};
+    values.insert(digest_of(shard));
     // Flat shares of one box are different shards, and so is the box itself.
     for (auto const flat : {flat_range{0, 0}, flat_range{0, 12}, flat_range{12, 24}}) {
-        other = plain;
-        other.flat = flat;
-        all.insert(digest_of(other));
+        shard = plain;
+        shard.flat = flat;
+        values.insert(digest_of(shard));
     }
-    BOOST_TEST(all.size() == 9u);
+    BOOST_TEST(values.size() == 9u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

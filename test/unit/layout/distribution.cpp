@@ -17,10 +17,10 @@ BOOST_AUTO_TEST_SUITE(shard_distribution)
 namespace {
 
 /// First row and number of rows on each rank.
-std::vector<std::array<index_t, 2>> rows(distribution const& how) {
+std::vector<std::array<index_t, 2>> rows(distribution const& distribution) {
     std::vector<std::array<index_t, 2>> result;
-    for (holder_t rank = 0; rank < how.ranks().rank_count(); ++rank) {
-        auto const region = how.region(rank);
+    for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank) {
+        auto const region = distribution.region(rank);
         result.push_back({region->offset[0], region->shape[0]});
     }
     return result;
@@ -50,10 +50,10 @@ BOOST_AUTO_TEST_CASE(uneven_rows_fill_the_first_ranks) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_beyond_the_rows_hold_an_empty_box_at_the_end) {
-    distribution const how({{"tp", 4}}, {shard{0}}, {1, 9});
-    BOOST_TEST((how.region(0) == box{{0, 0}, {1, 9}}));
+    distribution const distribution({{"tp", 4}}, {shard{0}}, {1, 9});
+    BOOST_TEST((distribution.region(0) == box{{0, 0}, {1, 9}}));
     for (holder_t rank = 1; rank < 4; ++rank)
-        BOOST_TEST((how.region(rank) == box{{1, 0}, {0, 9}}));
+        BOOST_TEST((distribution.region(rank) == box{{1, 0}, {0, 9}}));
 }
 
 BOOST_AUTO_TEST_CASE(an_extent_of_zero_leaves_every_rank_empty) {
@@ -81,26 +81,26 @@ BOOST_AUTO_TEST_CASE(a_strided_shard_cuts_what_the_others_leave) {
 }
 
 BOOST_AUTO_TEST_CASE(mesh_axes_on_two_tensor_axes_make_a_grid) {
-    distribution const how({{"dp", 2}, {"tp", 3}}, {shard{1}, shard{0}}, {6, 5});
-    BOOST_TEST((how.region(0) == box{{0, 0}, {2, 3}}));
-    BOOST_TEST((how.region(2) == box{{4, 0}, {2, 3}}));
-    BOOST_TEST((how.region(3) == box{{0, 3}, {2, 2}}));
-    BOOST_TEST((how.region(5) == box{{4, 3}, {2, 2}}));
+    distribution const distribution({{"dp", 2}, {"tp", 3}}, {shard{1}, shard{0}}, {6, 5});
+    BOOST_TEST((distribution.region(0) == box{{0, 0}, {2, 3}}));
+    BOOST_TEST((distribution.region(2) == box{{4, 0}, {2, 3}}));
+    BOOST_TEST((distribution.region(3) == box{{0, 3}, {2, 2}}));
+    BOOST_TEST((distribution.region(5) == box{{4, 3}, {2, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(replicas_hold_equal_boxes) {
-    distribution const how({{"dp", 2}, {"tp", 2}}, {replicate{}, shard{0}}, {4});
-    BOOST_TEST((rows(how) == row_list{{0, 2}, {2, 2}, {0, 2}, {2, 2}}));
+    distribution const distribution({{"dp", 2}, {"tp", 2}}, {replicate{}, shard{0}}, {4});
+    BOOST_TEST((rows(distribution) == row_list{{0, 2}, {2, 2}, {0, 2}, {2, 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_scalar_is_everywhere) {
-    distribution const how({{"dp", 3}}, {replicate{}}, {});
-    BOOST_TEST((how.region(2) == box{}));
+    distribution const distribution({{"dp", 3}}, {replicate{}}, {});
+    BOOST_TEST((distribution.region(2) == box{}));
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_of_eight_axes_is_cut_along_the_last) {
-    distribution const how({{"tp", 2}}, {shard{7}}, {1, 1, 1, 1, 1, 1, 1, 3});
-    BOOST_TEST((how.region(1) == box{{0, 0, 0, 0, 0, 0, 0, 2}, {1, 1, 1, 1, 1, 1, 1, 1}}));
+    distribution const distribution({{"tp", 2}}, {shard{7}}, {1, 1, 1, 1, 1, 1, 1, 3});
+    BOOST_TEST((distribution.region(1) == box{{0, 0, 0, 0, 0, 0, 0, 2}, {1, 1, 1, 1, 1, 1, 1, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(sizes_are_taken_as_they_are) {
@@ -115,11 +115,11 @@ BOOST_AUTO_TEST_CASE(sizes_may_be_cut_again) {
 }
 
 BOOST_AUTO_TEST_CASE(only_one_stage_holds_it) {
-    distribution const how({{"pp", 2}, {"tp", 2}}, {only{1}, shard{0}}, {4});
-    BOOST_TEST(!how.region(0));
-    BOOST_TEST(!how.region(1));
-    BOOST_TEST((how.region(2) == box{{0}, {2}}));
-    BOOST_TEST((how.region(3) == box{{2}, {2}}));
+    distribution const distribution({{"pp", 2}, {"tp", 2}}, {only{1}, shard{0}}, {4});
+    BOOST_TEST(!distribution.region(0));
+    BOOST_TEST(!distribution.region(1));
+    BOOST_TEST((distribution.region(2) == box{{0}, {2}}));
+    BOOST_TEST((distribution.region(3) == box{{2}, {2}}));
 }
 
 BOOST_AUTO_TEST_CASE(the_largest_extent_is_cut_without_overflow) {
@@ -134,8 +134,8 @@ BOOST_AUTO_TEST_CASE(the_largest_extent_is_cut_without_overflow) {
 }
 
 BOOST_AUTO_TEST_CASE(distributions_print) {
-    distribution const how({{"pp", 2}, {"tp", 3}}, {replicate{}, shard{1}}, {8, 6});
-    BOOST_TEST(to_string(how) == "[8, 6] on pp=2 tp=3: replicate; shard 1");
+    distribution const distribution({{"pp", 2}, {"tp", 3}}, {replicate{}, shard{1}}, {8, 6});
+    BOOST_TEST(to_string(distribution) == "[8, 6] on pp=2 tp=3: replicate; shard 1");
 }
 
 BOOST_AUTO_TEST_CASE(a_split_that_must_be_even_names_both_numbers) {
@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(more_elements_than_64_bits_count_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_table_lists_every_rank_that_holds_it) {
-    distribution const how({{"pp", 2}, {"tp", 2}}, {only{1}, shard{0}}, {4, 3}, "w");
-    shard_table const shards = table_of(how);
+    distribution const distribution({{"pp", 2}, {"tp", 2}}, {only{1}, shard{0}}, {4, 3}, "w");
+    shard_table const shards = table_of(distribution);
     BOOST_REQUIRE(shards.size() == 2u);
     BOOST_TEST(shards.holder(0) == 2u);
     BOOST_TEST(shards.holder(1) == 3u);
@@ -205,10 +205,10 @@ BOOST_AUTO_TEST_CASE(a_table_lists_every_rank_that_holds_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_descriptor_is_one_ranks_shard) {
-    distribution const how({{"pp", 2}}, {only{1}}, {4}, "w");
-    BOOST_TEST(!descriptor_of("w", data_type::f32, how, 0));
+    distribution const distribution({{"pp", 2}}, {only{1}}, {4}, "w");
+    BOOST_TEST(!descriptor_of("w", data_type::f32, distribution, 0));
     shard_descriptor const expected{"w", data_type::f32, {4}, {{0}, {4}}, {}};
-    BOOST_TEST((descriptor_of("w", data_type::f32, how, 1) == expected));
+    BOOST_TEST((descriptor_of("w", data_type::f32, distribution, 1) == expected));
 }
 
 // Megatron's example of flattened shards: [[0..5], [6..11]] over TP 2 along axis 1, then DP 3 over the

@@ -41,19 +41,19 @@ BOOST_AUTO_TEST_CASE(a_rank_of_a_mesh_has_the_share_of_its_coordinate) {
     mesh const ranks{{"pp", 2}, {"tp", 3}};
     shard_descriptor const expected{"w", data_type::bf16, {4, 24}, {{0, 16}, {4, 8}}, {}};
     BOOST_TEST(
-        (equal_shares("w", data_type::bf16, {4, 8}, {share_on(ranks, 5, "tp", 1)}) == expected));
-    BOOST_CHECK_EXCEPTION(share_on(ranks, 5, "dp", 1), error,
+        (equal_shares("w", data_type::bf16, {4, 8}, {axis_share(ranks, 5, "tp", 1)}) == expected));
+    BOOST_CHECK_EXCEPTION(axis_share(ranks, 5, "dp", 1), error,
                           says(errc::bad_layout, "the mesh has no axis 'dp', only 'pp', 'tp'"));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_beyond_the_mesh_has_no_share) {
     mesh const ranks{{"pp", 2}, {"tp", 3}};
-    BOOST_TEST(share_on(ranks, 5, "pp", 0).index == 1);
+    BOOST_TEST(axis_share(ranks, 5, "pp", 0).index == 1);
     BOOST_CHECK_EXCEPTION(
-        share_on(ranks, 6, "tp", 1), error,
+        axis_share(ranks, 6, "tp", 1), error,
         says(errc::bad_layout, "rank 6 is beyond the mesh pp=2 tp=3, which has 6 ranks"));
     BOOST_CHECK_EXCEPTION(
-        share_on({{"tp", 1}}, 1, "tp", 0), error,
+        axis_share({{"tp", 1}}, 1, "tp", 0), error,
         says(errc::bad_layout, "rank 1 is beyond the mesh tp=1, which has 1 rank"));
 }
 

@@ -27,10 +27,10 @@ flat_grid columns(std::optional<flat_slices> const& slices = std::nullopt) {
 }
 
 boxes overlaps(flat_grid const& grid, box const& region) {
-    boxes found;
+    boxes found_boxes;
     grid.for_each_overlap(region,
-                          [&](std::uint32_t, box const& common) { found.push_back(common); });
-    return found;
+                          [&](std::uint32_t, box const& common) { found_boxes.push_back(common); });
+    return found_boxes;
 }
 
 } // namespace

@@ -33,8 +33,8 @@ std::vector<std::vector<index_t>> values_by_rank(mesh const& ranks) {
     index_t const columns = 6 / ranks.all_axes[ranks.axis("tp")].extent;
     for (holder_t rank = 0; rank < ranks.rank_count(); ++rank) {
         auto const part =
-            equal_shares("w", data_type::f32, {2, columns}, {share_on(ranks, rank, "tp", 1)});
-        auto const data = share_on(ranks, rank, "dp", 0);
+            equal_shares("w", data_type::f32, {2, columns}, {axis_share(ranks, rank, "tp", 1)});
+        auto const data = axis_share(ranks, rank, "dp", 0);
         all.push_back(values_of(flat_share(part, data.index, data.count)));
     }
     return all;

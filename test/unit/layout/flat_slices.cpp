@@ -15,10 +15,10 @@ namespace {
 
 /// The elements of `part` by their row-major numbers, one after the other.
 std::vector<index_t> positions_one_by_one(box const& part, index_vector const& shape) {
-    std::vector<index_t> found;
+    std::vector<index_t> matches;
     for (auto at = next_position(part, 0, shape); at; at = next_position(part, *at + 1, shape))
-        found.push_back(*at);
-    return found;
+        matches.push_back(*at);
+    return matches;
 }
 
 } // namespace

@@ -37,23 +37,23 @@ struct held_shard {
 
 /// What `shards_of` says of every rank, of shards that have elements.
 std::vector<held_shard> asked_by_rank(tensor_sharding const& tensor, holder_t ranks) {
-    std::vector<held_shard> all;
+    std::vector<held_shard> shards;
     for (holder_t rank = 0; rank < ranks; ++rank)
-        for (shard_descriptor const& one : shards_of(tensor, rank))
-            if (!is_empty(one.region))
-                all.push_back({rank, one.region, one.flat, one.cycles});
-    return all;
+        for (shard_descriptor const& shard : shards_of(tensor, rank))
+            if (!is_empty(shard.region))
+                shards.push_back({rank, shard.region, shard.flat, shard.cycles});
+    return shards;
 }
 
 std::vector<held_shard> asked_of_list(grid_list const& list, holder_t ranks) {
-    std::vector<held_shard> all;
+    std::vector<held_shard> shards;
     for (holder_t rank = 0; rank < ranks; ++rank)
         list.for_each_of(rank, [&](std::uint32_t i) {
             BOOST_TEST(list.holder(i) == rank);
             if (!list.boxes(i).empty() && !is_empty(list.region(i)))
-                all.push_back({rank, list.region(i), list.flat(i), list.cycles(i)});
+                shards.push_back({rank, list.region(i), list.flat(i), list.cycles(i)});
         });
-    return all;
+    return shards;
 }
 
 /// The boxes of a shard that have numbers: blocks have one together.
@@ -78,7 +78,7 @@ void check_boxes(grid_list const& list) {
 
 /// Visits the boxes that share elements with the region, and no others, each once.
 void check_overlaps(grid_list const& list, box const& region) {
-    std::set<std::pair<std::uint32_t, box>> expected, found;
+    std::set<std::pair<std::uint32_t, box>> expected, pairs;
     for (std::uint32_t shard = 0; shard < list.size(); ++shard) {
         std::uint32_t number = list.first_box(shard);
         for (box const& part : list.boxes(shard)) {
@@ -88,9 +88,9 @@ void check_overlaps(grid_list const& list, box const& region) {
         }
     }
     list.for_each_overlap(region, [&](std::uint32_t number, box const& common) {
-        BOOST_TEST(found.emplace(number, common).second);
+        BOOST_TEST(pairs.emplace(number, common).second);
     });
-    BOOST_TEST((found == expected));
+    BOOST_TEST((pairs == expected));
 }
 
 } // namespace
@@ -109,9 +109,9 @@ BOOST_AUTO_TEST_CASE(grids_are_numbered_one_behind_the_other) {
     BOOST_TEST((list.region(3) == box{{4, 0}, {2, 3}}));
     BOOST_TEST((list.flat(3) == flat_range{3, 6}));
     BOOST_TEST(!list.flat(1).has_value());
-    numbers held;
-    list.for_each_of(1, [&](std::uint32_t i) { held.push_back(i); });
-    BOOST_TEST((held == numbers{1, 3}));
+    numbers held_numbers;
+    list.for_each_of(1, [&](std::uint32_t i) { held_numbers.push_back(i); });
+    BOOST_TEST((held_numbers == numbers{1, 3}));
     BOOST_TEST(list.box_count() == 2u + 2u * 3u); // a flat range of a matrix is up to 3 boxes
     BOOST_TEST(list.first_box(3) == 5u);
     BOOST_TEST((list.box_at(5) == box{{5, 0}, {1, 3}}));
@@ -142,11 +142,13 @@ BOOST_AUTO_TEST_CASE(a_list_says_what_each_rank_says) {
 }
 
 BOOST_AUTO_TEST_CASE(more_boxes_than_32_bits_count_are_refused) {
-    distribution const how({{"a", 20'000}, {"b", 20'000}}, {replicate{}, replicate{}}, {9, 9, 9});
+    distribution const distribution({{"a", 20'000}, {"b", 20'000}}, {replicate{}, replicate{}},
+                                    {9, 9, 9});
     BOOST_CHECK_THROW(
-        grid_list({flat_grid({0, 0, 0}, grid_of(how), grid_sharing{{0, 1}, std::nullopt}),
-                   flat_grid({9, 0, 0}, grid_of(how), grid_sharing{{0, 1}, std::nullopt}),
-                   flat_grid({18, 0, 0}, grid_of(how), grid_sharing{{0, 1}, std::nullopt})}),
+        grid_list(
+            {flat_grid({0, 0, 0}, grid_of(distribution), grid_sharing{{0, 1}, std::nullopt}),
+             flat_grid({9, 0, 0}, grid_of(distribution), grid_sharing{{0, 1}, std::nullopt}),
+             flat_grid({18, 0, 0}, grid_of(distribution), grid_sharing{{0, 1}, std::nullopt})}),
         error);
 }
 

@@ -11,15 +11,15 @@ using reshard::test::says;
 BOOST_AUTO_TEST_SUITE(shard_layout)
 
 BOOST_AUTO_TEST_CASE(tensors_stand_in_the_order_of_keys_and_shards_in_that_of_holders) {
-    layout const all = layout_of(
+    layout const layout = layout_of(
         {{{"w", data_type::f32, {4}, {{0}, {2}}, {}}, {"a", data_type::i8, {}, {}, {}}},
          {},
          {{"w", data_type::f32, {4}, {{3}, {1}}, {}}, {"w", data_type::f32, {4}, {{2}, {1}}, {}}}});
-    BOOST_TEST(all.holders == 3u);
-    BOOST_TEST_REQUIRE(all.tensors.size() == 2u);
-    BOOST_TEST(all.tensors[0].key == "a");
-    BOOST_TEST(all.tensors[1].key == "w");
-    shard_table const shards = listed(all.spread_of(all.tensors[1]));
+    BOOST_TEST(layout.holders == 3u);
+    BOOST_TEST_REQUIRE(layout.tensors.size() == 2u);
+    BOOST_TEST(layout.tensors[0].key == "a");
+    BOOST_TEST(layout.tensors[1].key == "w");
+    shard_table const shards = listed(layout.spread_of(layout.tensors[1]));
     BOOST_TEST_REQUIRE(shards.size() == 3u);
     BOOST_TEST((shards.holders() == std::vector<holder_t>{0, 2, 2}));
     BOOST_TEST((shards.region(1) == box{{3}, {1}}));
@@ -27,17 +27,17 @@ BOOST_AUTO_TEST_CASE(tensors_stand_in_the_order_of_keys_and_shards_in_that_of_ho
 }
 
 BOOST_AUTO_TEST_CASE(tensors_are_found_by_key) {
-    layout const all = layout_of({{{"b", data_type::f32, {4}, {{0}, {4}}, {}}}});
-    BOOST_TEST(all.find("b") == &all.tensors[0]);
-    BOOST_TEST(all.find("a") == nullptr);
-    BOOST_TEST(all.find("c") == nullptr);
+    layout const full_layout = layout_of({{{"b", data_type::f32, {4}, {{0}, {4}}, {}}}});
+    BOOST_TEST(full_layout.find("b") == &full_layout.tensors[0]);
+    BOOST_TEST(full_layout.find("a") == nullptr);
+    BOOST_TEST(full_layout.find("c") == nullptr);
     BOOST_TEST(layout{}.find("b") == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_gives_its_descriptor_back) {
     shard_descriptor const part{"w", data_type::f32, {4, 6}, {{2, 0}, {2, 6}}, flat_range{1, 3}};
-    layout const all = layout_of({{}, {part}});
-    BOOST_TEST((descriptor_of(all, all.tensors[0], 0) == part));
+    layout const layout = layout_of({{}, {part}});
+    BOOST_TEST((descriptor_of(layout, layout.tensors[0], 0) == part));
 }
 
 BOOST_AUTO_TEST_CASE(one_key_with_two_shapes_names_both_ranks) {

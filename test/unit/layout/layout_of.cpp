@@ -36,19 +36,19 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_spread_alike_share_it) {
         return sharding_of(std::move(key), data_type::bf16,
                            distribution(ranks, {only{stage}, shard{0}}, {rows, 4}));
     };
-    layout const all = layout_of(
+    layout const layout = layout_of(
         {on_stage("b", 0, 6), on_stage("a", 0, 6), on_stage("d", 0, 9), on_stage("c", 1, 6)});
-    BOOST_TEST(all.holders == 6u);
-    BOOST_TEST_REQUIRE(all.tensors.size() == 4u);
-    BOOST_TEST(all.tensors[0].key == "a");
-    BOOST_TEST(all.tensors[0].spread == all.tensors[1].spread);
-    BOOST_TEST(all.spreads.size() == 3u); // c is held by others, d has other rows
-    BOOST_TEST((all.spread_of(all.tensors[3]).view().region(2) == box{{6, 0}, {3, 4}}));
+    BOOST_TEST(layout.holders == 6u);
+    BOOST_TEST_REQUIRE(layout.tensors.size() == 4u);
+    BOOST_TEST(layout.tensors[0].key == "a");
+    BOOST_TEST(layout.tensors[0].spread == layout.tensors[1].spread);
+    BOOST_TEST(layout.spreads.size() == 3u); // c is held by others, d has other rows
+    BOOST_TEST((layout.spread_of(layout.tensors[3]).view().region(2) == box{{6, 0}, {3, 4}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_stands_once) {
-    distribution const how({{"tp", 2}}, {shard{0}}, {4});
-    tensor_sharding const w = sharding_of("w", data_type::f32, how);
+    distribution const distribution({{"tp", 2}}, {shard{0}}, {4});
+    tensor_sharding const w = sharding_of("w", data_type::f32, distribution);
     BOOST_CHECK_EXCEPTION(
         layout_of({w, w}), error,
         test::says(errc::bad_layout,
@@ -63,29 +63,31 @@ BOOST_AUTO_TEST_CASE(the_layout_is_what_the_ranks_have_and_so_is_its_catalog) {
         std::vector<tensor_sharding> placed;
         layout_builder expected(ranks.rank_count());
         for (char key = 'a'; key < 'e'; ++key) {
-            distribution const how = test::any_placement_of(random, ranks, test::any_shape(random));
-            placed.push_back(sharding_of(std::string(1, key), data_type::f32, how));
-            expected.add(std::string(1, key), data_type::f32, {how.shape(), table_of(how)});
+            distribution const distribution =
+                test::any_placement_of(random, ranks, test::any_shape(random));
+            placed.push_back(sharding_of(std::string(1, key), data_type::f32, distribution));
+            expected.add(std::string(1, key), data_type::f32,
+                         {distribution.shape(), table_of(distribution)});
         }
         random.shuffle(placed);
-        layout const all = layout_of(placed), held = std::move(expected).take();
-        BOOST_TEST(have_equal_shards(all, held), "seed " << seed);
-        BOOST_TEST((catalog_of(all) == catalog_of(held)), "seed " << seed);
+        layout const layout = layout_of(placed), held_layout = std::move(expected).take();
+        BOOST_TEST(have_equal_shards(layout, held_layout), "seed " << seed);
+        BOOST_TEST((catalog_of(layout) == catalog_of(held_layout)), "seed " << seed);
     }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_cut_flat_is_computed_too) {
     // Three ranks share six elements flat; the other tensor is cut by rows.
     mesh const ranks{{"dp", 3}};
-    layout const all =
+    layout const full_layout =
         layout_of({sharding_of("flat", data_type::f32, distribution(ranks, {replicate{}}, {2, 3}),
                                flat_sharing{.axes = 1, .slices = {}}),
                    sharding_of("rows", data_type::f32, distribution(ranks, {shard{0}}, {2, 3}))});
-    BOOST_TEST(all.spread_of(all.tensors[0]).view().grids() != nullptr);
-    BOOST_TEST(all.spread_of(all.tensors[1]).view().grid() != nullptr);
-    layout const held = listed(all);
-    BOOST_TEST((held.shards_of(held.tensors[0]).flat(1) == flat_range{2, 4}));
-    BOOST_TEST((catalog_of(all) == catalog_of(held)));
+    BOOST_TEST(full_layout.spread_of(full_layout.tensors[0]).view().grids() != nullptr);
+    BOOST_TEST(full_layout.spread_of(full_layout.tensors[1]).view().grid() != nullptr);
+    layout const layout = listed(full_layout);
+    BOOST_TEST((layout.shards_of(layout.tensors[0]).flat(1) == flat_range{2, 4}));
+    BOOST_TEST((catalog_of(full_layout) == catalog_of(layout)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,8 +21,8 @@ struct entry {
 
 places main_copies_of(std::vector<entry> const& entries) {
     shard_table table(entries.empty() ? 1 : entries[0].region.ndim());
-    for (entry const& one : entries)
-        table.push_back(one.holder, one.region, one.flat);
+    for (entry const& entry : entries)
+        table.push_back(entry.holder, entry.region, entry.flat);
     return main_copies(table);
 }
 
@@ -61,13 +61,13 @@ BOOST_AUTO_TEST_CASE(flat_ranges_of_one_region_are_different_shards) {
 }
 
 BOOST_AUTO_TEST_CASE(a_flat_range_that_is_a_box_is_a_replica_of_it) {
-    box const whole{{0, 0}, {4, 2}}, lower{{2, 0}, {2, 2}};
-    BOOST_TEST(main_copies_of({{1, whole, flat_range{0, 8}}, {0, whole}}) == (places{1}),
+    box const box{{0, 0}, {4, 2}}, lower{{2, 0}, {2, 2}};
+    BOOST_TEST(main_copies_of({{1, box, flat_range{0, 8}}, {0, box}}) == (places{1}),
                boost::test_tools::per_element());
-    BOOST_TEST(main_copies_of({{0, whole, flat_range{4, 8}},
+    BOOST_TEST(main_copies_of({{0, box, flat_range{4, 8}},
                                {1, lower},
                                {2, lower, flat_range{0, 4}},
-                               {3, whole, flat_range{3, 8}}}) == (places{0, 3}),
+                               {3, box, flat_range{3, 8}}}) == (places{0, 3}),
                boost::test_tools::per_element());
 }
 

@@ -54,26 +54,27 @@ BOOST_AUTO_TEST_CASE(a_list_that_does_not_fit_is_refused) {
 
 BOOST_AUTO_TEST_CASE(ranks_that_are_not_listed_hold_nothing) {
     tensor_sharding const rows = rows_on_two_and_one();
-    distribution const& how = rows.parts[0].how;
-    BOOST_TEST(!how.region(0));
-    BOOST_TEST((how.region(1) == box{{5}, {5}}));
-    BOOST_TEST((how.region(2) == box{{0}, {5}}));
-    BOOST_TEST(!how.region(3));
-    BOOST_TEST((holders_of(how, {{4}, {2}}) == std::vector<holder_t>{1, 2}));
+    distribution const& distribution = rows.parts[0].spread;
+    BOOST_TEST(!distribution.region(0));
+    BOOST_TEST((distribution.region(1) == box{{5}, {5}}));
+    BOOST_TEST((distribution.region(2) == box{{0}, {5}}));
+    BOOST_TEST(!distribution.region(3));
+    BOOST_TEST((holders_of(distribution, {{4}, {2}}) == std::vector<holder_t>{1, 2}));
     BOOST_TEST((holders_of(rows, {{6}, {2}}) == std::vector<holder_t>{1}));
     BOOST_TEST(shards_of(rows, 0).empty());
     BOOST_TEST(shards_of(rows, 2).size() == 1u);
-    BOOST_TEST(to_string(how) == "[10] on tp=2 over the ranks 2, 1: shard 0");
+    BOOST_TEST(to_string(distribution) == "[10] on tp=2 over the ranks 2, 1: shard 0");
 }
 
 BOOST_AUTO_TEST_CASE(layouts_of_all_forms_know_the_list) {
-    layout const all = layout_of({rows_on_two_and_one()});
-    BOOST_TEST(all.holders == 3u);
-    BOOST_TEST((all == layout_of({rows_on_two_and_one()})));
-    BOOST_TEST(shards_of(all, 0).empty());
-    BOOST_TEST((shards_of(all, 1) ==
+    layout const layout = layout_of({rows_on_two_and_one()});
+    BOOST_TEST(layout.holders == 3u);
+    BOOST_TEST((layout == layout_of({rows_on_two_and_one()})));
+    BOOST_TEST(shards_of(layout, 0).empty());
+    BOOST_TEST((shards_of(layout, 1) ==
                 std::vector<shard_descriptor>{{"w", data_type::f32, {10}, {{5}, {5}}}}));
-    BOOST_TEST((listed(all.spread_of(all.tensors[0])).holders() == std::vector<holder_t>{1, 2}));
+    BOOST_TEST(
+        (listed(layout.spread_of(layout.tensors[0])).holders() == std::vector<holder_t>{1, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(flat_slices_go_to_the_ranks_that_are_listed) {

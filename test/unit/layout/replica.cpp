@@ -15,11 +15,11 @@ BOOST_AUTO_TEST_SUITE(shard_replica)
 
 namespace {
 
-std::vector<index_t> replica_numbers(distribution const& how) {
+std::vector<index_t> replica_numbers(distribution const& distribution) {
     std::vector<index_t> numbers;
-    for (holder_t rank = 0; rank < how.ranks().rank_count(); ++rank)
-        if (how.region(rank))
-            numbers.push_back(replica_number(how, rank));
+    for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank)
+        if (distribution.region(rank))
+            numbers.push_back(replica_number(distribution, rank));
     return numbers;
 }
 
@@ -32,9 +32,10 @@ shard_table with_shards(std::vector<box> const& boxes) {
 }
 
 void check_copies(shard_table shards, index_t elements, std::vector<index_t> const& replicas) {
-    layout const all = test::listed_layout(static_cast<holder_t>(shards.size()),
-                                           {{"w", data_type::f32, {elements}, std::move(shards)}});
-    check_replicas(all, all.tensors[0], replicas);
+    layout const layout =
+        test::listed_layout(static_cast<holder_t>(shards.size()),
+                            {{"w", data_type::f32, {elements}, std::move(shards)}});
+    check_replicas(layout, layout.tensors[0], replicas);
 }
 
 box const front{{0}, {4}}, back{{4}, {4}};
@@ -54,8 +55,8 @@ BOOST_AUTO_TEST_CASE(copies_are_counted_over_the_axes_that_replicate) {
 }
 
 BOOST_AUTO_TEST_CASE(the_numbers_of_a_distribution_pass) {
-    distribution const how({{"dp", 2}, {"tp", 3}}, {replicate{}, shard{0}}, {7});
-    check_copies(table_of(how), 7, replica_numbers(how));
+    distribution const distribution({{"dp", 2}, {"tp", 3}}, {replicate{}, shard{0}}, {7});
+    check_copies(table_of(distribution), 7, replica_numbers(distribution));
 }
 
 BOOST_AUTO_TEST_CASE(of_several_copies_one_is_the_main_one) {

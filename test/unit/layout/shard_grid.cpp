@@ -28,17 +28,17 @@ using numbered_boxes = std::set<std::pair<std::uint32_t, box>>;
 
 /// The boxes that share elements with a region: number, and what they share, block by block.
 numbered_boxes overlaps(shard_grid const& grid, box const& region) {
-    numbered_boxes found;
+    numbered_boxes boxes;
     grid.for_each_overlap(region, [&](std::uint32_t number, box const& common) {
-        BOOST_TEST(found.emplace(number, common).second);
+        BOOST_TEST(boxes.emplace(number, common).second);
     });
-    return found;
+    return boxes;
 }
 
 /// Everything that the grid says of its shards is what the ranks have, one after the other.
-void check_shards(shard_grid const& grid, distribution const& how) {
-    shard_table table(how.shape().size());
-    append(table, how);
+void check_shards(shard_grid const& grid, distribution const& distribution) {
+    shard_table table(distribution.shape().size());
+    append(table, distribution);
     BOOST_TEST_REQUIRE(grid.size() == table.size());
     for (std::uint32_t i = 0; i < table.size(); ++i) {
         BOOST_TEST(grid.holder(i) == table.holder(i));
@@ -46,26 +46,26 @@ void check_shards(shard_grid const& grid, distribution const& how) {
         BOOST_TEST((grid.cycles(i) == table.cycles(i)));
         BOOST_TEST((grid.find(table.holder(i)) == i));
     }
-    for (holder_t rank = 0; rank < how.ranks().rank_count() + 3; ++rank)
-        BOOST_TEST(grid.find(rank).has_value() ==
-                   (rank < how.ranks().rank_count() && how.region(rank).has_value()));
+    for (holder_t rank = 0; rank < distribution.ranks().rank_count() + 3; ++rank)
+        BOOST_TEST(grid.find(rank).has_value() == (rank < distribution.ranks().rank_count() &&
+                                                   distribution.region(rank).has_value()));
 }
 
 /// Each shard is one replica of one box.
 void check_boxes(shard_grid const& grid) {
     BOOST_TEST(grid.box_count() * grid.replicas() == grid.size());
-    numbers seen(grid.size(), 0);
+    numbers seen_numbers(grid.size(), 0);
     for (std::size_t number = 0; number < grid.box_count(); ++number)
         for (std::size_t which = 0; which < grid.replicas(); ++which) {
             std::uint32_t const shard = grid.replica(number, which);
-            ++seen[shard];
+            ++seen_numbers[shard];
             BOOST_TEST(grid.box_of(shard) == number);
             BOOST_TEST(grid.replica_of(shard) == which);
             BOOST_TEST((grid.region(shard) == grid.box_at(number)));
             if (which > 0)
                 BOOST_TEST(grid.holder(grid.replica(number, which - 1)) < grid.holder(shard));
         }
-    BOOST_TEST((seen == numbers(grid.size(), 1)));
+    BOOST_TEST((seen_numbers == numbers(grid.size(), 1)));
 }
 
 void check_overlaps(shard_grid const& grid, box const& region) {
@@ -108,10 +108,10 @@ BOOST_AUTO_TEST_CASE(blocks_are_dealt_out_by_arithmetic) {
          numbered_boxes{
              {0, {{1}, {1}}}, {1, {{2}, {2}}}, {0, {{4}, {2}}}, {1, {{6}, {2}}}, {0, {{8}, {1}}}}));
     // A grid of other blocks is another one, though its shards have the same hulls.
-    shard_grid const other =
+    shard_grid const shard_grid =
         grid_of(distribution({{"p", 2}, {"dp", 2}}, {block_cyclic{0, 1}, replicate{}}, {10}));
-    BOOST_TEST(!grid.same_geometry(other));
-    BOOST_TEST(!(grid == other));
+    BOOST_TEST(!grid.same_geometry(shard_grid));
+    BOOST_TEST(!(grid == shard_grid));
 }
 
 BOOST_AUTO_TEST_CASE(who_alone_holds_it_is_found) {
@@ -134,9 +134,9 @@ BOOST_AUTO_TEST_CASE(geometry_does_not_depend_on_who_holds_it) {
     shard_grid const longer = grid_of(distribution(stages, {only{0}, shard{0}}, {6}));
     shard_grid const copies = grid_of(distribution(stages, {replicate{}, shard{0}}, {5}));
     auto const digest = [](shard_grid const& grid) {
-        hasher all;
-        grid.add_geometry(all);
-        return all.value();
+        hasher hasher;
+        grid.add_geometry(hasher);
+        return hasher.value();
     };
     BOOST_TEST(first.same_geometry(last));
     BOOST_TEST(first.same_geometry(both));
@@ -166,14 +166,14 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_ranks_are_asked_in_no_time) {
 BOOST_AUTO_TEST_CASE(grids_are_what_their_placements_say) {
     for (std::uint64_t seed = 0; seed < test::trials(2000); ++seed) {
         oracle::random_numbers random(seed);
-        distribution const how = test::any_distribution(random);
-        BOOST_TEST_CONTEXT("seed " << seed << ": " << to_string(how)) {
-            shard_grid const grid = grid_of(how);
-            check_shards(grid, how);
+        distribution const distribution = test::any_distribution(random);
+        BOOST_TEST_CONTEXT("seed " << seed << ": " << to_string(distribution)) {
+            shard_grid const grid = grid_of(distribution);
+            check_shards(grid, distribution);
             check_boxes(grid);
-            check_overlaps(grid, whole(how.shape()));
+            check_overlaps(grid, whole(distribution.shape()));
             for (int i = 0; i < 5; ++i)
-                check_overlaps(grid, test::any_part_of(random, how.shape()));
+                check_overlaps(grid, test::any_part_of(random, distribution.shape()));
         }
     }
 }

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(names_in_the_rules_are_cut_and_have_the_prefix) {
         {"layers.3.out.weight", data_type::bf16, {8, 8}, {{4, 0}, {4, 8}}, {}},
         {"layers.3.out.bias", data_type::bf16, {8}, {{0}, {8}}, {}}};
     BOOST_TEST((result.shards == expected));
-    BOOST_TEST(result.unruled.empty());
+    BOOST_TEST(result.unmatched.empty());
     check_rules(solo{}, attention_rules(), attention, result);
 }
 
@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reporte
     layer.rules.pop_back();
     auto const result = apply(layer, attention, second_of_two);
     BOOST_TEST((result.shards[3] == replicated("layers.3.out.bias", data_type::bf16, {8})));
-    BOOST_TEST((result.unruled == std::vector<std::string>{"layers.3.out.bias"}));
+    BOOST_TEST((result.unmatched == std::vector<std::string>{"layers.3.out.bias"}));
     check_rules(solo{}, layer, attention, result);
-    layer.others = unruled::refuse;
+    layer.others = unmatched::refuse;
     BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
                           says(errc::unknown_key,
                                "'layers.3.out.bias' matches no rule; write a rule for each tensor, "

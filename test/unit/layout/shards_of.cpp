@@ -26,7 +26,7 @@ bool holds_some(shard_descriptor const& shard, box const& wanted) {
 
 /// Compares the holders of all boxes of a matrix with what each rank says of itself.
 void compare_with_each_rank(tensor_sharding const& tensor) {
-    holder_t const ranks = tensor.parts[0].how.ranks().rank_count();
+    holder_t const ranks = tensor.parts[0].spread.ranks().rank_count();
     index_t const rows = tensor.shape[0], columns = tensor.shape[1];
     for (index_t i = 0; i < rows * rows * columns * columns; ++i) {
         index_t const top = i % rows, left = i / rows % columns;
@@ -35,8 +35,8 @@ void compare_with_each_rank(tensor_sharding const& tensor) {
                           std::min(i / rows / columns / rows + 1, columns - left)}};
         rank_vector expected;
         for (holder_t rank = 0; rank < ranks; ++rank) {
-            auto const held = shards_of(tensor, rank);
-            if (std::any_of(held.begin(), held.end(),
+            auto const shards = shards_of(tensor, rank);
+            if (std::any_of(shards.begin(), shards.end(),
                             [&](auto const& shard) { return holds_some(shard, wanted); }))
                 expected.push_back(rank);
         }
@@ -56,10 +56,10 @@ BOOST_AUTO_TEST_CASE(the_example_of_flattening) {
     std::vector<std::vector<index_t>> const expected{{0, 1}, {3, 4}, {2, 6},
                                                      {5, 9}, {7, 8}, {10, 11}};
     for (holder_t rank = 0; rank < 6; ++rank) {
-        auto const held = shards_of(tensor, rank);
-        BOOST_TEST(held.size() == 1);
+        auto const shards = shards_of(tensor, rank);
+        BOOST_TEST(shards.size() == 1);
         std::vector<index_t> elements;
-        for (box const& part : boxes_of(held[0].region, held[0].flat))
+        for (box const& part : boxes_of(shards[0].region, shards[0].flat))
             for (index_t const i : test::elements_of(part, {2, 6}))
                 elements.push_back(i);
         BOOST_TEST((elements == expected[rank]));
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_CASE(tensor_parallel_over_six_ranks_holds_columns) {
         "w", data_type::f32, distribution({{"dp", 1}, {"tp", 6}}, {replicate{}, shard{1}}, {2, 6}),
         flat_sharing{1, {}});
     for (holder_t rank = 0; rank < 6; ++rank) {
-        auto const held = shards_of(tensor, rank);
-        BOOST_TEST((boxes_of(held[0].region, held[0].flat) ==
+        auto const shards = shards_of(tensor, rank);
+        BOOST_TEST((boxes_of(shards[0].region, shards[0].flat) ==
                     std::vector<box>{{{0, index_t{rank}}, {2, 1}}}));
     }
 }

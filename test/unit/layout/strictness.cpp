@@ -38,9 +38,9 @@ key_mismatch chosen(std::string const& letters) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(keys_of_one_side_are_told_apart) {
-    key_mismatch const found = compare_keys({"b", "a", "c", "b"}, {"d", "a", "b", "a"});
-    BOOST_TEST(found.unexpected == texts{"c"}, boost::test_tools::per_element());
-    BOOST_TEST(found.missing == texts{"d"}, boost::test_tools::per_element());
+    key_mismatch const mismatch = compare_keys({"b", "a", "c", "b"}, {"d", "a", "b", "a"});
+    BOOST_TEST(mismatch.unexpected == texts{"c"}, boost::test_tools::per_element());
+    BOOST_TEST(mismatch.missing == texts{"d"}, boost::test_tools::per_element());
     BOOST_TEST(compare_keys({}, {}).empty());
     BOOST_TEST(compare_keys({"a"}, {"a", "a"}).empty());
     BOOST_TEST((compare_keys({"z", "y"}, {}) == key_mismatch{{"y", "z"}, {}}));

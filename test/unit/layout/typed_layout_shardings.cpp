@@ -23,19 +23,19 @@ using no_tensors = typed::layout<mesh{{"tp", 4}}>;
 
 BOOST_AUTO_TEST_CASE(shardings_are_those_that_one_would_write) {
     mesh const ranks{{"dp", 2}, {"tp", 3}};
-    auto const all = typed::shardings_of<job>();
-    BOOST_TEST(all.size() == 3u);
-    BOOST_TEST((all[0] == sharding_of("w", data_type::f32,
-                                      distribution(ranks, {replicate{}, shard{0}}, {7, 4}))));
-    BOOST_TEST((all[1] ==
+    auto const shardings = typed::shardings_of<job>();
+    BOOST_TEST(shardings.size() == 3u);
+    BOOST_TEST((shardings[0] == sharding_of("w", data_type::f32,
+                                            distribution(ranks, {replicate{}, shard{0}}, {7, 4}))));
+    BOOST_TEST((shardings[1] ==
                 sharding_of("a", data_type::f64, distribution(ranks, {replicate{}, only{1}}, {}))));
 }
 
 BOOST_AUTO_TEST_CASE(layouts_list_the_shards_that_typed_layouts_do) {
-    layout const all = job{};
-    BOOST_TEST(all.holders == 6u);
-    BOOST_TEST(all.spreads.size() == 2u);
-    BOOST_TEST((all == layout_of(typed::shardings_of<job>())));
+    layout const layout = job{};
+    BOOST_TEST(layout.holders == 6u);
+    BOOST_TEST(layout.spreads.size() == 2u);
+    BOOST_TEST((layout == layout_of(typed::shardings_of<job>())));
 }
 
 BOOST_AUTO_TEST_CASE(a_layout_without_tensors_has_ranks) {

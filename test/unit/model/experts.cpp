@@ -23,16 +23,16 @@ BOOST_AUTO_TEST_CASE(local_numbers_become_numbers_of_the_model) {
 
 BOOST_AUTO_TEST_CASE(no_two_experts_share_a_number) {
     expert_numbers const numbers(12, 3);
-    std::set<index_t> seen;
+    std::set<index_t> visited;
     for (index_t rank = 0; rank < 3; ++rank)
         for (index_t local = 0; local < 4; ++local) {
             index_t const expert = numbers.global(rank, local);
             BOOST_TEST(numbers.rank_of(expert) == rank);
             BOOST_TEST(numbers.local(expert) == local);
-            seen.insert(expert);
+            visited.insert(expert);
         }
-    BOOST_TEST(seen.size() == 12);
-    BOOST_TEST(*seen.rbegin() == 11);
+    BOOST_TEST(visited.size() == 12);
+    BOOST_TEST(*visited.rbegin() == 11);
 }
 
 BOOST_AUTO_TEST_CASE(experts_that_are_not_there_are_refused) {

@@ -21,15 +21,15 @@ namespace {
 using row_list = std::vector<std::array<index_t, 2>>;
 
 /// First row and number of rows on each rank.
-row_list rows_of(distribution const& how) {
+row_list rows_of(distribution const& distribution) {
     row_list rows;
-    for (holder_t rank = 0; rank < how.ranks().rank_count(); ++rank)
-        rows.push_back({how.region(rank)->offset[0], how.region(rank)->shape[0]});
+    for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank)
+        rows.push_back({distribution.region(rank)->offset[0], distribution.region(rank)->shape[0]});
     return rows;
 }
 
-void refused_shard(distribution const& how, std::size_t axis, std::string const& text) {
-    BOOST_CHECK_EXCEPTION(fully_shard(how, "dp", "w", axis), error,
+void refused_shard(distribution const& distribution, std::size_t axis, std::string const& text) {
+    BOOST_CHECK_EXCEPTION(fully_shard(distribution, "dp", "w", axis), error,
                           test::says(errc::bad_layout, "'w': " + text));
 }
 

@@ -31,13 +31,13 @@ catalog unfused() {
 }
 
 expression tensor(std::string const& key) {
-    catalog const all = unfused();
-    auto const& entry = *all.find(key);
-    return source_tensor(static_cast<key_id>(&entry - &all[0]), entry.shape, entry.dtype);
+    catalog const catalog = unfused();
+    auto const& entry = *catalog.find(key);
+    return source_tensor(static_cast<key_id>(&entry - &catalog[0]), entry.shape, entry.dtype);
 }
 
 /// The elements of an expression; those of the sources are numbered through.
-std::vector<index_t> elements(expression const& what) {
+std::vector<index_t> elements(expression const& expression) {
     std::vector<index_vector> shapes;
     std::vector<std::vector<index_t>> values;
     index_t next = 0;
@@ -47,7 +47,7 @@ std::vector<index_t> elements(expression const& what) {
         for (index_t& value : values.back())
             value = next++;
     }
-    return test::evaluate(what, shapes, values);
+    return test::evaluate(expression, shapes, values);
 }
 
 /// The elements that `d`, cut into `parts` columns, has by a program in text.
@@ -61,16 +61,16 @@ std::vector<index_t> lowered(std::string const& text, index_vector const& shape,
 } // namespace
 
 BOOST_AUTO_TEST_CASE(groups_of_heads_are_what_the_text_says) {
-    std::vector const all{tensor("q"), tensor("k"), tensor("v")};
+    std::vector const vector{tensor("q"), tensor("k"), tensor("v")};
     std::string const text = "q, k, v -> d, fused_qkv, num_heads=4, num_key_value_groups=2";
-    BOOST_TEST((elements(interleave(all, 1, 2)) == lowered(text, {5, 24}, 2)));
+    BOOST_TEST((elements(interleave(vector, 1, 2)) == lowered(text, {5, 24}, 2)));
 }
 
 BOOST_AUTO_TEST_CASE(heads_of_each_rank_are_what_the_text_says) {
-    std::vector const all{tensor("q"), tensor("k"), tensor("v")};
+    std::vector const vector{tensor("q"), tensor("k"), tensor("v")};
     std::string const text = "q, k, v -> d, fused_qkv_old, num_heads=4, num_key_value_groups=2";
     for (index_t const ranks : {1, 2})
-        BOOST_TEST((elements(interleave(all, 1, ranks)) == lowered(text, {5, 24}, ranks)));
+        BOOST_TEST((elements(interleave(vector, 1, ranks)) == lowered(text, {5, 24}, ranks)));
 }
 
 BOOST_AUTO_TEST_CASE(gate_and_up_are_what_the_text_says) {
@@ -81,11 +81,11 @@ BOOST_AUTO_TEST_CASE(gate_and_up_are_what_the_text_says) {
 }
 
 BOOST_AUTO_TEST_CASE(taking_apart_undoes_it) {
-    std::vector const all{tensor("q"), tensor("k"), tensor("v")};
-    auto const apart = deinterleave(interleave(all, 1, 2), 1, 2, {12, 6, 6});
+    std::vector const vector{tensor("q"), tensor("k"), tensor("v")};
+    auto const apart = deinterleave(interleave(vector, 1, 2), 1, 2, {12, 6, 6});
     BOOST_TEST(apart.size() == 3);
     for (std::size_t i = 0; i < 3; ++i)
-        BOOST_TEST((elements(apart[i]) == elements(all[i])));
+        BOOST_TEST((elements(apart[i]) == elements(vector[i])));
 }
 
 BOOST_AUTO_TEST_CASE(blocks_that_do_not_fit_are_refused) {

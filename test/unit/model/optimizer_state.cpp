@@ -124,49 +124,50 @@ struct parameters_in_memory {
         add({"end", data_type::f32, {3}, {{3}, {0}}, {}}, 10);
     }
 
-    void add(shard_descriptor const& shard, std::size_t place) {
+    void add(shard_descriptor const& shard, std::size_t index) {
         index_vector const shape = local_shape(shard);
         all.add(shard,
-                const_tensor_view{&memory[place], data_type::f32, shape, row_major_strides(shape)});
+                const_tensor_view{&memory[index], data_type::f32, shape, row_major_strides(shape)});
     }
 
-    std::string state_at(std::size_t place, state_kind const& kind) const {
-        return to_string(state_of(all, &memory[place], kind));
+    std::string state_at(std::size_t index, state_kind const& kind) const {
+        return to_string(state_of(all, &memory[index], kind));
     }
 };
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(state_is_described_by_the_memory_of_its_parameter) {
-    parameters_in_memory const known;
-    BOOST_TEST(known.state_at(0, {.suffix = ".exp_avg"}) == "w.exp_avg: float32 [7, 3] [3:5, 0:3]");
-    BOOST_TEST(known.state_at(6, {.prefix = "state.", .suffix = ".m", .dtype = data_type::bf16}) ==
+    parameters_in_memory const memory;
+    BOOST_TEST(memory.state_at(0, {.suffix = ".exp_avg"}) ==
+               "w.exp_avg: float32 [7, 3] [3:5, 0:3]");
+    BOOST_TEST(memory.state_at(6, {.prefix = "state.", .suffix = ".m", .dtype = data_type::bf16}) ==
                "state.flat.m: bfloat16 [5] [0:5] flat 1:4");
     // Of the two parts at one address, the one that has elements.
-    BOOST_TEST(known.state_at(9, {.suffix = ".m"}) == "scalar.m: float32 [] []");
-    BOOST_TEST(known.state_at(10, {.suffix = ".m"}) == "end.m: float32 [3] [3:3]");
-    BOOST_TEST(known.state_at(6, {.suffix = ".step", .scalar_shape = index_vector{1}}) ==
+    BOOST_TEST(memory.state_at(9, {.suffix = ".m"}) == "scalar.m: float32 [] []");
+    BOOST_TEST(memory.state_at(10, {.suffix = ".m"}) == "end.m: float32 [3] [3:3]");
+    BOOST_TEST(memory.state_at(6, {.suffix = ".step", .scalar_shape = index_vector{1}}) ==
                "flat.step: float32 [1] [0:1]");
 }
 
 BOOST_AUTO_TEST_CASE(state_of_memory_that_is_no_parameter_or_two_is_refused) {
-    parameters_in_memory known;
-    BOOST_CHECK_EXCEPTION(known.state_at(1, {.suffix = ".m"}), error,
+    parameters_in_memory memory;
+    BOOST_CHECK_EXCEPTION(memory.state_at(1, {.suffix = ".m"}), error,
                           mentions(errc::unknown_key,
                                    "the state '*.m': no parameter begins at the address that is "
                                    "given, which is inside of 'w'; give"));
     BOOST_CHECK_EXCEPTION(
-        known.state_at(15, {.suffix = ".m"}), error,
+        memory.state_at(15, {.suffix = ".m"}), error,
         mentions(errc::unknown_key, "address that is given; give the parameters' own memory"));
-    BOOST_CHECK_EXCEPTION(state_of(known.all, nullptr, {.suffix = ".m"}), error,
+    BOOST_CHECK_EXCEPTION(state_of(memory.all, nullptr, {.suffix = ".m"}), error,
                           mentions(errc::unknown_key,
                                    "the state '*.m' of a parameter at a null address: a "
                                    "shard without elements has no memory"));
-    known.add({"tied", data_type::f32, {7, 3}, {{3, 0}, {2, 3}}, {}}, 0);
-    known.add({"also end", data_type::f32, {3}, {{3}, {0}}, {}}, 10);
-    BOOST_CHECK_EXCEPTION(known.state_at(0, {.suffix = ".m"}), error,
+    memory.add({"tied", data_type::f32, {7, 3}, {{3, 0}, {2, 3}}, {}}, 0);
+    memory.add({"also end", data_type::f32, {3}, {{3}, {0}}, {}}, 10);
+    BOOST_CHECK_EXCEPTION(memory.state_at(0, {.suffix = ".m"}), error,
                           mentions(errc::memory_overlap, "'w' and 'tied' both begin at"));
-    BOOST_CHECK_EXCEPTION(known.state_at(10, {.suffix = ".m"}), error,
+    BOOST_CHECK_EXCEPTION(memory.state_at(10, {.suffix = ".m"}), error,
                           mentions(errc::memory_overlap, "'end' and 'also end' both begin at"));
 }
 
@@ -243,45 +244,45 @@ public:
 
     /// What its optimizer has, whether it has made it or not: then it is made here, as it will be.
     std::vector<state_dict> state() {
-        std::vector<state_dict> all(ranks_.size());
+        std::vector<state_dict> tensors(ranks_.size());
         for (std::size_t r = 0; r < ranks_.size(); ++r)
             for (shard_descriptor const& shard : shards_of(states_, static_cast<holder_t>(r))) {
                 auto& elements = ranks_[r].state[shard.key];
                 if (elements.empty())
                     elements.resize(static_cast<std::size_t>(element_count(local_shape(shard))), 1);
-                all[r].add(shard, elements);
+                tensors[r].add(shard, elements);
             }
-        return all;
+        return tensors;
     }
 
     /// The slices of `fw_storage`, without the padding.
     std::vector<const_state_dict> slices() const {
-        std::vector<const_state_dict> all(ranks_.size());
+        std::vector<const_state_dict> tensors(ranks_.size());
         for (std::size_t r = 0; r < ranks_.size(); ++r)
             for (shard_descriptor const& shard : shards_of(parameters_, static_cast<holder_t>(r)))
-                all[r].add(shard, const_tensor_view{ranks_[r].fw_storage.data(),
-                                                    data_type::bf16,
-                                                    {ranks_[r].real},
-                                                    {1}});
-        return all;
+                tensors[r].add(shard, const_tensor_view{ranks_[r].fw_storage.data(),
+                                                        data_type::bf16,
+                                                        {ranks_[r].real},
+                                                        {1}});
+        return tensors;
     }
 
     /// A state of all ranks, one behind the other.
     std::vector<float> whole_state(std::string const& key) const {
-        std::vector<float> all;
+        std::vector<float> values;
         for (stage_3_rank const& rank : ranks_)
-            all.insert(all.end(), rank.state.at(key).begin(), rank.state.at(key).end());
-        return all;
+            values.insert(values.end(), rank.state.at(key).begin(), rank.state.at(key).end());
+        return values;
     }
 
-    bool operator==(stage_3_job const& other) const {
+    bool operator==(stage_3_job const& other_job) const {
         for (std::string const key : {"w.w_0", "w.moment1_0", "w.moment2_0"})
-            if (whole_state(key) != other.whole_state(key))
+            if (whole_state(key) != other_job.whole_state(key))
                 return false;
         return ranks_[0].state.at("w.beta1_pow_acc_0") ==
-                   other.ranks_[0].state.at("w.beta1_pow_acc_0") &&
+                   other_job.ranks_[0].state.at("w.beta1_pow_acc_0") &&
                ranks_.back().state.at("w.beta2_pow_acc_0") ==
-                   other.ranks_.back().state.at("w.beta2_pow_acc_0");
+                   other_job.ranks_.back().state.at("w.beta2_pow_acc_0");
     }
 
 private:

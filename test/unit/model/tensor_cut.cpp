@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(columns_are_outputs_in_either_order) {
     BOOST_TEST(column_parallel_bias().axis == 0);
     BOOST_TEST(row_parallel().axis == 1);
     BOOST_TEST(row_parallel(weight_order::in_out).axis == 0);
-    BOOST_TEST((replicated().what == tensor_cut::kind::none));
+    BOOST_TEST((replicated().type == tensor_cut::kind::none));
 }
 
 BOOST_AUTO_TEST_CASE(a_head_is_cut_along_the_vocabulary) {

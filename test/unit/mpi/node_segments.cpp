@@ -19,13 +19,14 @@ BOOST_AUTO_TEST_SUITE(node_node_segments)
 
 BOOST_AUTO_TEST_CASE(a_rank_has_aligned_memory_of_the_wanted_size_and_a_new_barrier) {
     for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named}) {
-        node_segments const all(solo(), 1000, {kind, {}, {}});
-        BOOST_TEST(all.range(0).bytes() == 1000u);
-        BOOST_TEST(reinterpret_cast<std::uintptr_t>(all.data(0)) % 64 == 0u);
-        yielding_barrier(all.barrier(), 1).wait();
-        BOOST_TEST(all.barrier().round == 1u);
+        node_segments const node_segments(solo(), 1000, {kind, {}, {}});
+        BOOST_TEST(node_segments.range(0).bytes() == 1000u);
+        BOOST_TEST(reinterpret_cast<std::uintptr_t>(node_segments.data(0)) % 64 == 0u);
+        shared_barrier(node_segments.barrier(), 1).wait();
+        BOOST_TEST(node_segments.barrier().round == 1u);
         // The barrier lies apart from the memory.
-        BOOST_TEST(std::count(all.data(0), all.data(0) + 1000, std::byte{0}) == 1000);
+        BOOST_TEST(std::count(node_segments.data(0), node_segments.data(0) + 1000, std::byte{0}) ==
+                   1000);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include <reshard/os/page_advice.hpp>
 
-#include <reshard/os/fresh_memory.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -63,15 +63,15 @@ BOOST_AUTO_TEST_CASE(large_pages_lose_a_sixteenth_and_one_piece_at_most) {
     for (int trial = 0; trial < 200; ++trial) {
         page_choice choice;
         double const most_large = any_cost(30);
-        double all = 0, lost = 0, worst = 0;
+        double total = 0, lost = 0, worst = 0;
         for (int piece = 0; piece < 500; ++piece) {
             bool const large = choice.is_large();
             double const cost = large ? any_cost(most_large) : 1;
             choice.note(large, cost);
-            all += cost;
+            total += cost;
             lost += cost - 1;
             worst = std::max(worst, cost);
-            BOOST_REQUIRE(lost <= all / 16 + worst);
+            BOOST_REQUIRE(lost <= total / 16 + worst);
         }
     }
 }

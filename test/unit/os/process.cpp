@@ -16,30 +16,30 @@ BOOST_AUTO_TEST_CASE(a_process_has_not_ended_while_it_lives) {
     BOOST_TEST(me.number == static_cast<std::uint64_t>(::getpid()));
     BOOST_TEST(me.started > 0u);
     BOOST_TEST(!has_ended(me));
-    shared_value<process_mark> other;
+    shared_value<process_mark> value;
     child_process sleeper([&] {
-        *other = this_process();
+        *value = this_process();
         ::raise(SIGSTOP);
         return true;
     });
     BOOST_TEST(sleeper.wait_until_stopped());
-    BOOST_TEST(!(*other == me));
-    BOOST_TEST(!has_ended(*other));
+    BOOST_TEST(!(*value == me));
+    BOOST_TEST(!has_ended(*value));
     sleeper.kill(SIGCONT);
     BOOST_TEST(sleeper.wait());
-    BOOST_TEST(has_ended(*other));
+    BOOST_TEST(has_ended(*value));
 }
 
 BOOST_AUTO_TEST_CASE(one_that_was_killed_has_ended_before_its_parent_asks) {
-    shared_value<process_mark> other;
+    shared_value<process_mark> value;
     child_process killed([&] {
-        *other = this_process();
+        *value = this_process();
         ::raise(SIGKILL);
         return true;
     });
     siginfo_t ignored;
     ::waitid(P_PID, static_cast<id_t>(killed.number()), &ignored, WEXITED | WNOWAIT);
-    BOOST_TEST(has_ended(*other));
+    BOOST_TEST(has_ended(*value));
 }
 
 BOOST_AUTO_TEST_CASE(another_one_of_the_same_number_is_another_one) {

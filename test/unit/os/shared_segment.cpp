@@ -77,16 +77,17 @@ BOOST_AUTO_TEST_SUITE(node_shared_segment)
 
 BOOST_AUTO_TEST_CASE(another_process_sees_what_is_written_and_writes_itself) {
     for (segment_kind const kind : kinds) {
-        shared_segment const mine = shared_segment::create(5000, kind, {true, true});
-        BOOST_TEST(mine.bytes() == 5000);
-        BOOST_TEST(std::count(mine.data(), mine.data() + 5000, std::byte{0}) == 5000);
-        mine.data()[4999] = std::byte{7};
+        shared_segment const segment = shared_segment::create(5000, kind, {true, true});
+        BOOST_TEST(segment.bytes() == 5000);
+        BOOST_TEST(std::count(segment.data(), segment.data() + 5000, std::byte{0}) == 5000);
+        segment.data()[4999] = std::byte{7};
         BOOST_TEST(in_another_process([&] {
-            shared_segment const other = shared_segment::open(mine.address(), 5000);
-            other.data()[1] = std::byte{9};
-            return other.data() != mine.data() && other.data()[4999] == std::byte{7};
+            shared_segment const shared_segment = shared_segment::open(segment.address(), 5000);
+            shared_segment.data()[1] = std::byte{9};
+            return shared_segment.data() != segment.data() &&
+                   shared_segment.data()[4999] == std::byte{7};
         }));
-        BOOST_TEST((mine.data()[1] == std::byte{9}));
+        BOOST_TEST((segment.data()[1] == std::byte{9}));
     }
 }
 
@@ -102,8 +103,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_another_process_has_is_left_to_it) {
         return -1;
     };
     {
-        shared_segment const mine = shared_segment::create(4096, segment_kind::named, {}, calls);
-        BOOST_TEST(mine.address().path != taken);
+        shared_segment const segment = shared_segment::create(4096, segment_kind::named, {}, calls);
+        BOOST_TEST(segment.address().path != taken);
     }
     int const other = ::shm_open(taken.c_str(), O_RDWR, 0);
     BOOST_TEST(other >= 0);
@@ -113,27 +114,27 @@ BOOST_AUTO_TEST_CASE(a_name_that_another_process_has_is_left_to_it) {
 
 BOOST_AUTO_TEST_CASE(what_is_sealed_stays_mapped_and_cannot_be_opened) {
     for (segment_kind const kind : kinds) {
-        shared_segment mine = shared_segment::create(4096, kind);
-        shared_segment const other = shared_segment::open(mine.address(), 4096);
-        segment_address const told = mine.address();
-        mine.seal();
-        BOOST_CHECK_THROW(shared_segment::open(told, 4096), error);
-        mine.data()[3] = std::byte{5};
-        BOOST_TEST((other.data()[3] == std::byte{5}));
+        shared_segment segment = shared_segment::create(4096, kind);
+        shared_segment const shared_segment = shared_segment::open(segment.address(), 4096);
+        segment_address const address = segment.address();
+        segment.seal();
+        BOOST_CHECK_THROW(shared_segment::open(address, 4096), error);
+        segment.data()[3] = std::byte{5};
+        BOOST_TEST((shared_segment.data()[3] == std::byte{5}));
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_name_is_gone_with_its_segment) {
-    segment_address told;
-    told = shared_segment::create(4096, segment_kind::named).address();
-    BOOST_TEST(::shm_open(told.path.c_str(), O_RDWR, 0) == -1);
+    segment_address address;
+    address = shared_segment::create(4096, segment_kind::named).address();
+    BOOST_TEST(::shm_open(address.path.c_str(), O_RDWR, 0) == -1);
     BOOST_TEST(errno == ENOENT);
 }
 
 BOOST_AUTO_TEST_CASE(a_path_that_leads_elsewhere_is_refused) {
-    shared_segment const mine = shared_segment::create(4096, segment_kind::unnamed);
+    shared_segment const segment = shared_segment::create(4096, segment_kind::unnamed);
     shared_segment const second = shared_segment::create(4096, segment_kind::unnamed);
-    segment_address mixed = mine.address();
+    segment_address mixed = segment.address();
     mixed.path = second.address().path;
     try {
         shared_segment::open(mixed, 4096);
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_path_that_leads_elsewhere_is_refused) {
         BOOST_TEST(problem.what() ==
                    mixed.path + " is another file on this rank than on the one that made it");
     }
-    BOOST_CHECK_THROW(shared_segment::open(mine.address(), 8192), error);
+    BOOST_CHECK_THROW(shared_segment::open(segment.address(), 8192), error);
 }
 
 BOOST_AUTO_TEST_CASE(full_memory_is_an_error_and_no_signal_later) {
@@ -185,13 +186,13 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_an_error) {
     BOOST_TEST(error_of(segment_kind::unnamed, strict) ==
                "io: a shared segment cannot be created: Operation not permitted");
     BOOST_TEST(error_of(segment_kind::named, strict) == "no error");
-    shared_segment const mine = shared_segment::create(4096, segment_kind::unnamed);
+    shared_segment const segment = shared_segment::create(4096, segment_kind::unnamed);
     strict.open_unnamed = strict.create_unnamed;
     try {
-        shared_segment::open(mine.address(), 4096, strict);
+        shared_segment::open(segment.address(), 4096, strict);
         BOOST_ERROR("no error");
     } catch (error const& problem) {
-        BOOST_TEST(problem.what() == "the shared segment " + mine.address().path +
+        BOOST_TEST(problem.what() == "the shared segment " + segment.address().path +
                                          " cannot be opened: Operation not permitted");
     }
 }

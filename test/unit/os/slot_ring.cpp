@@ -20,9 +20,9 @@ namespace {
 int wrong_numbers(std::uint64_t slots, int numbers) {
     ring_state shared;
     std::vector<std::byte> memory(slots * sizeof(int));
-    ring_slots const place{memory.data(), sizeof(int), slots};
+    ring_slots const ring_slots{memory.data(), sizeof(int), slots};
     std::thread sending([&] {
-        ring_sender sender(shared, place);
+        ring_sender sender(shared, ring_slots);
         for (int next = 0; next < numbers;)
             if (std::byte* const slot = sender.slot()) {
                 std::memcpy(slot, &next, sizeof next);
@@ -32,13 +32,13 @@ int wrong_numbers(std::uint64_t slots, int numbers) {
                 std::this_thread::yield();
             }
     });
-    ring_receiver receiver(shared, place);
+    ring_receiver receiver(shared, ring_slots);
     int wrong = 0;
     for (int next = 0; next < numbers;)
         if (std::byte const* const slot = receiver.slot()) {
-            int found = 0;
-            std::memcpy(&found, slot, sizeof found);
-            wrong += found != next++;
+            int index = 0;
+            std::memcpy(&index, slot, sizeof index);
+            wrong += index != next++;
             receiver.pass();
         } else {
             std::this_thread::yield();
@@ -57,9 +57,9 @@ BOOST_AUTO_TEST_CASE(slots_come_in_order_and_whole) {
 BOOST_AUTO_TEST_CASE(a_full_ring_gives_no_slot_and_an_empty_one_none_either) {
     ring_state shared;
     std::vector<std::byte> memory(2 * 8);
-    ring_slots const place{memory.data(), 8, 2};
-    ring_sender sender(shared, place);
-    ring_receiver receiver(shared, place);
+    ring_slots const slots{memory.data(), 8, 2};
+    ring_sender sender(shared, slots);
+    ring_receiver receiver(shared, slots);
     BOOST_TEST(receiver.slot() == nullptr);
     BOOST_TEST(sender.slot() == memory.data());
     sender.pass();

@@ -13,9 +13,9 @@ BOOST_AUTO_TEST_SUITE(draw_heat_map_)
 
 namespace {
 
-std::size_t occurrences(std::string_view text, std::string_view what) {
+std::size_t occurrences(std::string_view text, std::string_view noun) {
     std::size_t count = 0;
-    for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1))
+    for (std::size_t at = text.find(noun); at != text.npos; at = text.find(noun, at + 1))
         ++count;
     return count;
 }

@@ -13,8 +13,8 @@ BOOST_AUTO_TEST_SUITE(draw_link_timelines_)
 
 namespace {
 
-bool shows(std::string_view picture, std::string_view what) {
-    return picture.find(what) != picture.npos;
+bool shows(std::string_view picture, std::string_view noun) {
+    return picture.find(noun) != picture.npos;
 }
 
 /// A link of 100 bytes a second, in a plan of 40 seconds: half of that for 10 seconds, all of it
@@ -55,10 +55,10 @@ BOOST_AUTO_TEST_CASE(strips_are_as_high_as_what_a_link_does_of_what_it_can) {
 }
 
 BOOST_AUTO_TEST_CASE(links_stand_below_one_another_and_those_that_bound_nothing_are_lighter) {
-    link_strip other = some_link();
-    other.link.number = 4;
-    other.bounds = false;
-    std::string const picture = draw_link_timelines({some_link(), other}, 30, {0, 100});
+    link_strip strip = some_link();
+    strip.link.number = 4;
+    strip.bounds = false;
+    std::string const picture = draw_link_timelines({some_link(), strip}, 30, {0, 100});
     BOOST_TEST(shows(picture, "<rect x=\"240\" y=\"130\" width=\"400\""));
     BOOST_TEST(shows(picture, "<rect x=\"340\" y=\"152\" width=\"250\" height=\"16\" "
                               "fill=\"#7fb0dc\"><title>the link out of node 4, 10 s"));
@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(a_strip_has_no_more_intervals_than_pixels) {
         strip.link.timeline.push_back({i / 100.0, (i + 1) / 100.0, i % 2 == 0 ? 0.0 : 100.0});
     std::vector<simulation::interval> const drawn = detail::drawn_timeline(strip);
     BOOST_TEST(drawn.size() == 400u);
-    for (simulation::interval const& one : drawn)
-        BOOST_TEST(one.bytes_per_second == 50, boost::test_tools::tolerance(1e-9));
+    for (simulation::interval const& interval : drawn)
+        BOOST_TEST(interval.bytes_per_second == 50, boost::test_tools::tolerance(1e-9));
     BOOST_TEST(detail::drawn_timeline(some_link()).size() == 2u);
 }
 

@@ -14,16 +14,16 @@ BOOST_AUTO_TEST_SUITE(draw_timeline_)
 
 namespace {
 
-bool shows(std::string_view picture, std::string_view what) {
-    return picture.find(what) != picture.npos;
+bool shows(std::string_view picture, std::string_view noun) {
+    return picture.find(noun) != picture.npos;
 }
 
 plan_round round_of(index_t bytes, index_t peak, holder_t rank) {
-    plan_round one;
-    one.bytes = bytes;
-    one.peak_bytes = peak;
-    one.peak_process = rank;
-    return one;
+    plan_round plan_round;
+    plan_round.bytes = bytes;
+    plan_round.peak_bytes = peak;
+    plan_round.peak_process = rank;
+    return plan_round;
 }
 
 } // namespace

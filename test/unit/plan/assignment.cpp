@@ -29,13 +29,14 @@ struct counted_matrix {
 };
 
 /// Row by row, each unit a row or a column of its own, as many of either: what is missing is 0.
-matrix units_of(counted_matrix const& one) {
+matrix units_of(counted_matrix const& counted_matrix) {
     matrix units;
-    for (std::size_t row = 0; row < one.supply.size(); ++row) {
-        std::vector<index_t> all;
-        for (std::size_t column = 0; column < one.demand.size(); ++column)
-            all.insert(all.end(), one.demand[column], one.values[row][column]);
-        units.insert(units.end(), one.supply[row], all);
+    for (std::size_t row = 0; row < counted_matrix.supply.size(); ++row) {
+        std::vector<index_t> values;
+        for (std::size_t column = 0; column < counted_matrix.demand.size(); ++column)
+            values.insert(values.end(), counted_matrix.demand[column],
+                          counted_matrix.values[row][column]);
+        units.insert(units.end(), counted_matrix.supply[row], values);
     }
     std::size_t const columns = units.empty() ? 0 : units[0].size();
     std::size_t const size = std::max(units.size(), columns);
@@ -51,11 +52,11 @@ struct hungarian {
     std::vector<index_t> of_row, of_column;
     std::vector<std::size_t> row_of; ///< by column; the last one is where a path begins
 
-    explicit hungarian(matrix const& all)
-        : values(all),
-          of_row(all.size(), 0),
-          of_column(all.size() + 1, 0),
-          row_of(all.size() + 1, all.size()) {}
+    explicit hungarian(matrix const& full_matrix)
+        : values(full_matrix),
+          of_row(full_matrix.size(), 0),
+          of_column(full_matrix.size() + 1, 0),
+          row_of(full_matrix.size() + 1, full_matrix.size()) {}
 
     void add(std::size_t row) {
         std::size_t const size = values.size();
@@ -93,37 +94,38 @@ struct hungarian {
     }
 };
 
-index_t greatest_sum(counted_matrix const& one) {
-    matrix const units = units_of(one);
-    hungarian all(units);
+index_t greatest_sum(counted_matrix const& counted_matrix) {
+    matrix const units = units_of(counted_matrix);
+    hungarian hungarian(units);
     for (std::size_t row = 0; row < units.size(); ++row)
-        all.add(row);
+        hungarian.add(row);
     index_t sum = 0;
     for (std::size_t column = 0; column < units.size(); ++column)
-        sum += units[all.row_of[column]][column];
+        sum += units[hungarian.row_of[column]][column];
     return sum;
 }
 
-std::vector<gain> gains_of(counted_matrix const& one) {
-    std::vector<gain> all;
-    for (std::uint32_t row = 0; row < one.supply.size(); ++row)
-        for (std::uint32_t column = 0; column < one.demand.size(); ++column)
-            if (one.values[row][column] > 0)
-                all.push_back({row, column, one.values[row][column]});
-    return all;
+std::vector<gain> gains_of(counted_matrix const& counted_matrix) {
+    std::vector<gain> gains;
+    for (std::uint32_t row = 0; row < counted_matrix.supply.size(); ++row)
+        for (std::uint32_t column = 0; column < counted_matrix.demand.size(); ++column)
+            if (counted_matrix.values[row][column] > 0)
+                gains.push_back({row, column, counted_matrix.values[row][column]});
+    return gains;
 }
 
 /// The sum of what is assigned, which nobody has too much of.
-index_t sum_assigned(counted_matrix one) {
+index_t sum_assigned(counted_matrix counted_matrix) {
     index_t sum = 0;
-    for (assigned const& pair : best_assignment(gains_of(one), one.supply, one.demand)) {
+    for (assigned const& pair :
+         best_assignment(gains_of(counted_matrix), counted_matrix.supply, counted_matrix.demand)) {
         BOOST_TEST_REQUIRE(pair.count > 0u);
-        BOOST_TEST_REQUIRE(pair.count <= one.supply[pair.row]);
-        BOOST_TEST_REQUIRE(pair.count <= one.demand[pair.column]);
-        BOOST_TEST_REQUIRE(one.values[pair.row][pair.column] > 0);
-        one.supply[pair.row] -= pair.count;
-        one.demand[pair.column] -= pair.count;
-        sum += one.values[pair.row][pair.column] * static_cast<index_t>(pair.count);
+        BOOST_TEST_REQUIRE(pair.count <= counted_matrix.supply[pair.row]);
+        BOOST_TEST_REQUIRE(pair.count <= counted_matrix.demand[pair.column]);
+        BOOST_TEST_REQUIRE(counted_matrix.values[pair.row][pair.column] > 0);
+        counted_matrix.supply[pair.row] -= pair.count;
+        counted_matrix.demand[pair.column] -= pair.count;
+        sum += counted_matrix.values[pair.row][pair.column] * static_cast<index_t>(pair.count);
     }
     return sum;
 }
@@ -131,13 +133,14 @@ index_t sum_assigned(counted_matrix one) {
 using maker = std::function<index_t(index_t, index_t)>;
 
 counted_matrix made(std::size_t rows, std::size_t columns, maker const& value) {
-    counted_matrix one{matrix(rows, std::vector<index_t>(columns)), std::vector<holder_t>(rows, 1),
-                       std::vector<holder_t>(columns, 1)};
+    counted_matrix counted_matrix{matrix(rows, std::vector<index_t>(columns)),
+                                  std::vector<holder_t>(rows, 1),
+                                  std::vector<holder_t>(columns, 1)};
     for (std::size_t row = 0; row < rows; ++row)
         for (std::size_t column = 0; column < columns; ++column)
-            one.values[row][column] =
+            counted_matrix.values[row][column] =
                 value(static_cast<index_t>(row), static_cast<index_t>(column));
-    return one;
+    return counted_matrix;
 }
 
 /// Gains of many sorts.
@@ -168,8 +171,9 @@ BOOST_AUTO_TEST_CASE(the_sum_is_that_of_the_hungarian_method) {
     for (maker const& value : makers(random))
         for (auto const& [rows, columns] :
              {std::pair(60, 60), {60, 45}, {40, 70}, {33, 32}, {5, 9}}) {
-            counted_matrix const one = made(std::size_t(rows), std::size_t(columns), value);
-            BOOST_TEST(sum_assigned(one) == greatest_sum(one));
+            counted_matrix const counted_matrix =
+                made(std::size_t(rows), std::size_t(columns), value);
+            BOOST_TEST(sum_assigned(counted_matrix) == greatest_sum(counted_matrix));
         }
 }
 
@@ -180,16 +184,16 @@ BOOST_AUTO_TEST_CASE(few_gains_whose_paths_are_long_have_their_greatest_sum) {
     constexpr index_t size = 400; // smaller ones are done before an auction is worth it
     auto const worth = [](index_t i) { return (i + 1) * (i + 1); };
     auto const partner = [](index_t row) { return (row * 7 + 3) % size; };
-    counted_matrix const one = made(size, size, [&](index_t row, index_t column) {
+    counted_matrix const counted_matrix = made(size, size, [&](index_t row, index_t column) {
         index_t const most = worth(row) + worth(column);
         if (column == partner(row))
             return most;
         return random.chance(20) ? most - random.between(0, std::min(most, index_t{20})) : 0;
     });
-    index_t all = 0;
+    index_t total = 0;
     for (index_t i = 0; i < size; ++i)
-        all += 2 * worth(i);
-    BOOST_TEST(sum_assigned(one) == all);
+        total += 2 * worth(i);
+    BOOST_TEST(sum_assigned(counted_matrix) == total);
 }
 
 BOOST_AUTO_TEST_CASE(rows_and_columns_of_several_units) {
@@ -198,12 +202,12 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_of_several_units) {
         for (holder_t const most : {2u, 4u, 12u}) {
             if (test::is_sanitized && most > 2) // the oracle takes the cube of all units
                 continue;
-            counted_matrix one = made(40, 36, value);
-            for (holder_t& count : one.supply)
+            counted_matrix counted_matrix = made(40, 36, value);
+            for (holder_t& count : counted_matrix.supply)
                 count = static_cast<holder_t>(random.between(0, most));
-            for (holder_t& count : one.demand)
+            for (holder_t& count : counted_matrix.demand)
                 count = static_cast<holder_t>(random.between(1, most));
-            BOOST_TEST(sum_assigned(one) == greatest_sum(one));
+            BOOST_TEST(sum_assigned(counted_matrix) == greatest_sum(counted_matrix));
         }
 }
 
@@ -215,10 +219,10 @@ BOOST_AUTO_TEST_CASE(gains_as_large_as_numbers_get) {
     });
     BOOST_TEST(sum_assigned(two) == most - 3);
     // Of many pairs, all but one for each row and column are 0 or 1.
-    counted_matrix const one = made(40, 40, [](index_t row, index_t column) {
+    counted_matrix const counted_matrix = made(40, 40, [](index_t row, index_t column) {
         return row == 3 && column == 5 ? most - 100 : row == column ? 0 : 1;
     });
-    BOOST_TEST(sum_assigned(one) == most - 100 + 39);
+    BOOST_TEST(sum_assigned(counted_matrix) == most - 100 + 39);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

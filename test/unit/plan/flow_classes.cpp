@@ -17,10 +17,10 @@ namespace {
 
 /// Each rank on a node of its own; links limit nothing but the node.
 network one_rank_a_node() {
-    network one;
-    one.ranks_per_node = 1;
-    one.link = {0, 100, 0};
-    return one;
+    network network;
+    network.ranks_per_node = 1;
+    network.link = {0, 100, 0};
+    return network;
 }
 
 } // namespace
@@ -72,11 +72,12 @@ BOOST_AUTO_TEST_CASE(other_bytes_are_another_class_and_so_is_who_shares_with_the
 }
 
 BOOST_AUTO_TEST_CASE(a_copy_is_no_gift_where_only_the_node_limits) {
-    network one;
-    one.ranks_per_node = 2;
-    one.copy = {0, 100, 0};
-    one.memory = {0, 50, 0};
-    flow_classes const classes = classify(std::vector<simulated_flow>{{0, 0, 10}, {1, 0, 10}}, one);
+    network network;
+    network.ranks_per_node = 2;
+    network.copy = {0, 100, 0};
+    network.memory = {0, 50, 0};
+    flow_classes const classes =
+        classify(std::vector<simulated_flow>{{0, 0, 10}, {1, 0, 10}}, network);
     BOOST_TEST(classes.flows.size() == 2u);
     BOOST_TEST(classes.link_class_count == 1u);
     BOOST_TEST(classes.flows_of[0].size() == 2u);
@@ -86,13 +87,13 @@ BOOST_AUTO_TEST_CASE(a_copy_is_no_gift_where_only_the_node_limits) {
 // are free.
 BOOST_AUTO_TEST_CASE(other_runs_are_another_class_where_they_cost_anything) {
     std::vector<simulated_flow> const flows{{0, 0, 10}, {1, 1, 10, {}, 4}, {2, 2, 10, {}, 8}};
-    network one = one_rank_a_node();
-    one.copy = {10, 0, 0, 0.25};
-    flow_classes const classes = classify(flows, one);
+    network network = one_rank_a_node();
+    network.copy = {10, 0, 0, 0.25};
+    flow_classes const classes = classify(flows, network);
     BOOST_TEST(classes.flows.size() == 3u);
     BOOST_TEST(classes.links_of[classes.class_of_flow[1]][0].seconds_per_byte == 0.2);
-    one.copy.run_seconds = 0;
-    BOOST_TEST(classify(flows, one).flows.size() == 1u);
+    network.copy.run_seconds = 0;
+    BOOST_TEST(classify(flows, network).flows.size() == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(classes_stand_behind_those_that_they_wait_for) {

@@ -18,10 +18,10 @@ BOOST_AUTO_TEST_SUITE(plan_flows_)
 
 namespace {
 
-std::vector<flow> flows_of(plan_flows const& all, std::size_t kind) {
-    std::vector<flow> found;
-    all.for_each(kind, [&](flow const& one) { found.push_back(one); });
-    return found;
+std::vector<flow> flows_of(plan_flows const& flows, std::size_t kind) {
+    std::vector<flow> found_flows;
+    flows.for_each(kind, [&](flow const& flow) { found_flows.push_back(flow); });
+    return found_flows;
 }
 
 /// Two equal layers of 6 floats on rank 0 and a third on rank 1; halves are wanted.
@@ -61,8 +61,8 @@ struct wide_job {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(tensors_held_alike_are_one_kind) {
-    whole_problem const all = three_layers();
-    plan_problem const problem = all();
+    whole_problem const whole_problem = three_layers();
+    plan_problem const problem = whole_problem();
     plan_flows const flows(problem);
     BOOST_TEST(flows.patterns().patterns.size() == 1u); // one geometry,
     BOOST_TEST_REQUIRE(flows.size() == 2u);             // and two ways in which it is held
@@ -75,8 +75,8 @@ BOOST_AUTO_TEST_CASE(tensors_held_alike_are_one_kind) {
 }
 
 BOOST_AUTO_TEST_CASE(equal_tensors_are_counted) {
-    whole_problem const all = three_layers();
-    plan_problem const problem = all();
+    whole_problem const whole_problem = three_layers();
+    plan_problem const problem = whole_problem();
     plan_cost const cost = cost_of(plan_flows(problem), 2);
     BOOST_TEST(cost.transfers == 6);
     BOOST_TEST(cost.messages == 2);
@@ -92,21 +92,21 @@ BOOST_AUTO_TEST_CASE(tensors_of_other_widths_are_other_kinds) {
     program.define("a", cast(program.source("a", {4}, data_type::f32), data_type::bf16));
     program.define("b", program.source("b", {4}, data_type::f32));
     shard_descriptor const a{"a", data_type::bf16, {4}, {{0}, {4}}, {}};
-    whole_problem const all({{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {4}})}},
-                            {{}, {a, part("b", {4}, {{0}, {4}})}}, program);
-    plan_problem const problem = all();
+    whole_problem const whole_problem({{part("a", {4}, {{0}, {4}}), part("b", {4}, {{0}, {4}})}},
+                                      {{}, {a, part("b", {4}, {{0}, {4}})}}, program);
+    plan_problem const problem = whole_problem();
     plan_flows const flows(problem);
     BOOST_TEST(flows.size() == 2u);
     BOOST_TEST(cost_of(flows, 2).bytes == 8 + 16);
 }
 
 BOOST_AUTO_TEST_CASE(runs_are_contiguous_on_both_sides) {
-    auto const runs = [](whole_problem const& all) {
-        plan_problem const problem = all();
-        std::vector<index_t> found;
-        auto const add = [&](flow const& one) { found.push_back(one.runs); };
+    auto const runs = [](whole_problem const& whole_problem) {
+        plan_problem const problem = whole_problem();
+        std::vector<index_t> matches;
+        auto const add = [&](flow const& flow) { matches.push_back(flow.runs); };
         plan_flows(problem).for_each(0, add, true);
-        return found;
+        return matches;
     };
     using counts = std::vector<index_t>;
     index_vector const shape{4, 3, 5};
@@ -140,10 +140,10 @@ BOOST_AUTO_TEST_CASE(blocks_that_are_dealt_out_are_runs) {
     };
     layout const source = dealt(shard{0}), target = dealt(block_cyclic{1, 2});
     plan_problem const problem = problem_of(program, source, target);
-    std::vector<index_t> found;
+    std::vector<index_t> matches;
     plan_flows(problem).for_each(
-        0, [&](flow const& one) { found.push_back(one.runs); }, true);
-    BOOST_TEST((found == std::vector<index_t>(8, 2))); // four blocks of two rows from either rank
+        0, [&](flow const& flow) { matches.push_back(flow.runs); }, true);
+    BOOST_TEST((matches == std::vector<index_t>(8, 2))); // four blocks of two rows from either rank
 }
 
 BOOST_AUTO_TEST_CASE(a_transpose_and_zeros_have_no_runs_and_a_cast_has) {
@@ -151,11 +151,12 @@ BOOST_AUTO_TEST_CASE(a_transpose_and_zeros_have_no_runs_and_a_cast_has) {
         mapping program;
         program.define("w", made_of(program.source("w", {2, 3}, data_type::f32)));
         shard_descriptor const wanted{"w", dtype, shape, {{0, 0}, {shape[0], 2}}, {}};
-        whole_problem const all({{part("w", {2, 3}, whole({2, 3}))}}, {{}, {wanted}}, program);
-        plan_problem const problem = all();
+        whole_problem const whole_problem({{part("w", {2, 3}, whole({2, 3}))}}, {{}, {wanted}},
+                                          program);
+        plan_problem const problem = whole_problem();
         index_t sum = 0;
         plan_flows(problem).for_each(
-            0, [&](flow const& one) { sum += one.runs; }, true);
+            0, [&](flow const& flow) { sum += flow.runs; }, true);
         return sum;
     };
     auto const as_it_is = [](expression const& w) { return w; };
@@ -176,13 +177,13 @@ BOOST_AUTO_TEST_CASE(runs_are_those_of_other_shapes_and_orders_as_well) {
         mapping program;
         program.define("w", made_of(program.source("w", have[0].global_shape, data_type::f32)));
         std::vector<std::vector<shard_descriptor>> source;
-        for (shard_descriptor const& one : have)
-            source.push_back({one});
-        whole_problem const all(source, {{}, {part("w", shape, whole(shape))}}, program);
-        plan_problem const problem = all();
+        for (shard_descriptor const& shard : have)
+            source.push_back({shard});
+        whole_problem const whole_problem(source, {{}, {part("w", shape, whole(shape))}}, program);
+        plan_problem const problem = whole_problem();
         index_t sum = 0;
         plan_flows(problem).for_each(
-            0, [&](flow const& one) { sum += one.runs; }, true);
+            0, [&](flow const& flow) { sum += flow.runs; }, true);
         return sum;
     };
     auto const long_row = [](expression const& w) { return reshape(w, {24}); };
@@ -198,9 +199,9 @@ BOOST_AUTO_TEST_CASE(zeros_and_what_is_shared_stay) {
     mapping program;
     program.define(
         "w", concat({program.source("w", {2}, data_type::f32), zeros({1}, data_type::f32)}, 0));
-    whole_problem const all({{part("w", {2}, {{0}, {2}})}}, {{}, {part("w", {3}, {{0}, {3}})}},
-                            program);
-    plan_problem const problem = all();
+    whole_problem const whole_problem({{part("w", {2}, {{0}, {2}})}},
+                                      {{}, {part("w", {3}, {{0}, {3}})}}, program);
+    plan_problem const problem = whole_problem();
     BOOST_TEST((cost_of(plan_flows(problem), 2).by_process[1] == process_cost{8, 0, 4, 1, 0}));
     plan_flows const shared(problem, {.shared_sources = true});
     BOOST_TEST((cost_of(shared, 2).by_process[1] == process_cost{0, 0, 12, 0, 0}));

@@ -26,13 +26,13 @@ double least_by_sets(std::vector<shared_load> const& loads, holder_t vessels, ho
     double most = 0;
     for (std::uint32_t set = 1; set < 1u << vessels; ++set) {
         index_t bytes = 0;
-        for (shared_load const& one : loads) {
+        for (shared_load const& load : loads) {
             bool const is_confined =
-                std::all_of(one.senders.begin(), one.senders.end(), [&](holder_t sender) {
+                std::all_of(load.senders.begin(), load.senders.end(), [&](holder_t sender) {
                     return (set >> sender / per_vessel & 1u) != 0;
                 });
-            if (is_confined && (one.leaves_node || !leaving_only))
-                bytes += one.bytes;
+            if (is_confined && (load.leaves_node || !leaving_only))
+                bytes += load.bytes;
         }
         most = std::max(most, static_cast<double>(bytes) / std::popcount(set));
     }
@@ -45,29 +45,29 @@ std::vector<shared_load> random_loads(std::mt19937& random, holder_t processes, 
     for (std::size_t i = 1 + random() % 30; i > 0; --i) {
         bool const stays = per_node > 1 && random() % 3 == 0;
         holder_t const node = static_cast<holder_t>(random() % processes) / per_node;
-        shared_load one{{}, static_cast<index_t>(random() % 10'000), !stays};
+        shared_load load{{}, static_cast<index_t>(random() % 10'000), !stays};
         for (holder_t p = 0; p < processes; ++p)
             if ((!stays || p / per_node == node) && random() % 3 == 0)
-                one.senders.push_back(p);
-        if (one.senders.empty())
-            one.senders.push_back(node * per_node);
-        loads.push_back(std::move(one));
+                load.senders.push_back(p);
+        if (load.senders.empty())
+            load.senders.push_back(node * per_node);
+        loads.push_back(std::move(load));
     }
     return loads;
 }
 
 void check_sums(load_balance const& balance, std::vector<shared_load> const& loads) {
-    index_t given = 0, sent = 0;
+    index_t requested = 0, sent = 0;
     for (std::size_t i = 0; i < loads.size(); ++i) {
         numbers const& shares = balance.shares(i);
         BOOST_TEST(*std::min_element(shares.begin(), shares.end()) >= 0);
         index_t const sum = std::accumulate(shares.begin(), shares.end(), index_t{0});
         BOOST_TEST(sum == loads[i].bytes);
-        given += sum;
+        requested += sum;
     }
     for (index_t const bytes : balance.sent())
         sent += bytes;
-    BOOST_TEST(sent == given);
+    BOOST_TEST(sent == requested);
 }
 
 } // namespace

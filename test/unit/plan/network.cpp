@@ -21,10 +21,10 @@ namespace {
 
 /// What is said of a network that was made wrong.
 std::string complaint_about(std::function<void(network&)> const& spoil) {
-    network one;
-    spoil(one);
+    network network;
+    spoil(network);
     try {
-        validate(one);
+        validate(network);
     } catch (error const& problem) {
         BOOST_TEST((problem.code() == errc::bad_layout));
         return problem.what();
@@ -35,14 +35,14 @@ std::string complaint_about(std::function<void(network&)> const& spoil) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(processes_stand_on_nodes_and_nodes_in_racks) {
-    network one;
-    one.ranks_per_node = 4;
-    BOOST_TEST(one.node_of(0) == 0u);
-    BOOST_TEST(one.node_of(11) == 2u);
-    BOOST_TEST(one.rack_of(11) == 0u); // there are none
-    one.rack.nodes = 2;
-    BOOST_TEST(one.rack_of(7) == 0u);
-    BOOST_TEST(one.rack_of(11) == 1u);
+    network network;
+    network.ranks_per_node = 4;
+    BOOST_TEST(network.node_of(0) == 0u);
+    BOOST_TEST(network.node_of(11) == 2u);
+    BOOST_TEST(network.rack_of(11) == 0u); // there are none
+    network.rack.nodes = 2;
+    BOOST_TEST(network.rack_of(7) == 0u);
+    BOOST_TEST(network.rack_of(11) == 1u);
 }
 
 BOOST_AUTO_TEST_CASE(the_network_by_default_is_a_valid_one) {
@@ -51,62 +51,66 @@ BOOST_AUTO_TEST_CASE(the_network_by_default_is_a_valid_one) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_with_the_field_and_its_number) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
-    BOOST_TEST(complaint_about([](network& one) { one.ranks_per_node = 0; }) ==
+    BOOST_TEST(complaint_about([](network& network) { network.ranks_per_node = 0; }) ==
                "ranks_per_node is 0; a node has at least 1 rank");
     BOOST_TEST(
-        complaint_about([](network& one) { one.copy.rank_bytes_per_second = -2.5; }) ==
+        complaint_about([](network& network) { network.copy.rank_bytes_per_second = -2.5; }) ==
         "copy.rank_bytes_per_second is -2.5; it must be 0, or from 1 to 1e18 bytes a second");
-    BOOST_TEST(complaint_about([](network& one) { one.link.latency_seconds = infinite; }) ==
+    BOOST_TEST(complaint_about([](network& network) { network.link.latency_seconds = infinite; }) ==
                "link.latency_seconds is inf; it must be from 0 to 1e6 seconds");
-    BOOST_TEST(complaint_about([](network& one) {
-                   one.memory.node_bytes_per_second = std::numeric_limits<double>::quiet_NaN();
+    BOOST_TEST(complaint_about([](network& network) {
+                   network.memory.node_bytes_per_second = std::numeric_limits<double>::quiet_NaN();
                }).starts_with("memory.node_bytes_per_second is nan; "));
-    BOOST_TEST(complaint_about([](network& one) { one.link.node_bytes_per_second = 1e-320; }) ==
-               "link.node_bytes_per_second is 1e-320; it must be 0, or from 1 to 1e18 bytes a "
-               "second");
-    BOOST_TEST(complaint_about([](network& one) {
-                   one.rack.bytes_per_second = 1e300;
+    BOOST_TEST(
+        complaint_about([](network& network) { network.link.node_bytes_per_second = 1e-320; }) ==
+        "link.node_bytes_per_second is 1e-320; it must be 0, or from 1 to 1e18 bytes a "
+        "second");
+    BOOST_TEST(complaint_about([](network& network) {
+                   network.rack.bytes_per_second = 1e300;
                }).starts_with("rack.bytes_per_second is 1e+300; "));
-    BOOST_TEST(complaint_about([](network& one) { one.copy.latency_seconds = 1e300; }) ==
+    BOOST_TEST(complaint_about([](network& network) { network.copy.latency_seconds = 1e300; }) ==
                "copy.latency_seconds is 1e+300; it must be from 0 to 1e6 seconds");
-    BOOST_TEST(complaint_about([](network& one) { one.link = {1, 1e18, 1e6}; }).empty());
-    BOOST_TEST(complaint_about([](network& one) { one.copy = {1, 1e18, 1e6, 1e6}; }).empty());
-    BOOST_TEST(complaint_about([](network& one) { one.copy.run_seconds = -1e-9; }) ==
+    BOOST_TEST(complaint_about([](network& network) { network.link = {1, 1e18, 1e6}; }).empty());
+    BOOST_TEST(complaint_about([](network& network) {
+                   network.copy = {1, 1e18, 1e6, 1e6};
+               }).empty());
+    BOOST_TEST(complaint_about([](network& network) { network.copy.run_seconds = -1e-9; }) ==
                "copy.run_seconds is -1e-09; it must be from 0 to 1e6 seconds");
-    BOOST_TEST(complaint_about([](network& one) { one.memory.run_seconds = 1.5e6; }) ==
+    BOOST_TEST(complaint_about([](network& network) { network.memory.run_seconds = 1.5e6; }) ==
                "memory.run_seconds is 1500000; it must be from 0 to 1e6 seconds");
-    BOOST_TEST(complaint_about([](network& one) {
-                   one.memory.run_seconds = std::numeric_limits<double>::quiet_NaN();
+    BOOST_TEST(complaint_about([](network& network) {
+                   network.memory.run_seconds = std::numeric_limits<double>::quiet_NaN();
                }).starts_with("memory.run_seconds is nan; "));
-    BOOST_TEST(complaint_about([](network& one) { one.link.run_seconds = 1e-8; }) ==
+    BOOST_TEST(complaint_about([](network& network) { network.link.run_seconds = 1e-8; }) ==
                "link.run_seconds is 1e-08; it must be 0: runs are counted in the memory of ranks");
-    BOOST_TEST(complaint_about([](network& one) {
-                   one.link = {0, 0, 1};
+    BOOST_TEST(complaint_about([](network& network) {
+                   network.link = {0, 0, 1};
                }) ==
                "link.rank_bytes_per_second and link.node_bytes_per_second are 0; one of them must "
                "be greater");
-    BOOST_TEST(complaint_about([](network& one) {
-                   one.rack = {2, 0, 0};
+    BOOST_TEST(complaint_about([](network& network) {
+                   network.rack = {2, 0, 0};
                }) == "rack.bytes_per_second is 0, and a rack has 2 nodes; it must be greater, or "
                      "rack.nodes 0");
-    BOOST_TEST(complaint_about([](network& one) {
-                   one.rack.latency_seconds = -1;
+    BOOST_TEST(complaint_about([](network& network) {
+                   network.rack.latency_seconds = -1;
                }).starts_with("rack.latency_seconds is -1; "));
 }
 
 BOOST_AUTO_TEST_CASE(a_network_is_sent_as_bytes_and_those_are_judged) {
-    network one;
-    one.copy.rank_bytes_per_second = 1.5e9;
-    one.memory.run_seconds = 2.5e-8;
-    one.rack = {3, 2e10, 1e-7};
-    BOOST_TEST((from_bytes<network>(to_bytes(one)) == one));
-    BOOST_TEST(digest_of_all(one) != digest_of_all(network()));
-    one.copy.rank_bytes_per_second = -1;
-    BOOST_CHECK_EXCEPTION(from_bytes<network>(to_bytes(one)), error, [](error const& problem) {
-        return problem.code() == errc::corrupt_file &&
-               std::string(problem.what()).find("copy.rank_bytes_per_second is -1") !=
-                   std::string::npos;
-    });
+    network current_network;
+    current_network.copy.rank_bytes_per_second = 1.5e9;
+    current_network.memory.run_seconds = 2.5e-8;
+    current_network.rack = {3, 2e10, 1e-7};
+    BOOST_TEST((from_bytes<network>(to_bytes(current_network)) == current_network));
+    BOOST_TEST(digest_of_all(current_network) != digest_of_all(network()));
+    current_network.copy.rank_bytes_per_second = -1;
+    BOOST_CHECK_EXCEPTION(
+        from_bytes<network>(to_bytes(current_network)), error, [](error const& problem) {
+            return problem.code() == errc::corrupt_file &&
+                   std::string(problem.what()).find("copy.rank_bytes_per_second is -1") !=
+                       std::string::npos;
+        });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

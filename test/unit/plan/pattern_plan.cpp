@@ -18,28 +18,28 @@ placed_cut cut_at(std::uint32_t shard, std::uint8_t part, index_vector const& of
 } // namespace
 
 BOOST_AUTO_TEST_CASE(cuts_are_sorted_by_shard_then_part_then_place) {
-    placed_pattern all(2);
-    for (placed_cut const& one :
+    placed_pattern pattern(2);
+    for (placed_cut const& cut :
          {cut_at(1, 0, {0, 0}), cut_at(0, 1, {0, 0}), cut_at(0, 0, {2, 1}), cut_at(0, 0, {1, 5})})
-        all.push_back(one);
-    all.sort();
-    BOOST_TEST_REQUIRE(all.size() == 4u);
-    BOOST_TEST((all[0].geometry.target_offset == index_vector{1, 5}));
-    BOOST_TEST((all[1].geometry.target_offset == index_vector{2, 1}));
-    BOOST_TEST((all.place(2) == cut_place{3, 4, 0, 1}));
-    BOOST_TEST((all.place(3) == cut_place{3, 4, 1, 0}));
+        pattern.push_back(cut);
+    pattern.sort();
+    BOOST_TEST_REQUIRE(pattern.size() == 4u);
+    BOOST_TEST((pattern[0].geometry.target_offset == index_vector{1, 5}));
+    BOOST_TEST((pattern[1].geometry.target_offset == index_vector{2, 1}));
+    BOOST_TEST((pattern.place(2) == cut_place{3, 4, 0, 1}));
+    BOOST_TEST((pattern.place(3) == cut_place{3, 4, 1, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(cuts_that_come_in_order_stay) {
-    placed_pattern all(2);
-    all.push_back(cut_at(0, 0, {1, 5}));
-    all.push_back(cut_at(0, 0, {2, 1}));
-    all.push_back(cut_at(2, 0, {0, 0}));
-    all.sort();
-    BOOST_TEST((all[0].geometry.target_offset == index_vector{1, 5}));
-    BOOST_TEST((all[2].geometry.target_box() == box{{0, 0}, {1, 1}}));
-    BOOST_TEST(all.geometry().size() == 3u);
-    BOOST_TEST(all.bytes() >= 3 * sizeof(cut_place));
+    placed_pattern pattern(2);
+    pattern.push_back(cut_at(0, 0, {1, 5}));
+    pattern.push_back(cut_at(0, 0, {2, 1}));
+    pattern.push_back(cut_at(2, 0, {0, 0}));
+    pattern.sort();
+    BOOST_TEST((pattern[0].geometry.target_offset == index_vector{1, 5}));
+    BOOST_TEST((pattern[2].geometry.target_box() == box{{0, 0}, {1, 1}}));
+    BOOST_TEST(pattern.geometry().size() == 3u);
+    BOOST_TEST(pattern.bytes() >= 3 * sizeof(cut_place));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -27,8 +27,8 @@ plan one_transfer(data_type source, data_type target) {
 }
 
 data_type wire(data_type source, data_type target) {
-    plan const whole = one_transfer(source, target);
-    return wire_dtype(whole, whole.transfers[0]);
+    plan const plan = one_transfer(source, target);
+    return wire_dtype(plan, plan.transfers[0]);
 }
 
 } // namespace
@@ -44,8 +44,8 @@ BOOST_AUTO_TEST_CASE(the_narrower_type_travels) {
 
 BOOST_AUTO_TEST_CASE(bytes_are_counted_in_what_travels) {
     auto const bytes = [](data_type source, data_type target) {
-        plan const whole = one_transfer(source, target);
-        return wire_bytes(whole, whole.transfers[0]);
+        plan const plan = one_transfer(source, target);
+        return wire_bytes(plan, plan.transfers[0]);
     };
     BOOST_TEST(bytes(data_type::f32, data_type::bf16) == 30);
     BOOST_TEST(bytes(data_type::f64, data_type::f64) == 120);
@@ -53,32 +53,32 @@ BOOST_AUTO_TEST_CASE(bytes_are_counted_in_what_travels) {
 }
 
 BOOST_AUTO_TEST_CASE(zeros_have_the_type_of_their_target) {
-    plan whole = one_transfer(data_type::f32, data_type::f64);
-    whole.transfers[0].source_key = zero_source;
-    BOOST_TEST((wire_dtype(whole, whole.transfers[0]) == data_type::f64));
+    plan plan = one_transfer(data_type::f32, data_type::f64);
+    plan.transfers[0].source_key = zero_source;
+    BOOST_TEST((wire_dtype(plan, plan.transfers[0]) == data_type::f64));
 }
 
 namespace {
 
 /// Rank 0 has an element that rank 1 gets and passes on to rank 2.
 plan one_relay() {
-    plan all = one_transfer(data_type::f32, data_type::f32);
-    transfer second = all.transfers[0];
-    all.transfers[0].target_holder = 1;
+    plan plan = one_transfer(data_type::f32, data_type::f32);
+    transfer second = plan.transfers[0];
+    plan.transfers[0].target_holder = 1;
     second.target_holder = 2;
     second.target_shard = 1;
-    all.transfers.push_back(second);
-    all.trees = test::tree_of({0, {1, 2}, 1});
-    all.relays = {{0, 0, 0, 5, relay::no_input}, {1, 0, 1, 5, 0}};
-    return all;
+    plan.transfers.push_back(second);
+    plan.trees = test::tree_of({0, {1, 2}, 1});
+    plan.relays = {{0, 0, 0, 5, relay::no_input}, {1, 0, 1, 5, 0}};
+    return plan;
 }
 
 /// What is wrong with that plan once `change` has changed it.
 std::string fault_of(auto&& change) {
-    plan all = one_relay();
-    change(all);
+    plan plan = one_relay();
+    change(plan);
     try {
-        validate(all);
+        validate(plan);
         return "";
     } catch (error const& problem) {
         BOOST_TEST((problem.code() == errc::bad_layout));
@@ -91,25 +91,26 @@ std::string fault_of(auto&& change) {
 BOOST_AUTO_TEST_CASE(a_plan_with_trees_that_are_none_is_refused) {
     BOOST_TEST(fault_of([](plan&) {}) == "");
     for (std::uint32_t const branches : {0u, 3u, 0xffffffffu})
-        BOOST_TEST(fault_of([&](plan& all) { all.trees.trees[0].branches = branches; }) ==
+        BOOST_TEST(fault_of([&](plan& plan) { plan.trees.trees[0].branches = branches; }) ==
                    "it has a tree of relays with no branches, or more than takers");
-    for (std::vector<holder_t> const& takers :
+    for (std::vector<holder_t> const& receivers :
          {std::vector<holder_t>{1, 1}, {1, 0}, {no_holder, 2}})
-        BOOST_TEST(fault_of([&](plan& all) { all.trees.lists[0] = takers; }) ==
+        BOOST_TEST(fault_of([&](plan& plan) { plan.trees.lists[0] = receivers; }) ==
                    "it has a tree of relays with a holder twice, or with none");
-    BOOST_TEST(fault_of([](plan& all) { all.trees.trees[0].source = no_holder; }) ==
+    BOOST_TEST(fault_of([](plan& plan) { plan.trees.trees[0].source = no_holder; }) ==
                "it has a tree of relays with a holder twice, or with none");
-    BOOST_TEST(fault_of([](plan& all) { all.trees.trees.push_back(all.trees.trees[0]); }) ==
+    BOOST_TEST(fault_of([](plan& plan) { plan.trees.trees.push_back(plan.trees.trees[0]); }) ==
                "it has a tree of relays twice");
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_that_passes_on_what_does_not_come_is_refused) {
     char const* const text = "it has a relay of what its input does not bring";
-    BOOST_TEST(fault_of([](plan& all) { all.relays[1].input = 1; }) == text); // itself
-    BOOST_TEST(fault_of([](plan& all) { all.relays[1].input = 2; }) == text); // nothing
-    BOOST_TEST(fault_of([](plan& all) { all.relays[1].box = 6; }) == text);
-    BOOST_TEST(fault_of([](plan& all) { all.relays[0].input = 1; }) == text); // the source gives it
-    BOOST_TEST(fault_of([](plan& all) { all.relays[1].place = 2; }) ==
+    BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].input = 1; }) == text); // itself
+    BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].input = 2; }) == text); // nothing
+    BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].box = 6; }) == text);
+    BOOST_TEST(fault_of([](plan& plan) { plan.relays[0].input = 1; }) ==
+               text); // the source gives it
+    BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].position = 2; }) ==
                "it has a relay to a holder that is not at its place");
 }
 

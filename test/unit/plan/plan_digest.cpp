@@ -51,24 +51,24 @@ BOOST_AUTO_TEST_CASE(equal_inputs_have_one_digest) {
 }
 
 BOOST_AUTO_TEST_CASE(whatever_changes_the_digest_does) {
-    std::vector<plan_inputs> all(14);
-    all[1].source[0][0].key = "v";
-    all[1].target = {{part("v", {4, 6}, {{0, 0}, {4, 6}})}};
-    all[2].source[0].swap(all[2].source[1]); // another rank
-    all[3].source.emplace_back();            // one more rank, that has nothing
-    all[4].source[0][0].dtype = data_type::i32;
-    all[5].source[0][0].flat = flat_range{0, 24};
-    all[6].target[1].swap(all[6].target[0]);
-    all[7].target[0][0].region.shape = {2, 5};
-    all[8].casts = true;
-    all[9].options.processes = 2;
-    all[10].options.shared_sources = true;
-    all[11].options.processes_per_node = 2;
-    all[12].scope.sources = holder_set({0});
-    all[13].scope.targets = holder_set({0});
+    std::vector<plan_inputs> inputs(14);
+    inputs[1].source[0][0].key = "v";
+    inputs[1].target = {{part("v", {4, 6}, {{0, 0}, {4, 6}})}};
+    inputs[2].source[0].swap(inputs[2].source[1]); // another rank
+    inputs[3].source.emplace_back();               // one more rank, that has nothing
+    inputs[4].source[0][0].dtype = data_type::i32;
+    inputs[5].source[0][0].flat = flat_range{0, 24};
+    inputs[6].target[1].swap(inputs[6].target[0]);
+    inputs[7].target[0][0].region.shape = {2, 5};
+    inputs[8].casts = true;
+    inputs[9].options.processes = 2;
+    inputs[10].options.shared_sources = true;
+    inputs[11].options.processes_per_node = 2;
+    inputs[12].scope.sources = holder_set({0});
+    inputs[13].scope.targets = holder_set({0});
     std::vector<std::uint64_t> digests;
-    for (plan_inputs const& one : all)
-        digests.push_back(one.digest());
+    for (plan_inputs const& plan_inputs : inputs)
+        digests.push_back(plan_inputs.digest());
     std::sort(digests.begin(), digests.end());
     BOOST_TEST((std::adjacent_find(digests.begin(), digests.end()) == digests.end()));
     BOOST_TEST(plan_digest(1, {holder_set::nobody(), {}}) != plan_digest(1, {}));
@@ -76,9 +76,9 @@ BOOST_AUTO_TEST_CASE(whatever_changes_the_digest_does) {
 
 BOOST_AUTO_TEST_CASE(layouts_differ_by_who_holds_what) {
     std::vector<std::uint64_t> digests;
-    for (layout const& one :
+    for (layout const& element :
          {rows_of(2, 0, 2), rows_of(2, 1, 2), rows_of(4, 0, 1), rows_of(1, 0, 4), layout()})
-        digests.push_back(digest_of(one));
+        digests.push_back(digest_of(element));
     BOOST_TEST(digest_of(rows_of(2, 0, 2)) == digests[0]);
     std::sort(digests.begin(), digests.end());
     BOOST_TEST((std::adjacent_find(digests.begin(), digests.end()) == digests.end()));

@@ -117,8 +117,9 @@ shard_descriptor rows_of_s(index_t first, index_t count) {
 }
 
 std::string first_apart(std::vector<std::vector<shard_descriptor>> const& ranks) {
-    auto const found = find_scales_apart(scaled(), layout_of(ranks));
-    return found.empty() ? std::string() : found[0].key + ": " + found[0].message;
+    auto const scales_apart = find_scales_apart(scaled(), layout_of(ranks));
+    return scales_apart.empty() ? std::string()
+                                : scales_apart[0].key + ": " + scales_apart[0].message;
 }
 
 } // namespace
@@ -165,9 +166,9 @@ BOOST_AUTO_TEST_CASE(scales_beside_their_blocks_are_fine) {
                     {part("w", {256, 256}, whole({256, 256}), flat_range{100, 65536}),
                      rows_of_s(1, 1)}}) == "");
     // Of another shape they are no scales of these blocks.
-    layout const other = layout_of({{rows_of_w(0, 256), part("s", {3, 2}, {{0, 0}, {1, 2}})},
-                                    {part("s", {3, 2}, {{1, 0}, {2, 2}})}});
-    BOOST_TEST(find_scales_apart(scaled({3, 2}), other).empty());
+    layout const layout = layout_of({{rows_of_w(0, 256), part("s", {3, 2}, {{0, 0}, {1, 2}})},
+                                     {part("s", {3, 2}, {{1, 0}, {2, 2}})}});
+    BOOST_TEST(find_scales_apart(scaled({3, 2}), layout).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

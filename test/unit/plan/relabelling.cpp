@@ -28,22 +28,22 @@ BOOST_AUTO_TEST_SUITE(relabelling_)
 namespace {
 
 /// The places of the elements that each holder has of a tensor, in row-major order.
-std::vector<std::set<index_t>> elements_of(layout const& all, std::string const& key,
+std::vector<std::set<index_t>> elements_of(layout const& layout, std::string const& key,
                                            std::size_t holders) {
     std::vector<std::set<index_t>> result(holders);
-    tensor_layout const& one = *all.find(key);
-    index_vector const& shape = all.shape_of(one);
-    tensor_shards const shards = all.shards_of(one);
+    tensor_layout const& tensor_layout = *layout.find(key);
+    index_vector const& shape = layout.shape_of(tensor_layout);
+    tensor_shards const shards = layout.shards_of(tensor_layout);
     for (std::size_t i = 0; shards && i < shards.size(); ++i)
         for (box const& region : shards.boxes(i)) {
             if (std::ranges::count(region.shape, 0) > 0)
                 continue;
             index_vector at = index_vector::filled(shape.size(), 0);
             for (bool more = true; more;) {
-                index_t place = 0;
+                index_t index = 0;
                 for (std::size_t axis = 0; axis < shape.size(); ++axis)
-                    place = place * shape[axis] + region.offset[axis] + at[axis];
-                result[shards.holder(i)].insert(place);
+                    index = index * shape[axis] + region.offset[axis] + at[axis];
+                result[shards.holder(i)].insert(index);
                 more = false;
                 for (std::size_t axis = shape.size(); axis-- > 0 && !more;)
                     more = ++at[axis] < region.shape[axis] || (at[axis] = 0);
@@ -56,9 +56,9 @@ std::vector<std::set<index_t>> elements_of(layout const& all, std::string const&
 std::vector<std::vector<index_t>> kept_by_pair(layout const& source, layout const& target,
                                                std::size_t processes) {
     std::vector<std::vector<index_t>> kept(processes, std::vector<index_t>(processes, 0));
-    for (tensor_layout const& one : target.tensors) {
-        auto const has = elements_of(source, one.key, processes);
-        auto const wants = elements_of(target, one.key, processes);
+    for (tensor_layout const& layout : target.tensors) {
+        auto const has = elements_of(source, layout.key, processes);
+        auto const wants = elements_of(target, layout.key, processes);
         for (std::size_t p = 0; p < processes; ++p)
             for (std::size_t r = 0; r < processes; ++r)
                 kept[p][r] += 4 * std::ranges::count_if(wants[r], [&](index_t element) {
@@ -71,8 +71,8 @@ std::vector<std::vector<index_t>> kept_by_pair(layout const& source, layout cons
 /// The bytes of what all ranks want: of floats, and of replicas each.
 index_t wanted_bytes(layout const& target, std::size_t ranks) {
     std::size_t elements = 0;
-    for (tensor_layout const& one : target.tensors)
-        for (std::set<index_t> const& of_rank : elements_of(target, one.key, ranks))
+    for (tensor_layout const& layout : target.tensors)
+        for (std::set<index_t> const& of_rank : elements_of(target, layout.key, ranks))
             elements += of_rank.size();
     return static_cast<index_t>(4 * elements);
 }
@@ -102,10 +102,10 @@ index_t best_of_all_orders(std::vector<std::vector<index_t>> const& kept, std::s
 }
 
 rank_mesh some_ranks(oracle::random_numbers& random, mesh const& ranks) {
-    std::vector<holder_t> all(ranks.rank_count());
-    std::iota(all.begin(), all.end(), holder_t{0});
-    random.shuffle(all);
-    return {ranks, all};
+    std::vector<holder_t> holders(ranks.rank_count());
+    std::iota(holders.begin(), holders.end(), holder_t{0});
+    random.shuffle(holders);
+    return {ranks, holders};
 }
 
 /// A layout of three tensors over a few ranks, in any order.
@@ -118,11 +118,11 @@ layout any_layout(oracle::random_numbers& random, std::vector<index_vector> cons
         axes.emplace_back(axes.empty() ? "a" : "b", extent);
     mesh const grid(axes);
     rank_mesh const ranks = some_ranks(random, grid);
-    std::vector<tensor_sharding> all;
+    std::vector<tensor_sharding> shardings;
     for (std::size_t i = 0; i < shapes.size(); ++i)
-        all.push_back(sharding_of("w" + std::to_string(i), data_type::f32,
-                                  any_placement_of(random, ranks, shapes[i])));
-    return layout_of(std::move(all));
+        shardings.push_back(sharding_of("w" + std::to_string(i), data_type::f32,
+                                        any_placement_of(random, ranks, shapes[i])));
+    return layout_of(std::move(shardings));
 }
 
 } // namespace
@@ -134,12 +134,12 @@ BOOST_AUTO_TEST_CASE(a_permutation_of_ranks_moves_nothing) {
         target[std::size_t(rank)].push_back(part("w", {8, 3}, {{2 * rank, 0}, {2, 3}}));
         source[plays[rank]].push_back(part("w", {8, 3}, {{2 * rank, 0}, {2, 3}}));
     }
-    relabelling const found = best_relabelling(layout_of(source), layout_of(target));
-    BOOST_TEST(found.process_of == (std::vector<holder_t>{2, 0, 3, 1}),
+    relabelling const found_relabelling = best_relabelling(layout_of(source), layout_of(target));
+    BOOST_TEST(found_relabelling.process_of == (std::vector<holder_t>{2, 0, 3, 1}),
                boost::test_tools::per_element());
-    BOOST_TEST(found.bytes == 96);
-    BOOST_TEST(found.bytes_kept == 96);
-    BOOST_TEST(found.bytes_kept_before == 0);
+    BOOST_TEST(found_relabelling.bytes == 96);
+    BOOST_TEST(found_relabelling.bytes_kept == 96);
+    BOOST_TEST(found_relabelling.bytes_kept_before == 0);
     // Within nodes of two: ranks 1 and 2 can be played by processes that have what they want.
     relabelling const within = best_relabelling(layout_of(source), layout_of(target), 2);
     BOOST_TEST(within.bytes_kept == 48);
@@ -156,11 +156,12 @@ BOOST_AUTO_TEST_CASE(equal_tensors_count_each) {
             std::size_t const process = std::size_t(key == "x" ? rank : 1 - rank);
             source[process].push_back(part(key, {8}, {{4 * rank}, {4}}));
         }
-    relabelling const found = best_relabelling(layout_of(source), layout_of(target));
-    BOOST_TEST(found.process_of == (std::vector<holder_t>{1, 0}), boost::test_tools::per_element());
-    BOOST_TEST(found.bytes == 96);
-    BOOST_TEST(found.bytes_kept == 64);
-    BOOST_TEST(found.bytes_kept_before == 32);
+    relabelling const relabelling = best_relabelling(layout_of(source), layout_of(target));
+    BOOST_TEST(relabelling.process_of == (std::vector<holder_t>{1, 0}),
+               boost::test_tools::per_element());
+    BOOST_TEST(relabelling.bytes == 96);
+    BOOST_TEST(relabelling.bytes_kept == 64);
+    BOOST_TEST(relabelling.bytes_kept_before == 32);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_reshaped_counts_and_zeros_stay_with_nobody) {
@@ -172,11 +173,12 @@ BOOST_AUTO_TEST_CASE(what_is_reshaped_counts_and_zeros_stay_with_nobody) {
     mapping program;
     program.define("w",
                    resize(reshape(program.source("w", {4, 6}, data_type::f32), {6, 4}), {8, 4}));
-    relabelling const found = best_relabelling(program, source, target);
-    BOOST_TEST(found.process_of == (std::vector<holder_t>{1, 0}), boost::test_tools::per_element());
-    BOOST_TEST(found.bytes == 4 * 32);
-    BOOST_TEST(found.bytes_kept == 4 * 24);
-    BOOST_TEST(found.bytes_kept_before == 0);
+    relabelling const relabelling = best_relabelling(program, source, target);
+    BOOST_TEST(relabelling.process_of == (std::vector<holder_t>{1, 0}),
+               boost::test_tools::per_element());
+    BOOST_TEST(relabelling.bytes == 4 * 32);
+    BOOST_TEST(relabelling.bytes_kept == 4 * 24);
+    BOOST_TEST(relabelling.bytes_kept_before == 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_nobody_has_is_said_as_in_plans) {
@@ -203,24 +205,26 @@ BOOST_AUTO_TEST_CASE(no_order_of_processes_keeps_more) {
     for (int i = 0; i < 500; ++i) {
         std::vector<index_vector> const shapes = {{6, 5}, {12}, {2, 3, 4}};
         layout const source = any_layout(random, shapes), target = any_layout(random, shapes);
-        auto const holders = [](layout const& all) { return std::size_t(all.holders); };
-        std::size_t const ranks = holders(target), all = std::max(holders(source), ranks);
-        auto const kept = kept_by_pair(source, target, all);
+        auto const holders = [](layout const& layout) { return std::size_t(layout.holders); };
+        std::size_t const ranks = holders(target), total = std::max(holders(source), ranks);
+        auto const kept = kept_by_pair(source, target, total);
         for (holder_t const on_node : {0u, 2u, 3u}) {
-            relabelling found;
+            relabelling relabelling;
             try {
-                found = best_relabelling(source, target, on_node);
+                relabelling = best_relabelling(source, target, on_node);
             } catch (error const&) {
                 continue; // elements that nobody has
             }
-            BOOST_TEST_REQUIRE(found.process_of.size() == ranks);
-            BOOST_TEST(std::set(found.process_of.begin(), found.process_of.end()).size() == ranks);
+            BOOST_TEST_REQUIRE(relabelling.process_of.size() == ranks);
+            BOOST_TEST(
+                std::set(relabelling.process_of.begin(), relabelling.process_of.end()).size() ==
+                ranks);
             for (holder_t r = 0; on_node != 0 && r < ranks; ++r)
-                BOOST_TEST(found.process_of[r] / on_node == r / on_node);
-            BOOST_TEST(found.bytes == wanted_bytes(target, ranks));
-            BOOST_TEST(found.bytes_kept == sum_kept(kept, found.process_of, ranks));
-            BOOST_TEST(found.bytes_kept == best_of_all_orders(kept, ranks, on_node));
-            changed += found.bytes_kept > found.bytes_kept_before;
+                BOOST_TEST(relabelling.process_of[r] / on_node == r / on_node);
+            BOOST_TEST(relabelling.bytes == wanted_bytes(target, ranks));
+            BOOST_TEST(relabelling.bytes_kept == sum_kept(kept, relabelling.process_of, ranks));
+            BOOST_TEST(relabelling.bytes_kept == best_of_all_orders(kept, ranks, on_node));
+            changed += relabelling.bytes_kept > relabelling.bytes_kept_before;
         }
     }
     BOOST_TEST(changed > 100);

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(those_on_other_nodes_are_a_tree) {
     BOOST_TEST((trees(one_to(7), {}) == std::vector<written_tree>{{0, {1, 2, 3, 4, 5, 6, 7}, 2}}));
 }
 
-BOOST_AUTO_TEST_CASE(one_taker_gets_directly) {
+BOOST_AUTO_TEST_CASE(one_receiver_gets_directly) {
     BOOST_TEST(trees(one_to(1), {}).empty());
     BOOST_TEST(trees(one_to(2), {.processes_per_node = 2}).empty());
 }
@@ -79,18 +79,19 @@ BOOST_AUTO_TEST_CASE(a_rank_with_equal_shards_is_in_the_tree_once) {
     shards const twice{one[0], one[0]};
     whole_problem const problem({one}, {{}, twice, one});
     plan_problem const planned = problem();
-    plan const whole = make_plan(planned, {}, {.relays = true});
-    BOOST_TEST((written(whole.trees) == std::vector<written_tree>{{0, {1, 2}, 1}}));
-    BOOST_TEST(whole.transfers.size() == 3u);
-    BOOST_TEST(whole.relays.size() == 2u);
+    plan const plan = make_plan(planned, {}, {.relays = true});
+    BOOST_TEST((written(plan.trees) == std::vector<written_tree>{{0, {1, 2}, 1}}));
+    BOOST_TEST(plan.transfers.size() == 3u);
+    BOOST_TEST(plan.relays.size() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wider_in_the_target_is_not_passed_on) {
     auto const trees_of_cast = [](data_type from, data_type to) {
-        shards const held{{"a", from, {8}, {{0}, {8}}, {}}}, wanted{{"a", to, {8}, {{0}, {8}}, {}}};
+        shards const held_shards{{"a", from, {8}, {{0}, {8}}, {}}},
+            wanted{{"a", to, {8}, {{0}, {8}}, {}}};
         mapping program;
         program.define("a", cast(program.source("a", {8}, from), to));
-        return trees({{held}, {{}, wanted, wanted}, program}, {}).size();
+        return trees({{held_shards}, {{}, wanted, wanted}, program}, {}).size();
     };
     BOOST_TEST(trees_of_cast(data_type::bf16, data_type::f32) == 0u);
     BOOST_TEST(trees_of_cast(data_type::f32, data_type::bf16) == 1u);
@@ -105,19 +106,19 @@ BOOST_AUTO_TEST_CASE(replicas_take_turns_from_tensor_to_tensor) {
         targets.resize(targets.size() + 40, {have.back()});
     }
     sources.resize(4, have);
-    plan_options const how{.relays = true};
+    plan_options const options{.relays = true};
     whole_problem const problem(sources, targets);
     plan_problem const planned = problem();
-    plan_cost const cost = cost_of(plan_flows(planned, how), 164);
+    plan_cost const cost = cost_of(plan_flows(planned, options), 164);
     for (std::size_t rank = 0; rank < 4; ++rank)
         BOOST_TEST(cost.by_process[rank].bytes_out == 32);
 }
 
 BOOST_AUTO_TEST_CASE(the_source_gives_one_copy_and_everybody_else_at_most_two) {
-    plan_options const how{.relays = true};
+    plan_options const options{.relays = true};
     whole_problem const problem = one_to(7);
     plan_problem const planned = problem();
-    plan_cost const cost = cost_of(plan_flows(planned, how), 8);
+    plan_cost const cost = cost_of(plan_flows(planned, options), 8);
     BOOST_TEST(cost.transfers == 7);
     BOOST_TEST(cost.relays == 6);
     BOOST_TEST(cost.by_process[0].bytes_out == 32);

@@ -23,41 +23,41 @@ relay_trees one_tree() { return {{{10, 11, 12, 13, 14, 15}}, {{1, 0, 4, 1, {{0, 
 
 /// What is wrong with that tree once `change` has changed it.
 std::string fault_of(auto&& change) {
-    relay_trees all = one_tree();
-    change(all);
-    char const* const fault = tree_fault(all);
+    relay_trees trees = one_tree();
+    change(trees);
+    char const* const fault = tree_fault(trees);
     return fault ? fault : "";
 }
 
 /// The same of runs.
-std::string fault_of_runs(std::uint32_t size, std::vector<taker_run> const& runs) {
-    return fault_of([&](relay_trees& all) {
-        all.trees[0].size = size;
-        all.trees[0].runs = runs;
+std::string fault_of_runs(std::uint32_t size, std::vector<receiver_run> const& runs) {
+    return fault_of([&](relay_trees& trees) {
+        trees.trees[0].size = size;
+        trees.trees[0].runs = runs;
     });
 }
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(takers_are_parts_of_a_list_that_goes_round) {
+BOOST_AUTO_TEST_CASE(receivers_are_parts_of_a_list_that_goes_round) {
     BOOST_TEST((written(one_tree()) == std::vector<written_tree>{{1, {14, 15, 10, 12}, 1}}));
 }
 
 BOOST_AUTO_TEST_CASE(trees_are_compared_by_who_is_in_them) {
-    relay_trees all = one_tree();
-    all.lists.push_back({14, 15, 10, 12, 13});
-    all.trees.push_back({1, 1, 4, 1, {{0, 0}}}); // the same ones
-    all.trees.push_back({1, 1, 5, 1, {{0, 0}}}); // one more
-    all.trees.push_back({1, 0, 4, 1, {{0, 5}}}); // 15, 10, 11, 12
-    all.trees.push_back({0, 0, 4, 1, {{0, 5}}});
-    BOOST_TEST((all[0] == all[0]));
-    BOOST_TEST((all[0] == all[1]));
-    BOOST_TEST((all[0] < all[2]));
-    BOOST_TEST((all[2] < all[3]));
-    BOOST_TEST((all[4] < all[0]));
+    relay_trees trees = one_tree();
+    trees.lists.push_back({14, 15, 10, 12, 13});
+    trees.trees.push_back({1, 1, 4, 1, {{0, 0}}}); // the same ones
+    trees.trees.push_back({1, 1, 5, 1, {{0, 0}}}); // one more
+    trees.trees.push_back({1, 0, 4, 1, {{0, 5}}}); // 15, 10, 11, 12
+    trees.trees.push_back({0, 0, 4, 1, {{0, 5}}});
+    BOOST_TEST((trees[0] == trees[0]));
+    BOOST_TEST((trees[0] == trees[1]));
+    BOOST_TEST((trees[0] < trees[2]));
+    BOOST_TEST((trees[2] < trees[3]));
+    BOOST_TEST((trees[4] < trees[0]));
 }
 
-BOOST_AUTO_TEST_CASE(takers_that_are_not_in_the_list_are_refused) {
+BOOST_AUTO_TEST_CASE(receivers_that_are_not_in_the_list_are_refused) {
     std::string const text = "a tree of relays with takers that its list does not have";
     BOOST_TEST(fault_of_runs(4, {{0, 4}, {3, 2}}) == "");
     BOOST_TEST(fault_of_runs(6, {{0, 5}}) == "");
@@ -72,35 +72,35 @@ BOOST_AUTO_TEST_CASE(takers_that_are_not_in_the_list_are_refused) {
     BOOST_TEST(fault_of_runs(4, {{0, 4}, {3, 0}}) == text);         // 10 twice
     BOOST_TEST(fault_of_runs(6, {{0, 4}, {3, 2}}) == text);         // 14 twice, round the list
     BOOST_TEST(fault_of_runs(4, {{0, 0}, {1, 3}, {2, 1}}) == text); // not in the order of the list
-    BOOST_TEST(fault_of([](relay_trees& all) { all.lists[0].clear(); }) == text);
+    BOOST_TEST(fault_of([](relay_trees& trees) { trees.lists[0].clear(); }) == text);
 }
 
 BOOST_AUTO_TEST_CASE(a_list_that_there_is_not_is_refused) {
     for (std::uint32_t const list : {1u, 0xffffffffu})
-        BOOST_TEST(fault_of([&](relay_trees& all) { all.trees[0].list = list; }) ==
+        BOOST_TEST(fault_of([&](relay_trees& trees) { trees.trees[0].list = list; }) ==
                    "a tree of relays of a list that there is not");
 }
 
-BOOST_AUTO_TEST_CASE(a_source_is_none_of_its_takers) {
+BOOST_AUTO_TEST_CASE(a_source_is_none_of_its_receivers) {
     for (holder_t const source : {10u, 12u, 14u, 15u, no_holder})
-        BOOST_TEST(fault_of([&](relay_trees& all) { all.trees[0].source = source; }) ==
+        BOOST_TEST(fault_of([&](relay_trees& trees) { trees.trees[0].source = source; }) ==
                    "a tree of relays with a holder twice, or with none");
     for (holder_t const source : {0u, 11u, 13u, 16u}) // some of them in the list
-        BOOST_TEST(fault_of([&](relay_trees& all) { all.trees[0].source = source; }) == "");
+        BOOST_TEST(fault_of([&](relay_trees& trees) { trees.trees[0].source = source; }) == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_list_has_each_holder_once) {
     for (holder_t const holder : {10u, 14u, no_holder})
-        BOOST_TEST(fault_of([&](relay_trees& all) { all.lists[0][1] = holder; }) ==
+        BOOST_TEST(fault_of([&](relay_trees& trees) { trees.lists[0][1] = holder; }) ==
                    "a tree of relays with a holder twice, or with none");
 }
 
 BOOST_AUTO_TEST_CASE(a_tree_that_is_there_twice_is_refused_whatever_its_list) {
     std::string const text = "a tree of relays twice";
-    BOOST_TEST(fault_of([](relay_trees& all) { all.trees.push_back(all.trees[0]); }) == text);
-    BOOST_TEST(fault_of([](relay_trees& all) {
-                   all.lists.push_back({14, 15, 10, 12});
-                   all.trees.push_back({1, 1, 4, 1, {{0, 0}}});
+    BOOST_TEST(fault_of([](relay_trees& trees) { trees.trees.push_back(trees.trees[0]); }) == text);
+    BOOST_TEST(fault_of([](relay_trees& trees) {
+                   trees.lists.push_back({14, 15, 10, 12});
+                   trees.trees.push_back({1, 1, 4, 1, {{0, 0}}});
                }) == text);
 }
 

@@ -19,16 +19,16 @@ namespace {
 
 constexpr std::uint32_t source = relay_step::no_parent;
 
-/// From whom each taker gets, and how often that was passed on before.
+/// From whom each receiver gets, and how often that was passed on before.
 using steps_taken = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 steps_taken steps(std::uint32_t count, std::uint32_t branches) {
-    steps_taken all;
-    for (std::uint32_t place = 0; place < count; ++place) {
-        relay_step const one = step_of(place, count, branches);
-        all.emplace_back(one.parent, one.depth);
+    steps_taken taken;
+    for (std::uint32_t index = 0; index < count; ++index) {
+        relay_step const step = step_of(index, count, branches);
+        taken.emplace_back(step.parent, step.depth);
     }
-    return all;
+    return taken;
 }
 
 } // namespace
@@ -50,11 +50,11 @@ BOOST_AUTO_TEST_CASE(nobody_passes_to_more_than_the_branches_and_the_depth_is_th
     for (std::uint32_t const branches : {1u, 2u, 3u})
         for (std::uint32_t count = branches; count <= 40; ++count) {
             std::vector<std::uint32_t> children(count, 0);
-            auto const all = steps(count, branches);
-            for (std::uint32_t place = 1; place < count; ++place) {
-                auto const [parent, depth] = all[place];
-                BOOST_TEST_REQUIRE(parent < place);
-                BOOST_TEST(depth == all[parent].second + 1);
+            auto const elements = steps(count, branches);
+            for (std::uint32_t index = 1; index < count; ++index) {
+                auto const [parent, depth] = elements[index];
+                BOOST_TEST_REQUIRE(parent < index);
+                BOOST_TEST(depth == elements[parent].second + 1);
                 BOOST_TEST(++children[parent] <= branches);
             }
         }
@@ -66,12 +66,12 @@ BOOST_AUTO_TEST_CASE(children_are_those_that_get_from_their_parent) {
             relay_trees const trees =
                 test::tree_of({100, std::vector<holder_t>(count, 7), branches});
             relay_tree const tree = trees[0];
-            steps_taken const all = steps(count, branches);
+            steps_taken const taken = steps(count, branches);
             for (std::uint32_t parent = 0; parent < count; ++parent) {
                 std::vector<std::uint32_t> expected, children;
-                for (std::uint32_t place = 1; place < count; ++place)
-                    if (all[place].first == parent)
-                        expected.push_back(place);
+                for (std::uint32_t index = 1; index < count; ++index)
+                    if (taken[index].first == parent)
+                        expected.push_back(index);
                 for_each_child(tree, parent,
                                [&](std::uint32_t child) { children.push_back(child); });
                 BOOST_TEST(children == expected, boost::test_tools::per_element());
@@ -87,11 +87,11 @@ BOOST_AUTO_TEST_CASE(many_chunks_go_by_a_chain_and_few_by_two_branches) {
 }
 
 BOOST_AUTO_TEST_CASE(a_relay_is_found_by_its_transfer) {
-    std::vector<relay> const all{{2, 0, 1, 0, 0}, {5, 0, 2, 0, 2}};
-    BOOST_TEST(find_relay(all, 2) == &all[0]);
-    BOOST_TEST(find_relay(all, 5) == &all[1]);
-    BOOST_TEST(find_relay(all, 3) == nullptr);
-    BOOST_TEST(find_relay(all, 6) == nullptr);
+    std::vector<relay> const relays{{2, 0, 1, 0, 0}, {5, 0, 2, 0, 2}};
+    BOOST_TEST(find_relay(relays, 2) == &relays[0]);
+    BOOST_TEST(find_relay(relays, 5) == &relays[1]);
+    BOOST_TEST(find_relay(relays, 3) == nullptr);
+    BOOST_TEST(find_relay(relays, 6) == nullptr);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -20,15 +20,15 @@ using numbers = detail::scope_parts::numbers;
 /// `w`: rank 0 has the first half, ranks 1 and 2 the second, and each rank wants all; `n` is added
 /// on rank 1.
 whole_problem halves_for_all() {
-    box const first{{0}, {2}}, second{{2}, {2}}, all{{0}, {4}};
+    box const first{{0}, {2}}, second{{2}, {2}}, box{{0}, {4}};
     mapping program;
     program.define("w", program.source("w", {4}, data_type::f32));
     program.add("n", {1}, data_type::f32);
     return whole_problem(
         {{part("w", {4}, first)}, {part("w", {4}, second)}, {part("w", {4}, second)}},
-        {{part("w", {4}, all)},
-         {part("w", {4}, all), part("n", {1}, {{0}, {1}})},
-         {part("w", {4}, all)}},
+        {{part("w", {4}, box)},
+         {part("w", {4}, box), part("n", {1}, {{0}, {1}})},
+         {part("w", {4}, box)}},
         program);
 }
 

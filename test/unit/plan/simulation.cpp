@@ -31,17 +31,17 @@ using kind = simulation::link_kind;
 
 /// Each rank on a node of its own, with links of 100 bytes a second.
 network one_rank_a_node() {
-    network one;
-    one.ranks_per_node = 1;
-    one.copy = {10, 0, 0};
-    one.link = {0, 100, 0};
-    return one;
+    network network;
+    network.ranks_per_node = 1;
+    network.copy = {10, 0, 0};
+    network.link = {0, 100, 0};
+    return network;
 }
 
 simulation::link link_of(simulation const& run, kind which, holder_t number) {
-    for (simulation::link const& one : run.links)
-        if (one.kind == which && one.number == number)
-            return one;
+    for (simulation::link const& link : run.links)
+        if (link.kind == which && link.number == number)
+            return link;
     BOOST_TEST_REQUIRE(false, "there is no such link");
     return {};
 }
@@ -55,12 +55,12 @@ void check_timeline(simulation::link const& link, std::vector<simulation::interv
     }
 }
 
-std::vector<double> ends(flows const& all, network const& over) {
-    return simulate(all, over).ended;
+std::vector<double> ends(flows const& all_flows, network const& over) {
+    return simulate(all_flows, over).ended;
 }
 
-void check_ends(flows const& all, network const& over, std::vector<double> const& wanted) {
-    BOOST_TEST(ends(all, over) == wanted, boost::test_tools::per_element());
+void check_ends(flows const& all_flows, network const& over, std::vector<double> const& wanted) {
+    BOOST_TEST(ends(all_flows, over) == wanted, boost::test_tools::per_element());
 }
 
 } // namespace
@@ -101,11 +101,11 @@ BOOST_AUTO_TEST_CASE(two_flows_share_a_link_and_one_has_it_when_the_other_ends) 
 
 // Three share the link into 2, and what 0 cannot give there it gives 1.
 BOOST_AUTO_TEST_CASE(what_one_cannot_use_another_has) {
-    flows const all{{0, 1, 1000}, {0, 2, 1000}, {3, 2, 1000}, {4, 2, 1000}};
-    check_ends(all, one_rank_a_node(), {15, 30, 30, 30});
-    BOOST_TEST(
-        name(simulate(all, one_rank_a_node()).links[simulate(all, one_rank_a_node()).bounded_by]) ==
-        "the link into node 2");
+    flows const all_flows{{0, 1, 1000}, {0, 2, 1000}, {3, 2, 1000}, {4, 2, 1000}};
+    check_ends(all_flows, one_rank_a_node(), {15, 30, 30, 30});
+    BOOST_TEST(name(simulate(all_flows, one_rank_a_node())
+                        .links[simulate(all_flows, one_rank_a_node()).bounded_by]) ==
+               "the link into node 2");
 }
 
 // The short one ends at 2 and frees both of its links.
@@ -128,9 +128,9 @@ BOOST_AUTO_TEST_CASE(latency_stands_before_the_first_byte) {
 BOOST_AUTO_TEST_CASE(racks_share_their_links) {
     network over = one_rank_a_node();
     over.rack = {2, 50, 3};
-    flows const all{{0, 2, 100}, {1, 3, 100}, {0, 1, 450}};
-    check_ends(all, over, {7, 7, 5});
-    simulation const run = simulate(all, over);
+    flows const all_flows{{0, 2, 100}, {1, 3, 100}, {0, 1, 450}};
+    check_ends(all_flows, over, {7, 7, 5});
+    simulation const run = simulate(all_flows, over);
     BOOST_TEST(name(run.links[run.bounded_by]) == "the link out of rack 0");
     BOOST_TEST(run.least_seconds() == 7.0);
     BOOST_TEST(link_of(run, kind::rack_in, 1).bytes == 200);
@@ -221,9 +221,9 @@ BOOST_AUTO_TEST_CASE(a_relay_is_no_faster_than_what_it_passes_on) {
 
 // It begins at 4, when it could be 100 bytes further, and has caught up at 6.
 BOOST_AUTO_TEST_CASE(a_relay_that_begins_late_catches_up) {
-    flows const all{{0, 1, 500}, {0, 9, 500}, {5, 6, 400}, {1, 2, 500, {{0, 100}, {2}}}};
-    check_ends(all, one_rank_a_node(), {10, 10, 4, 11});
-    check_timeline(link_of(simulate(all, one_rank_a_node()), kind::node_out, 1),
+    flows const all_flows{{0, 1, 500}, {0, 9, 500}, {5, 6, 400}, {1, 2, 500, {{0, 100}, {2}}}};
+    check_ends(all_flows, one_rank_a_node(), {10, 10, 4, 11});
+    check_timeline(link_of(simulate(all_flows, one_rank_a_node()), kind::node_out, 1),
                    {{4, 6, 100}, {6, 10, 50}, {10, 11, 100}});
 }
 
@@ -238,9 +238,9 @@ BOOST_AUTO_TEST_CASE(a_relay_of_a_part_ends_before_the_whole) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
-    auto const complaint = [](flows const& all, network const& over = network()) {
+    auto const complaint = [](flows const& all_flows, network const& over = network()) {
         try {
-            simulate(all, over);
+            simulate(all_flows, over);
         } catch (error const& problem) {
             return std::string(name(problem.code())) + ": " + problem.what();
         }
@@ -263,25 +263,25 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
 namespace {
 
 /// The links of a flow by name, and the seconds that a byte takes there: written anew.
-std::map<std::string, double> way_of(simulated_flow const& one, network const& over) {
+std::map<std::string, double> way_of(simulated_flow const& flow, network const& over) {
     std::map<std::string, double> way;
     auto const add = [&](std::string const& link, holder_t number, double speed, double run = 0) {
-        double const runs = run * static_cast<double>(one.runs) /
-                            static_cast<double>(std::max<index_t>(one.bytes, 1));
+        double const runs = run * static_cast<double>(flow.runs) /
+                            static_cast<double>(std::max<index_t>(flow.bytes, 1));
         if (speed > 0 || runs > 0)
             way[link + std::to_string(number)] = (speed > 0 ? 1 / speed : 0) + runs;
     };
-    holder_t const a = one.source / over.ranks_per_node, b = one.target / over.ranks_per_node;
-    if (one.source == one.target) {
-        add("rank", one.source, over.copy.rank_bytes_per_second, over.copy.run_seconds);
+    holder_t const a = flow.source / over.ranks_per_node, b = flow.target / over.ranks_per_node;
+    if (flow.source == flow.target) {
+        add("rank", flow.source, over.copy.rank_bytes_per_second, over.copy.run_seconds);
         add("node", a, over.copy.node_bytes_per_second);
     } else if (a == b) {
-        add("rank", one.source, over.memory.rank_bytes_per_second, over.memory.run_seconds);
-        add("rank", one.target, over.memory.rank_bytes_per_second, over.memory.run_seconds);
+        add("rank", flow.source, over.memory.rank_bytes_per_second, over.memory.run_seconds);
+        add("rank", flow.target, over.memory.rank_bytes_per_second, over.memory.run_seconds);
         add("node", a, over.memory.node_bytes_per_second);
     } else {
-        add("rank out", one.source, over.link.rank_bytes_per_second);
-        add("rank in", one.target, over.link.rank_bytes_per_second);
+        add("rank out", flow.source, over.link.rank_bytes_per_second);
+        add("rank in", flow.target, over.link.rank_bytes_per_second);
         add("out", a, over.link.node_bytes_per_second);
         add("in", b, over.link.node_bytes_per_second);
         if (over.rack.nodes > 0 && a / over.rack.nodes != b / over.rack.nodes) {
@@ -292,9 +292,9 @@ std::map<std::string, double> way_of(simulated_flow const& one, network const& o
     return way;
 }
 
-double latency_of(simulated_flow const& one, network const& over) {
-    holder_t const a = one.source / over.ranks_per_node, b = one.target / over.ranks_per_node;
-    if (one.source == one.target)
+double latency_of(simulated_flow const& flow, network const& over) {
+    holder_t const a = flow.source / over.ranks_per_node, b = flow.target / over.ranks_per_node;
+    if (flow.source == flow.target)
         return over.copy.latency_seconds;
     if (a == b)
         return over.memory.latency_seconds;
@@ -329,18 +329,18 @@ std::map<std::size_t, double> fair_rates(std::vector<std::map<std::string, doubl
 }
 
 /// When flows end that wait for nothing, one by one.
-std::vector<double> plain_ends(flows const& all, network const& over) {
+std::vector<double> plain_ends(flows const& all_flows, network const& over) {
     std::vector<std::map<std::string, double>> ways;
-    std::vector<double> left, end(all.size(), 0);
-    for (simulated_flow const& one : all) {
-        ways.push_back(way_of(one, over));
-        left.push_back(static_cast<double>(one.bytes));
+    std::vector<double> left, end(all_flows.size(), 0);
+    for (simulated_flow const& flow : all_flows) {
+        ways.push_back(way_of(flow, over));
+        left.push_back(static_cast<double>(flow.bytes));
     }
     for (double now = 0;;) {
         std::vector<std::size_t> moving;
         double step = std::numeric_limits<double>::infinity();
-        for (std::size_t f = 0; f < all.size(); ++f)
-            if (double const start = latency_of(all[f], over); left[f] > 0 && start > now)
+        for (std::size_t f = 0; f < all_flows.size(); ++f)
+            if (double const start = latency_of(all_flows[f], over); left[f] > 0 && start > now)
                 step = std::min(step, start - now);
             else if (left[f] > 0)
                 moving.push_back(f);
@@ -351,7 +351,7 @@ std::vector<double> plain_ends(flows const& all, network const& over) {
             return end;
         now += step;
         for (auto const& [f, rate] : rates)
-            if ((left[f] -= rate * step) < 1e-9 * static_cast<double>(all[f].bytes)) {
+            if ((left[f] -= rate * step) < 1e-9 * static_cast<double>(all_flows[f].bytes)) {
                 left[f] = 0;
                 end[f] = now;
             }
@@ -375,45 +375,45 @@ network random_network(std::mt19937& random) {
 }
 
 flows random_flows(std::mt19937& random, std::size_t count, unsigned ranks) {
-    flows all;
-    bool const are_alike = random() % 2;
+    flows all_flows;
+    bool const are_identical = random() % 2;
     for (std::size_t i = 0; i < count; ++i)
-        all.push_back({below(random, ranks),
-                       below(random, ranks),
-                       are_alike ? 60 : index_t{below(random, 200)},
-                       {},
-                       random() % 3 ? 0 : index_t{below(random, 10)}});
-    return all;
+        all_flows.push_back({below(random, ranks),
+                             below(random, ranks),
+                             are_identical ? 60 : index_t{below(random, 200)},
+                             {},
+                             random() % 3 ? 0 : index_t{below(random, 10)}});
+    return all_flows;
 }
 
 /// Some of them wait for others.
-void add_waits(std::mt19937& random, flows& all) {
-    for (std::size_t i = 1; i < all.size(); ++i)
+void add_waits(std::mt19937& random, flows& all_flows) {
+    for (std::size_t i = 1; i < all_flows.size(); ++i)
         while (random() % 2)
-            all[i].waits_for.push_back({below(random, i), random() % 2
-                                                              ? index_t{below(random, 60)}
-                                                              : simulated_flow::awaited::all});
+            all_flows[i].waits_for.push_back(
+                {below(random, i),
+                 random() % 2 ? index_t{below(random, 60)} : simulated_flow::awaited::all});
 }
 
 /// Whatever happens: no earlier than the bound, no later than one by one, and every byte arrives.
-void check_laws(flows const& all, network const& over) {
-    simulation const run = simulate(all, over);
+void check_laws(flows const& all_flows, network const& over) {
+    simulation const run = simulate(all_flows, over);
     double sum = 0;
-    for (simulated_flow const& one : all) {
-        if (one.bytes == 0)
+    for (simulated_flow const& flow : all_flows) {
+        if (flow.bytes == 0)
             continue;
         double slowest = 0;
-        for (auto const& [link, cost] : way_of(one, over))
+        for (auto const& [link, cost] : way_of(flow, over))
             slowest = std::max(slowest, cost);
-        sum += latency_of(one, over) + static_cast<double>(one.bytes) * slowest;
+        sum += latency_of(flow, over) + static_cast<double>(flow.bytes) * slowest;
     }
     BOOST_TEST(run.least_seconds() <= run.seconds * (1 + 1e-6));
     BOOST_TEST(run.seconds <= sum * (1 + 1e-6));
     for (simulation::link const& link : run.links) {
         double bytes = 0, busy = 0;
-        for (simulation::interval const& one : link.timeline) {
-            bytes += one.bytes_per_second * (one.end - one.begin);
-            busy += one.end - one.begin;
+        for (simulation::interval const& interval : link.timeline) {
+            bytes += interval.bytes_per_second * (interval.end - interval.begin);
+            busy += interval.end - interval.begin;
         }
         BOOST_TEST(bytes == static_cast<double>(link.bytes));
         BOOST_TEST(busy == link.busy_seconds);
@@ -423,24 +423,26 @@ void check_laws(flows const& all, network const& over) {
 }
 
 /// The same flows in another order, and where each of them was.
-std::pair<flows, std::vector<std::size_t>> shuffled(std::mt19937& random, flows const& all) {
+std::pair<flows, std::vector<std::size_t>> shuffled(std::mt19937& random, flows const& all_flows) {
     // Those that wait keep their place behind the others: any order by depth will do.
-    std::vector<std::size_t> order(all.size()), depth(all.size(), 0), place(all.size());
+    std::vector<std::size_t> order(all_flows.size()), depth(all_flows.size(), 0),
+        positions(all_flows.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    for (std::size_t i = 0; i < all.size(); ++i)
-        for (auto const& one : all[i].waits_for)
-            depth[i] = std::max(depth[i], depth[one.flow] + 1);
+    for (std::size_t i = 0; i < all_flows.size(); ++i)
+        for (auto const& element : all_flows[i].waits_for)
+            depth[i] = std::max(depth[i], depth[element.flow] + 1);
     std::shuffle(order.begin(), order.end(), random);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return depth[i]; });
-    flows other;
+    flows other_flows;
     for (std::size_t i = 0; i < order.size(); ++i) {
-        place[order[i]] = i;
-        other.push_back(all[order[i]]);
-        for (auto& one : other.back().waits_for)
-            one.flow = place[one.flow];
-        std::shuffle(other.back().waits_for.begin(), other.back().waits_for.end(), random);
+        positions[order[i]] = i;
+        other_flows.push_back(all_flows[order[i]]);
+        for (auto& element : other_flows.back().waits_for)
+            element.flow = positions[element.flow];
+        std::shuffle(other_flows.back().waits_for.begin(), other_flows.back().waits_for.end(),
+                     random);
     }
-    return {other, order};
+    return {other_flows, order};
 }
 
 } // namespace
@@ -449,8 +451,8 @@ BOOST_AUTO_TEST_CASE(random_flows_end_when_a_plain_simulator_says) {
     std::mt19937 random(7);
     for (int i = 0; i < 300; ++i) {
         network const over = random_network(random);
-        flows const all = random_flows(random, 1 + below(random, 40), 1 + below(random, 12));
-        check_ends(all, over, plain_ends(all, over));
+        flows const all_flows = random_flows(random, 1 + below(random, 40), 1 + below(random, 12));
+        check_ends(all_flows, over, plain_ends(all_flows, over));
     }
 }
 
@@ -458,16 +460,17 @@ BOOST_AUTO_TEST_CASE(flows_keep_the_laws_and_their_order_is_no_matter) {
     std::mt19937 random(8);
     for (int i = 0; i < 300; ++i) {
         network const over = random_network(random);
-        flows all = random_flows(random, 1 + below(random, 40), 1 + below(random, 12));
-        add_waits(random, all);
-        check_laws(all, over);
-        simulation const run = simulate(all, over);
-        auto const [others, order] = shuffled(random, all);
-        simulation const other = simulate(others, over);
-        BOOST_TEST((run.links == other.links)); // to the last bit
-        BOOST_TEST(run.seconds == other.seconds, boost::test_tools::tolerance(0.0));
+        flows all_flows = random_flows(random, 1 + below(random, 40), 1 + below(random, 12));
+        add_waits(random, all_flows);
+        check_laws(all_flows, over);
+        simulation const run = simulate(all_flows, over);
+        auto const [others, order] = shuffled(random, all_flows);
+        simulation const simulation = simulate(others, over);
+        BOOST_TEST((run.links == simulation.links)); // to the last bit
+        BOOST_TEST(run.seconds == simulation.seconds, boost::test_tools::tolerance(0.0));
         for (std::size_t k = 0; k < order.size(); ++k)
-            BOOST_TEST(other.ended[k] == run.ended[order[k]], boost::test_tools::tolerance(0.0));
+            BOOST_TEST(simulation.ended[k] == run.ended[order[k]],
+                       boost::test_tools::tolerance(0.0));
     }
 }
 
@@ -476,11 +479,12 @@ BOOST_AUTO_TEST_CASE(many_different_flows_take_nearly_as_long) {
     std::mt19937 random(9);
     network over = one_rank_a_node();
     over.ranks_per_node = 4;
-    flows all;
+    flows all_flows;
     for (int i = 0; i < 1500; ++i)
-        all.push_back({below(random, 16), below(random, 16), 1 + index_t{below(random, 100'000)}});
-    check_laws(all, over);
-    simulation const run = simulate(all, over);
+        all_flows.push_back(
+            {below(random, 16), below(random, 16), 1 + index_t{below(random, 100'000)}});
+    check_laws(all_flows, over);
+    simulation const run = simulate(all_flows, over);
     BOOST_TEST(run.seconds <= run.least_seconds() * 1.02); // the links of a node are always in use
 }
 
@@ -492,8 +496,8 @@ BOOST_AUTO_TEST_CASE(a_plan_is_a_flow_for_each_pair) {
         target[0].push_back(part(key, {4, 3}, {{0, 0}, {2, 3}}));
         target[1].push_back(part(key, {4, 3}, {{2, 0}, {2, 3}}));
     }
-    test::whole_problem const whole(source, target);
-    detail::plan_problem const problem = whole();
+    test::whole_problem const whole_problem(source, target);
+    detail::plan_problem const problem = whole_problem();
     simulation const run = simulate(plan_flows(problem), one_rank_a_node());
     BOOST_TEST(run.ended == (std::vector<double>{4.8, 0.48}), boost::test_tools::per_element());
     BOOST_TEST(link_of(run, kind::rank_memory, 0).bytes == 48);
@@ -517,8 +521,8 @@ BOOST_AUTO_TEST_CASE(a_plan_knows_its_runs) {
     over.copy = {10, 0, 0, 0.5};
     over.memory = {10, 0, 0, 1};
     test::whole_problem const to_columns(rows, columns), back(columns, rows), same(rows, rows);
-    for (test::whole_problem const* const whole : {&to_columns, &back}) {
-        detail::plan_problem const problem = (*whole)();
+    for (test::whole_problem const* const whole_problem : {&to_columns, &back}) {
+        detail::plan_problem const problem = (*whole_problem)();
         BOOST_TEST(simulate(plan_flows(problem), over).seconds == 6.8 + 2 * 8.8);
     }
     detail::plan_problem const problem = same(); // 2 * 48 bytes, each tensor in one run

@@ -25,21 +25,21 @@ layout halves_twice() {
                      distribution(mesh({{"dp", 2}, {"tp", 2}}), {replicate{}, shard{0}}, {4, 3}))});
 }
 
-std::vector<std::uint32_t> equal_to(layout const& all, std::uint32_t shard) {
+std::vector<std::uint32_t> equal_to(layout const& layout, std::uint32_t shard) {
     std::vector<std::uint32_t> shards;
-    target_boxes const boxes(all.shards_of(all.tensors[0]));
+    target_boxes const boxes(layout.shards_of(layout.tensors[0]));
     boxes.for_each_holder(boxes.number(shard, 0),
-                          [&](shard_part other) { shards.push_back(other.shard); });
+                          [&](shard_part shard_part) { shards.push_back(shard_part.shard); });
     return shards;
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(shards_with_one_box_are_equal_computed_and_listed) {
-    for (layout const& all : {halves_twice(), listed(halves_twice())}) {
-        BOOST_TEST((equal_to(all, 0) == std::vector<std::uint32_t>{0, 2}));
-        BOOST_TEST((equal_to(all, 2) == std::vector<std::uint32_t>{0, 2}));
-        BOOST_TEST((equal_to(all, 3) == std::vector<std::uint32_t>{1, 3}));
+    for (layout const& layout : {halves_twice(), listed(halves_twice())}) {
+        BOOST_TEST((equal_to(layout, 0) == std::vector<std::uint32_t>{0, 2}));
+        BOOST_TEST((equal_to(layout, 2) == std::vector<std::uint32_t>{0, 2}));
+        BOOST_TEST((equal_to(layout, 3) == std::vector<std::uint32_t>{1, 3}));
     }
 }
 

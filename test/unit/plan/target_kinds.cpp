@@ -25,8 +25,8 @@ using ranks = std::vector<std::vector<shard_descriptor>>;
 /// The kinds of a problem, and how well digests alone tell them apart.
 class kinds_of {
 public:
-    explicit kinds_of(whole_problem all, plan_scope const& scope = {})
-        : all_(std::move(all)),
+    explicit kinds_of(whole_problem problem, plan_scope const& scope = {})
+        : all_(std::move(problem)),
           problem_(all_()),
           sources_(problem_),
           targets_(problem_.targets),
@@ -60,10 +60,10 @@ shard_descriptor square(std::string const& key) { return part(key, {2, 2}, {{0, 
 whole_problem two_targets(expression const& x, expression const& y, mapping program) {
     program.define("x", x);
     program.define("y", y);
-    box const all = whole(x.shape);
+    box const box = whole(x.shape);
     return whole_problem({{square("a"), square("b"), part("c", {2, 2}, {{0, 0}, {1, 2}}),
                            part("c", {2, 2}, {{1, 0}, {1, 2}})}},
-                         {{part("x", x.shape, all), part("y", y.shape, all)}}, program);
+                         {{part("x", x.shape, box), part("y", y.shape, box)}}, program);
 }
 
 struct sources_fixture {
@@ -75,9 +75,9 @@ struct sources_fixture {
 
     /// Two kinds, seen without comparing pieces.
     bool differ(expression const& x, expression const& y) const {
-        kinds_of const found(two_targets(x, y, program));
-        BOOST_TEST(found.digests() == found.size());
-        return found.size() == 2;
+        kinds_of const kinds_of(two_targets(x, y, program));
+        BOOST_TEST(kinds_of.digests() == kinds_of.size());
+        return kinds_of.size() == 2;
     }
 };
 
@@ -93,12 +93,12 @@ BOOST_AUTO_TEST_CASE(the_parts_of_one_tensor_need_no_comparison) {
         program.define(key, parts[static_cast<std::size_t>(i)]);
         target[0].push_back(part(key, {2, 3}, {{0, 0}, {2, 3}}));
     }
-    whole_problem const all({{}, {part("w", {2 * count, 3}, {{0, 0}, {2 * count, 3}})}}, target,
-                            program);
+    whole_problem const problem({{}, {part("w", {2 * count, 3}, {{0, 0}, {2 * count, 3}})}}, target,
+                                program);
     for (holder_set const& who : {holder_set(), holder_set({0}), holder_set({1})}) {
-        kinds_of const found(all, {who, who});
-        BOOST_TEST(found.size() == 100u);
-        BOOST_TEST(found.digests() == 100u);
+        kinds_of const kinds_of(problem, {who, who});
+        BOOST_TEST(kinds_of.size() == 100u);
+        BOOST_TEST(kinds_of.digests() == 100u);
     }
 }
 
@@ -125,20 +125,20 @@ BOOST_AUTO_TEST_CASE(what_a_scope_gives_and_wants_tells_kinds_apart) {
     program.define("x", program.source("a", {2, 2}, data_type::f32));
     program.define("y", program.source("b", {2, 2}, data_type::f32));
     program.define("z", program.source("a", {2, 2}, data_type::f32));
-    whole_problem const all({{square("a")}, {square("b")}},
-                            {{square("x")}, {square("y"), square("z")}}, program);
+    whole_problem const problem({{square("a")}, {square("b")}},
+                                {{square("x")}, {square("y"), square("z")}}, program);
     using classes = std::vector<std::uint32_t>;
-    BOOST_TEST((kinds_of(all).class_of() == classes{0, 0, 0}));
-    holder_set const one({1}), nobody = holder_set::nobody();
-    kinds_of const receiving(all, {nobody, one});
+    BOOST_TEST((kinds_of(problem).class_of() == classes{0, 0, 0}));
+    holder_set const set({1}), nobody = holder_set::nobody();
+    kinds_of const receiving(problem, {nobody, set});
     BOOST_TEST(receiving.size() == 2u);
     BOOST_TEST(receiving.digests() == 2u);
     BOOST_TEST(receiving.class_of()[1] == receiving.class_of()[2]);
-    kinds_of const giving(all, {one, nobody});
+    kinds_of const giving(problem, {set, nobody});
     BOOST_TEST(giving.size() == 2u);
     BOOST_TEST(giving.digests() == 2u);
     BOOST_TEST(giving.class_of()[0] == giving.class_of()[2]);
-    BOOST_TEST(kinds_of(all, {one, one}).size() == 3u);
+    BOOST_TEST(kinds_of(problem, {set, set}).size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(tensors_that_are_only_added_are_a_kind_of_their_own) {
@@ -146,10 +146,11 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_only_added_are_a_kind_of_their_own) {
     program.add("x", {2, 2}, data_type::f32);
     program.define("y", zeros({2, 2}, data_type::f32));
     program.add("z", {2, 2}, data_type::f32);
-    kinds_of const found(whole_problem({{}}, {{square("x"), square("y"), square("z")}}, program));
-    BOOST_TEST(found.size() == 2u);
-    BOOST_TEST(found.digests() == 2u);
-    BOOST_TEST(found.class_of()[0] == found.class_of()[2]);
+    kinds_of const kinds_of(
+        whole_problem({{}}, {{square("x"), square("y"), square("z")}}, program));
+    BOOST_TEST(kinds_of.size() == 2u);
+    BOOST_TEST(kinds_of.digests() == 2u);
+    BOOST_TEST(kinds_of.class_of()[0] == kinds_of.class_of()[2]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

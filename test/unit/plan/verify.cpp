@@ -34,10 +34,10 @@ struct verify_fixture {
         auto& geometry = whole.patterns[whole.pattern_of[0]];
         pattern changed(2);
         for (std::size_t i = 0; i < geometry.size(); ++i) {
-            cut one = geometry[i];
+            cut cut = geometry[i];
             if (i == whole.transfers[number].cut)
-                change_cut(one);
-            changed.push_back(one);
+                change_cut(cut);
+            changed.push_back(cut);
         }
         geometry = changed;
     }
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_lost_transfer_is_noticed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_transfer_that_is_too_small_is_noticed) {
-    change(3, [](cut& one) { one.extent = {1, 2}; });
+    change(3, [](cut& cut) { cut.extent = {1, 2}; });
     BOOST_TEST((fault() == plan_fault{kind::missing, 0, 1, {{1, 2}, {1, 1}}}));
 }
 
@@ -69,14 +69,14 @@ BOOST_AUTO_TEST_CASE(a_transfer_that_happens_twice_is_noticed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_transfer_that_leaves_its_shard_is_noticed) {
-    change(0, [](cut& one) { one.extent = {2, 4}; });
+    change(0, [](cut& cut) { cut.extent = {2, 4}; });
     BOOST_TEST((fault() == plan_fault{kind::outside, 0, 0, {{0, 0}, {2, 4}}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_transfer_into_a_part_that_the_flat_shard_lacks_is_noticed) {
-    change(2, [](cut& one) {
-        one.target_offset = {0, 0};
-        one.extent = {1, 3};
+    change(2, [](cut& cut) {
+        cut.target_offset = {0, 0};
+        cut.extent = {1, 3};
     });
     BOOST_TEST((fault() == plan_fault{kind::outside, 0, 1, {{0, 0}, {1, 3}}}));
 }
@@ -95,9 +95,9 @@ BOOST_AUTO_TEST_CASE(only_the_wanted_holders_are_looked_at) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_rank_gives_to_others_does_not_disturb) {
-    plan const mine = make_plan(problem, {holder_set({1}), holder_set({1})});
-    BOOST_TEST(mine.transfers.size() == 4u);
-    BOOST_TEST(!verify(mine, problem, holder_set({1})));
+    plan const plan = make_plan(problem, {holder_set({1}), holder_set({1})});
+    BOOST_TEST(plan.transfers.size() == 4u);
+    BOOST_TEST(!verify(plan, problem, holder_set({1})));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_written_into_added_tensors) {

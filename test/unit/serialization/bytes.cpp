@@ -46,9 +46,9 @@ BOOST_AUTO_TEST_CASE(numbers_texts_and_lists_have_the_lowest_byte_and_their_leng
 
 BOOST_AUTO_TEST_CASE(maps_come_back_and_are_in_order) {
     using numbers = std::map<std::string, int>;
-    numbers const all{{"a", -1}, {"b", 2}};
-    std::string bytes = detail::content_bytes(all);
-    BOOST_TEST((detail::content_from<numbers>(bytes, "map") == all));
+    numbers const all_numbers{{"a", -1}, {"b", 2}};
+    std::string bytes = detail::content_bytes(all_numbers);
+    BOOST_TEST((detail::content_from<numbers>(bytes, "map") == all_numbers));
     bytes[bytes.find('a')] = 'c';
     BOOST_TEST(said([&] { detail::content_from<numbers>(bytes, "map"); }) ==
                "corrupt_file: the archive has the elements of a set out of order");

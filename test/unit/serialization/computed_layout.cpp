@@ -49,8 +49,8 @@ struct any_layout {
     }
 };
 
-std::string said_of(auto const& all) {
-    return said([&] { from_bytes<layout>(posing_as<layout>(all)); });
+std::string said_of(auto const& values) {
+    return said([&] { from_bytes<layout>(posing_as<layout>(values)); });
 }
 
 /// One tensor `w` of shape [4, 6] with a grid on from holder 0 of `holders`.
@@ -75,8 +75,9 @@ BOOST_AUTO_TEST_CASE(layouts_come_back_as_they_were) {
     BOOST_TEST(comes_back(layout{}));
     for (std::uint64_t seed = 0; seed < trials(300); ++seed) {
         oracle::random_numbers random(seed);
-        layout const all = layout_of({sharding_of("w", data_type::f32, any_distribution(random))});
-        BOOST_TEST(comes_back(all), "seed " << seed);
+        layout const layout =
+            layout_of({sharding_of("w", data_type::f32, any_distribution(random))});
+        BOOST_TEST(comes_back(layout), "seed " << seed);
     }
 }
 
@@ -94,21 +95,21 @@ BOOST_AUTO_TEST_CASE(parts_and_flat_slices_come_back_as_they_were) {
     for (std::uint64_t seed = 0; seed < trials(500); ++seed) {
         oracle::random_numbers random(seed);
         mesh const ranks = any_mesh(random);
-        layout const all = layout_of({any_sharding_of(random, "w", ranks, any_shape(random))});
-        BOOST_TEST(comes_back(all), "seed " << seed);
+        layout const layout = layout_of({any_sharding_of(random, "w", ranks, any_shape(random))});
+        BOOST_TEST(comes_back(layout), "seed " << seed);
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_over_100000_ranks_in_flat_slices_is_some_hundred_bytes) {
-    distribution const all({{"dp", 100'000}}, {replicate{}}, {16384, 53248});
-    layout const layout =
-        layout_of({sharding_of("w", data_type::bf16, all, flat_sharing{.axes = 1, .slices = {}})});
+    distribution const distribution({{"dp", 100'000}}, {replicate{}}, {16384, 53248});
+    layout const layout = layout_of(
+        {sharding_of("w", data_type::bf16, distribution, flat_sharing{.axes = 1, .slices = {}})});
     BOOST_TEST(to_bytes(layout).size() < 300u);
 }
 
 BOOST_AUTO_TEST_CASE(a_grid_is_read_as_it_is_written) {
-    layout const all = from_bytes<layout>(posing_as<layout>(with_grid(6, two_axes)));
-    shard_grid const& grid = *all.spread_of(all.tensors[0]).view().grid();
+    layout const full_layout = from_bytes<layout>(posing_as<layout>(with_grid(6, two_axes)));
+    shard_grid const& grid = *full_layout.spread_of(full_layout.tensors[0]).view().grid();
     BOOST_TEST(grid.size() == 6u);
     BOOST_TEST((grid.region(3) == box{{0, 3}, {4, 3}}));
     BOOST_TEST(grid.holder(3) == 3u);
@@ -136,9 +137,9 @@ BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
                itself + "has placements that do not fit a tensor of shape [4, 6]");
     BOOST_TEST(said_of(with_grid(6, {{only{0}, 2, 1}})) ==
                itself + "has the placement only 0 along a mesh axis");
-    any_layout<grid_recipe> other = with_grid(6, two_axes);
-    other.grid.shape = {4, 8};
-    BOOST_TEST(said_of(other) == itself + "has a grid of shape [4, 8] for 'w', shape [4, 6]");
+    any_layout<grid_recipe> layout = with_grid(6, two_axes);
+    layout.grid.shape = {4, 8};
+    BOOST_TEST(said_of(layout) == itself + "has a grid of shape [4, 8] for 'w', shape [4, 6]");
 }
 
 BOOST_AUTO_TEST_CASE(lists_of_grids_that_contradict_themselves_are_refused) {

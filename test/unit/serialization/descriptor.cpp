@@ -15,8 +15,8 @@ namespace {
 
 using shards = std::vector<shard_descriptor>;
 
-shards round_trip(shards const& held) {
-    return list_from_bytes<shard_descriptor>(list_to_bytes(held));
+shards round_trip(shards const& held_shards) {
+    return list_from_bytes<shard_descriptor>(list_to_bytes(held_shards));
 }
 
 } // namespace
@@ -24,9 +24,9 @@ shards round_trip(shards const& held) {
 BOOST_AUTO_TEST_CASE(a_rank_that_holds_nothing_says_so) { BOOST_TEST(round_trip({}).empty()); }
 
 BOOST_AUTO_TEST_CASE(descriptors_come_back_as_they_were_and_in_order) {
-    shards const held = {{"w", data_type::bf16, {8, 6}, {{4, 0}, {4, 6}}, {}},
-                         {"b", data_type::u64, {6}, {{0}, {6}}, {}}};
-    shards const back = round_trip(held);
+    shards const held_shards = {{"w", data_type::bf16, {8, 6}, {{4, 0}, {4, 6}}, {}},
+                                {"b", data_type::u64, {6}, {{0}, {6}}, {}}};
+    shards const back = round_trip(held_shards);
     BOOST_TEST_REQUIRE(back.size() == 2u);
     BOOST_TEST((back[0] == shard_descriptor{"w", data_type::bf16, {8, 6}, {{4, 0}, {4, 6}}, {}}));
     BOOST_TEST((back[1] == shard_descriptor{"b", data_type::u64, {6}, {{0}, {6}}, {}}));

@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(flat_ranges_that_leave_their_region_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_data_type_and_a_number_of_axes_that_there_are_not_are_refused) {
-    auto const fault_of = [](any_layout const& all) {
-        return said([&] { from_bytes<layout>(posing_as<layout>(all)); });
+    auto const fault_of = [](any_layout const& any_layout) {
+        return said([&] { from_bytes<layout>(posing_as<layout>(any_layout)); });
     };
     BOOST_TEST(fault_of({.holders = 5, .tensors = {{"w", 23}}}) ==
                "corrupt_file: the archive has the data type 23 of 23");

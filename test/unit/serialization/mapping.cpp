@@ -44,8 +44,8 @@ mapping made_of(std::vector<piece> const& pieces) {
     mapping program;
     program.source("w", {4, 6}, data_type::f32);
     expression value{{6, 4}, data_type::f32, piece_list(2)};
-    for (piece const& one : pieces)
-        value.pieces.push_back(one);
+    for (piece const& piece : pieces)
+        value.pieces.push_back(piece);
     program.define("t", value);
     return program;
 }
@@ -138,15 +138,15 @@ BOOST_AUTO_TEST_CASE(pieces_that_leave_a_gap_or_overlap_are_refused) {
     BOOST_TEST(fault_of({}) == "corrupt_file: the archive of a mapping contradicts itself: it has "
                                "pieces of 't' that have the elements "
                                "[0:6, 0:4] not exactly once");
-    piece one = turned();
-    one.target_offset = {2, 0};
-    one.source_offset = {0, 2};
-    one.extent = {4, 4};
-    BOOST_TEST(fault_of({one}) == "corrupt_file: the archive of a mapping contradicts itself: it "
-                                  "has pieces of 't' that have the "
-                                  "elements [0:2, 0:4] not exactly once");
+    piece piece = turned();
+    piece.target_offset = {2, 0};
+    piece.source_offset = {0, 2};
+    piece.extent = {4, 4};
+    BOOST_TEST(fault_of({piece}) == "corrupt_file: the archive of a mapping contradicts itself: it "
+                                    "has pieces of 't' that have the "
+                                    "elements [0:2, 0:4] not exactly once");
     BOOST_TEST(
-        fault_of({turned(), one}) ==
+        fault_of({turned(), piece}) ==
         "corrupt_file: the archive of a mapping contradicts itself: it has pieces of 't' that have "
         "the elements [2:6, 0:4] not exactly once");
 }
@@ -154,14 +154,14 @@ BOOST_AUTO_TEST_CASE(pieces_that_leave_a_gap_or_overlap_are_refused) {
 BOOST_AUTO_TEST_CASE(an_order_of_axes_that_is_none_is_refused) {
     // The order stands behind the number of the source and its data type: four bits an axis, 1 and 0.
     std::string bytes = to_bytes(made_of({turned()}));
-    std::size_t const place = bytes.find(detail::content_bytes(turned())) + 4 + 1;
-    BOOST_TEST_REQUIRE(bytes.at(place) == 0x01);
-    bytes[place] = 0x11;
+    std::size_t const index = bytes.find(detail::content_bytes(turned())) + 4 + 1;
+    BOOST_TEST_REQUIRE(bytes.at(index) == 0x01);
+    bytes[index] = 0x11;
     BOOST_TEST(said([&] { from_bytes<mapping>(bytes); }) ==
                "corrupt_file: the archive of a mapping contradicts itself: the permutation [1, 1] "
                "does not name each of the 2 axes once");
-    bytes[place] = 0x01;
-    bytes[place + 1] = 0x01;
+    bytes[index] = 0x01;
+    bytes[index + 1] = 0x01;
     BOOST_TEST(said([&] { from_bytes<mapping>(bytes); }) ==
                "corrupt_file: the archive of a mapping contradicts itself: an order of 2 factors "
                "names more than those");

@@ -56,16 +56,16 @@ std::string fault_of(plan const& wrong) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(plans_come_back_as_they_were) {
-    plan const whole = made();
-    BOOST_TEST(whole.patterns.size() == 2u);
-    BOOST_TEST(comes_back(whole));
+    plan const whole_plan = made();
+    BOOST_TEST(whole_plan.patterns.size() == 2u);
+    BOOST_TEST(comes_back(whole_plan));
     BOOST_TEST(comes_back(plan()));
-    plan const back = from_bytes<plan>(to_bytes(whole));
+    plan const back = from_bytes<plan>(to_bytes(whole_plan));
     BOOST_TEST_REQUIRE(back.pattern_of.size() == 3u);
     BOOST_TEST(back.pattern_of[0] == back.pattern_of[1]);
     BOOST_TEST(back.pattern_of[0] != back.pattern_of[2]);
     BOOST_TEST(back.transfers.back().source_holder == no_holder);
-    BOOST_TEST((cut_of(back, back.transfers[0]) == cut_of(whole, whole.transfers[0])));
+    BOOST_TEST((cut_of(back, back.transfers[0]) == cut_of(whole_plan, whole_plan.transfers[0])));
 }
 
 BOOST_AUTO_TEST_CASE(archives_that_are_cut_off_are_refused) {
@@ -77,15 +77,15 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_plan) {
 }
 
 BOOST_AUTO_TEST_CASE(plans_with_trees_come_back_as_they_were) {
-    plan const whole = relayed();
-    BOOST_TEST(whole.trees.size() == 5u);
-    BOOST_TEST(whole.trees.lists.size() == 1u); // all four
-    BOOST_TEST(comes_back(whole));
-    BOOST_TEST(cut_archives_that_pass(whole) == 0);
-    BOOST_TEST(damaged_archives_that_pass(whole) > 0);
+    plan const plan = relayed();
+    BOOST_TEST(plan.trees.size() == 5u);
+    BOOST_TEST(plan.trees.lists.size() == 1u); // all four
+    BOOST_TEST(comes_back(plan));
+    BOOST_TEST(cut_archives_that_pass(plan) == 0);
+    BOOST_TEST(damaged_archives_that_pass(plan) > 0);
 }
 
-BOOST_AUTO_TEST_CASE(trees_with_takers_that_their_list_does_not_have_are_refused) {
+BOOST_AUTO_TEST_CASE(trees_with_receivers_that_their_list_does_not_have_are_refused) {
     plan wrong = relayed();
     wrong.trees.trees[4].runs.back().first = 4;
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "

@@ -39,10 +39,10 @@ saved_object list(std::string key, texts const& names) {
 }
 
 texts keys(std::vector<saved_object> const& objects) {
-    texts all;
-    for (saved_object const& one : objects)
-        all.push_back(one.key);
-    return all;
+    texts all_texts;
+    for (saved_object const& object : objects)
+        all_texts.push_back(object.key);
+    return all_texts;
 }
 
 expression of(mapping& program, std::string const& key) {
@@ -126,8 +126,8 @@ BOOST_AUTO_TEST_CASE(names_beside_the_parameters_of_a_group_follow_too) {
     auto const renamed =
         carried_names(program).rename({list("optim.param_groups.0.params", {"l.q", "l.k"}),
                                        list("optim.param_groups.0.param_names", {"l.q", "l.k"})});
-    for (saved_object const& one : renamed)
-        BOOST_TEST(texts_in(one).value() == texts{"l.p"}, boost::test_tools::per_element());
+    for (saved_object const& object : renamed)
+        BOOST_TEST(texts_in(object).value() == texts{"l.p"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(state_that_is_a_number_follows_its_parameter) {

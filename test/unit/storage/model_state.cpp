@@ -106,13 +106,13 @@ BOOST_AUTO_TEST_CASE(a_factory_of_views_needs_no_merge) {
 
 BOOST_AUTO_TEST_CASE(merge_is_the_inverse_of_build) {
     std::vector<float> elements{1, -2, 3};
-    deferred_tensor const one{"w", {elements.data(), data_type::f32, {3}, {1}}, negative()};
-    built_shards const built = build(one);
+    deferred_tensor const tensor{"w", {elements.data(), data_type::f32, {3}, {1}}, negative()};
+    built_shards const built = build(tensor);
     auto const* const values = static_cast<float const*>(built.shards[0].tensor.data);
     BOOST_TEST(std::vector<float>(values, values + 3) == (std::vector<float>{-1, 2, -3}),
                boost::test_tools::per_element());
     elements = {0, 0, 0};
-    merge(one, built);
+    merge(tensor, built);
     BOOST_TEST(elements == (std::vector<float>{1, -2, 3}), boost::test_tools::per_element());
 }
 

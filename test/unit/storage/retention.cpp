@@ -20,26 +20,26 @@ using namespace reshard::detail;
 
 using names = std::vector<std::string>;
 
-found_save save_of(std::string const& name, std::int64_t completed,
-                   std::map<std::string, double> const& numbers = {}, names const& needs = {}) {
-    found_save save{name};
+listed_save save_of(std::string const& name, std::int64_t completed,
+                    std::map<std::string, double> const& numbers = {}, names const& needs = {}) {
+    listed_save save{name};
     save.record = {"id of " + name, {}, {completed, numbers, needs}};
     return save;
 }
 
-found_save in_state(std::string const& name, completeness state) {
-    found_save save{name};
+listed_save in_state(std::string const& name, completeness state) {
+    listed_save save{name};
     save.state = state;
     return save;
 }
 
-found_save pinned(found_save save) {
+listed_save pinned(listed_save save) {
     save.is_pinned = true;
     return save;
 }
 
 /// What goes, in the order of the saves.
-names what_goes(std::vector<found_save> const& saves, retention const& rules) {
+names what_goes(std::vector<listed_save> const& saves, retention const& rules) {
     auto const verdicts = judge(saves, rules);
     BOOST_TEST_REQUIRE(verdicts.size() == saves.size());
     names gone;
@@ -49,15 +49,15 @@ names what_goes(std::vector<found_save> const& saves, retention const& rules) {
     return gone;
 }
 
-void goes(std::vector<found_save> const& saves, retention const& rules, names const& expected) {
+void goes(std::vector<listed_save> const& saves, retention const& rules, names const& expected) {
     BOOST_TEST(what_goes(saves, rules) == expected, boost::test_tools::per_element());
 }
 
-std::string why_of(std::vector<found_save> const& saves, retention const& rules, std::size_t i) {
+std::string why_of(std::vector<listed_save> const& saves, retention const& rules, std::size_t i) {
     return judge(saves, rules)[i].why;
 }
 
-std::vector<found_save> const three{save_of("a", 10), save_of("b", 30), save_of("c", 20)};
+std::vector<listed_save> const three{save_of("a", 10), save_of("b", 30), save_of("c", 20)};
 
 double const none = std::nan("");
 
@@ -99,9 +99,9 @@ BOOST_AUTO_TEST_CASE(the_only_one_never_goes) {
 }
 
 BOOST_AUTO_TEST_CASE(the_best_stay_by_a_number) {
-    std::vector<found_save> const saves{save_of("a", 1, {{"loss", 3}}),
-                                        save_of("b", 2, {{"loss", 1}}),
-                                        save_of("c", 3, {{"loss", 2}})};
+    std::vector<listed_save> const saves{save_of("a", 1, {{"loss", 3}}),
+                                         save_of("b", 2, {{"loss", 1}}),
+                                         save_of("c", 3, {{"loss", 2}})};
     goes(saves, {.best = 1, .by = "loss"}, {"a", "c"});
     goes(saves, {.best = 2, .by = "loss"}, {"a"});
     goes(saves, {.best = 1, .by = "loss", .highest = true}, {"b", "c"});
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(the_best_stay_by_a_number) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_number_or_none_that_is_one_is_not_among_the_best) {
-    std::vector<found_save> const saves{
+    std::vector<listed_save> const saves{
         save_of("a", 1, {{"loss", none}}), save_of("b", 2, {{"step", -9}}),
         save_of("c", 3, {{"loss", 2}}), save_of("d", 4, {{"loss", -HUGE_VAL}})};
     goes(saves, {.best = 1, .by = "loss"}, {"a", "b", "d"});
@@ -121,33 +121,33 @@ BOOST_AUTO_TEST_CASE(what_has_no_number_or_none_that_is_one_is_not_among_the_bes
 }
 
 BOOST_AUTO_TEST_CASE(of_equal_numbers_the_newer_is_better) {
-    std::vector<found_save> const saves{save_of("a", 1, {{"loss", 1}}),
-                                        save_of("b", 3, {{"loss", 1}}),
-                                        save_of("c", 2, {{"loss", 1}})};
+    std::vector<listed_save> const saves{save_of("a", 1, {{"loss", 1}}),
+                                         save_of("b", 3, {{"loss", 1}}),
+                                         save_of("c", 2, {{"loss", 1}})};
     goes(saves, {.best = 1, .by = "loss"}, {"a", "c"});
     goes(saves, {.best = 2, .by = "loss", .highest = true}, {"a"});
 }
 
 BOOST_AUTO_TEST_CASE(what_is_pinned_stays) {
-    std::vector<found_save> saves{pinned(save_of("a", 1)), save_of("b", 2), save_of("c", 3)};
+    std::vector<listed_save> saves{pinned(save_of("a", 1)), save_of("b", 2), save_of("c", 3)};
     goes(saves, {.last = 1}, {"b"});
     goes(saves, {.last = 0}, {"b", "c"}); // one stays: the pinned one
-    for (found_save& save : saves)
+    for (listed_save& save : saves)
         save.is_pinned = true;
     goes(saves, {.last = 0}, {});
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_complete_stays_and_is_not_counted) {
-    std::vector<found_save> const saves{save_of("a", 1), in_state("b", completeness::damaged),
-                                        in_state("c", completeness::foreign), save_of("d", 2)};
+    std::vector<listed_save> const saves{save_of("a", 1), in_state("b", completeness::damaged),
+                                         in_state("c", completeness::foreign), save_of("d", 2)};
     goes(saves, {.last = 1}, {"a"});
     goes(saves, {.last = 2}, {});
 }
 
 BOOST_AUTO_TEST_CASE(a_save_in_progress_stays_and_so_does_what_it_may_need) {
-    found_save temporary = in_state(".c.partial-x", completeness::in_progress);
+    listed_save temporary = in_state(".c.partial-x", completeness::in_progress);
     temporary.target = "c";
-    std::vector<found_save> const saves{
+    std::vector<listed_save> const saves{
         temporary, save_of("a", 1, {{"loss", 1}}), save_of("b", 3, {{"loss", 2}}),
         save_of("c", 2, {{"loss", 3}}), save_of("d", 1, {{"loss", 4}})};
     goes(saves, {.best = 1, .by = "loss"}, {"d"}); // b is the newest, c is being replaced
@@ -155,29 +155,29 @@ BOOST_AUTO_TEST_CASE(a_save_in_progress_stays_and_so_does_what_it_may_need) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_dead_writer_has_left_goes) {
-    found_save leftover = in_state(".a.partial-x", completeness::leftover);
+    listed_save leftover = in_state(".a.partial-x", completeness::leftover);
     leftover.target = "a";
     goes({leftover, save_of("a", 1)}, {}, {".a.partial-x"});
 }
 
 BOOST_AUTO_TEST_CASE(what_a_save_that_stays_needs_stays) {
-    std::vector<found_save> const chain{save_of("a", 1), save_of("b", 2, {}, {"id of a"}),
-                                        save_of("c", 3, {}, {"id of b"}),
-                                        save_of("d", 4, {}, {"id of a"}), save_of("e", 5)};
+    std::vector<listed_save> const chain{save_of("a", 1), save_of("b", 2, {}, {"id of a"}),
+                                         save_of("c", 3, {}, {"id of b"}),
+                                         save_of("d", 4, {}, {"id of a"}), save_of("e", 5)};
     goes(chain, {.last = 1}, {"a", "b", "c", "d"});
     goes(chain, {.last = 2}, {"b", "c"});
     goes(chain, {.last = 3}, {});
     BOOST_TEST(why_of(chain, {.last = 2}, 0) == "'d' needs it");
     goes({save_of("a", 1), pinned(save_of("b", 2, {}, {"id of a", "id of none"})), save_of("c", 3)},
          {.last = 1}, {});
-    found_save damaged = save_of("b", 2, {}, {"id of a"});
+    listed_save damaged = save_of("b", 2, {}, {"id of a"});
     damaged.state = completeness::damaged; // it may be mended
     goes({save_of("a", 1), damaged, save_of("c", 3)}, {.last = 1}, {});
 }
 
 BOOST_AUTO_TEST_CASE(the_base_of_a_save_in_progress_stays_with_those_that_it_needs) {
-    std::vector<found_save> saves{save_of("a", 1), save_of("b", 2, {}, {"id of a"}),
-                                  save_of("c", 3), save_of("d", 4)};
+    std::vector<listed_save> saves{save_of("a", 1), save_of("b", 2, {}, {"id of a"}),
+                                   save_of("c", 3), save_of("d", 4)};
     goes(saves, {.last = 1}, {"a", "b", "c"});
     saves[1].is_in_use = true;
     goes(saves, {.last = 1}, {"c"});
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(the_base_of_a_save_in_progress_stays_with_those_that_it_nee
 }
 
 BOOST_AUTO_TEST_CASE(what_has_files_of_others_in_it_stays) {
-    found_save mixed = save_of("a", 1);
+    listed_save mixed = save_of("a", 1);
     mixed.stranger = "optimizer.pt";
     goes({mixed, save_of("b", 2), save_of("c", 3)}, {.last = 1}, {"b"});
     BOOST_TEST(why_of({mixed, save_of("b", 2)}, {.last = 1}, 0).find("'optimizer.pt'") !=
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_has_files_of_others_in_it_stays) {
 
 BOOST_AUTO_TEST_CASE(rules_that_make_no_sense_are_refused) {
     auto const refuses = [](retention const& rules, std::string const& sentence) {
-        std::vector<found_save> const saves{save_of("a", 1, {{"loss", 1}, {"step", 2}})};
+        std::vector<listed_save> const saves{save_of("a", 1, {{"loss", 1}, {"step", 2}})};
         BOOST_CHECK_EXCEPTION(judge(saves, rules), error, test::mentions(errc::usage, sentence));
     };
     refuses({.last = -1}, "-1");

@@ -75,25 +75,25 @@ BOOST_FIXTURE_TEST_CASE(the_last_axis_comes_first_and_shards_keep_their_order, a
     auto const joined = join_neighbours(shards);
     BOOST_TEST((joined == shards));
     add({{0, 2}, {4, 1}});
-    auto const all = join_neighbours(shards);
-    BOOST_REQUIRE(all.size() == 2u);
-    BOOST_TEST((all[0].descriptor == shard({{0, 0}, {8, 6}})));
-    BOOST_TEST(all[1].descriptor.key == "b");
+    auto const items = join_neighbours(shards);
+    BOOST_REQUIRE(items.size() == 2u);
+    BOOST_TEST((items[0].descriptor == shard({{0, 0}, {8, 6}})));
+    BOOST_TEST(items[1].descriptor.key == "b");
 }
 
 BOOST_FIXTURE_TEST_CASE(eight_axes_are_no_more_than_two, array_fixture) {
-    index_vector const all{2, 1, 2, 1, 2, 1, 2, 1}, strides{8, 8, 4, 4, 2, 2, 1, 1};
+    index_vector const extents{2, 1, 2, 1, 2, 1, 2, 1}, strides{8, 8, 4, 4, 2, 2, 1, 1};
     state_dict halves;
     for (index_t const first : {1, 0}) {
-        box half = whole(all);
+        box half = whole(extents);
         half.offset[2] = first;
         half.shape[2] = 1;
-        halves.add({"e", data_type::f32, all, half, {}},
+        halves.add({"e", data_type::f32, extents, half, {}},
                    tensor_view{elements.data() + 4 * first, data_type::f32, half.shape, strides});
     }
     auto const joined = join_neighbours(halves);
     BOOST_REQUIRE(joined.size() == 1u);
-    BOOST_TEST((joined[0].descriptor.region == whole(all)));
+    BOOST_TEST((joined[0].descriptor.region == whole(extents)));
     BOOST_TEST(joined[0].tensor.data == elements.data());
 }
 

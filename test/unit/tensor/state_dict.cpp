@@ -66,16 +66,16 @@ void add_to(auto& shards, shard_descriptor const& shard, T&& tensor) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(shards_stand_in_the_order_in_which_they_were_added) {
-    elements_of_two_shards held;
+    elements_of_two_shards elements_of_two_shards;
     shard_descriptor right = left_half();
     right.region.offset[1] = 3;
     state_dict shards;
     BOOST_TEST(shards.empty());
-    shards.add(right, raw_tensor(held.right.data(), {4, 3}));
-    shards.add(left_half(), raw_tensor(held.left.data(), {4, 3}));
+    shards.add(right, raw_tensor(elements_of_two_shards.right.data(), {4, 3}));
+    shards.add(left_half(), raw_tensor(elements_of_two_shards.left.data(), {4, 3}));
     BOOST_REQUIRE(shards.size() == 2u);
     BOOST_TEST((shards[0].descriptor == right));
-    BOOST_TEST(shards[0].tensor.data == held.right.data());
+    BOOST_TEST(shards[0].tensor.data == elements_of_two_shards.right.data());
     BOOST_TEST((shards[1].descriptor == left_half()));
     BOOST_TEST((shards.descriptors() == std::vector{right, left_half()}));
 }
@@ -398,26 +398,26 @@ BOOST_AUTO_TEST_CASE(a_handle_with_a_name_is_kept_too) {
 
 BOOST_AUTO_TEST_CASE(copies_and_conversions_of_a_state_dict_keep_handles) {
     std::weak_ptr<std::vector<float>> storage;
-    const_state_dict read, other;
+    const_state_dict read, tensors;
     {
         state_dict shards;
         counted_row row({0, 1});
         storage = row.storage;
         shards.add(row_of(2), std::move(row));
         read = shards;
-        other.keep_handles(shards);
+        tensors.keep_handles(shards);
     }
     BOOST_TEST(storage.use_count() == 1);
     read = {};
     BOOST_TEST(!storage.expired());
-    other = {};
+    tensors = {};
     BOOST_TEST(storage.expired());
 }
 
 BOOST_AUTO_TEST_CASE(a_handle_is_spread_by_a_layout_too) {
-    layout const all = layout_of({{row_of(2)}});
+    layout const layout = layout_of({{row_of(2)}});
     state_dict shards;
-    shards.add("row", all, 0, counted_row({5, 6}));
+    shards.add("row", layout, 0, counted_row({5, 6}));
     shards.check();
     BOOST_TEST(static_cast<float*>(shards[0].tensor.data)[1] == 6);
 }

@@ -26,13 +26,13 @@ concept can_be_viewed = requires(T&& t) { view(std::forward<T>(t)); };
 BOOST_AUTO_TEST_CASE(a_view_says_where_and_how_the_elements_lie) {
     float elements[6] = {};
     raw_tensor<float> matrix(elements, {2, 3});
-    tensor_view const seen = view(matrix);
-    BOOST_TEST(seen.data == elements);
-    BOOST_TEST((seen.dtype == data_type::f32));
-    BOOST_TEST((seen.shape == index_vector{2, 3}));
-    BOOST_TEST((seen.strides == index_vector{3, 1}));
-    BOOST_TEST((seen.memory == memory_kind::host));
-    BOOST_TEST(seen.ndim() == 2u);
+    tensor_view const tensor_view = view(matrix);
+    BOOST_TEST(tensor_view.data == elements);
+    BOOST_TEST((tensor_view.dtype == data_type::f32));
+    BOOST_TEST((tensor_view.shape == index_vector{2, 3}));
+    BOOST_TEST((tensor_view.strides == index_vector{3, 1}));
+    BOOST_TEST((tensor_view.memory == memory_kind::host));
+    BOOST_TEST(tensor_view.ndim() == 2u);
 }
 
 BOOST_AUTO_TEST_CASE(a_constant_tensor_is_seen_for_reading) {
@@ -70,9 +70,9 @@ BOOST_AUTO_TEST_CASE(what_can_be_written_can_be_read_and_not_the_reverse) {
     static_assert(std::convertible_to<tensor_view, const_tensor_view>);
     static_assert(!std::convertible_to<const_tensor_view, tensor_view>);
     float element = 0;
-    tensor_view const seen{&element, data_type::f32, {}, {}, memory_kind::device};
+    tensor_view const view{&element, data_type::f32, {}, {}, memory_kind::device};
     const_tensor_view const expected{&element, data_type::f32, {}, {}, memory_kind::device};
-    BOOST_TEST((const_tensor_view(seen) == expected));
+    BOOST_TEST((const_tensor_view(view) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(views_print_no_elements) {

@@ -173,10 +173,10 @@ BOOST_AUTO_TEST_CASE(another_memory_is_found_and_no_element_on_a_device_is_touch
     check_says({.memory = memory_kind::device},
                "memory: of a tensor of float32 [2, 3], memory(t) is device, and host was expected");
     said = {.memory = memory_kind::device};
-    auto how = matrices();
-    how.memory = memory_kind::device;
-    how.write = [](matrix&, index_vector const&, int) { BOOST_ERROR("written to a device"); };
-    testing::check_adapter(how);
+    auto options = matrices();
+    options.memory = memory_kind::device;
+    options.write = [](matrix&, index_vector const&, int) { BOOST_ERROR("written to a device"); };
+    testing::check_adapter(options);
     said = {};
 }
 
@@ -207,10 +207,10 @@ BOOST_AUTO_TEST_CASE(strides_of_the_other_order_are_found) {
 BOOST_AUTO_TEST_CASE(elements_elsewhere_are_found) {
     auto const data = [](matrix const&) { return elsewhere.data(); };
     said = {.data = data, .const_data = data};
-    auto how = rows<matrix>(); // copies show the same elements, too
-    how.shapes = {{2, 3}};
+    auto options = rows<matrix>(); // copies show the same elements, too
+    options.shapes = {{2, 3}};
     BOOST_CHECK_EXCEPTION(
-        testing::check_adapter(how), error,
+        testing::check_adapter(options), error,
         says(errc::usage, "check_adapter: copies: of a tensor of float32 [2, 3], a copy shows the "
                           "same elements, and tensor_traits says neither is_handle nor "
                           "is_borrowed"));
@@ -227,12 +227,12 @@ BOOST_AUTO_TEST_CASE(elements_elsewhere_are_found) {
 }
 
 BOOST_AUTO_TEST_CASE(a_tensor_that_reads_something_else_is_found) {
-    auto how = matrices();
-    how.read = [](matrix const& t, index_vector const& index) {
+    auto options = matrices();
+    options.read = [](matrix const& t, index_vector const& index) {
         return static_cast<int>(matrix(t).at({0, index[1]}));
     };
     BOOST_CHECK_EXCEPTION(
-        testing::check_adapter(how), error,
+        testing::check_adapter(options), error,
         says(errc::usage, "check_adapter: read: of a tensor of float32 [2, 3], the view writes 0 "
                           "to element [1, 0], and the tensor reads 1"));
 }
@@ -273,9 +273,9 @@ BOOST_AUTO_TEST_CASE(elements_that_do_not_come_back_are_found) {
 }
 
 BOOST_AUTO_TEST_CASE(a_data_type_known_at_run_time_has_to_be_given) {
-    auto how = matrices();
-    how.dtypes = {};
-    BOOST_CHECK_EXCEPTION(testing::check_adapter(how), error,
+    auto options = matrices();
+    options.dtypes = {};
+    BOOST_CHECK_EXCEPTION(testing::check_adapter(options), error,
                           says(errc::usage, "check_adapter: the data type is known at run time; "
                                             "dtypes lists 0"));
 }

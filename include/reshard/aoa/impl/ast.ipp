@@ -11,8 +11,8 @@ namespace reshard::aoa {
 
 RESHARD_DECL attribute const* find_attribute(std::vector<attribute> const& list,
                                              std::string_view word) {
-    auto const place = std::ranges::find(list, word, &attribute::word);
-    return place == list.end() ? nullptr : &*place;
+    auto const position = std::ranges::find(list, word, &attribute::word);
+    return position == list.end() ? nullptr : &*position;
 }
 
 } // namespace reshard::aoa

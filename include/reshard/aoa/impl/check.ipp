@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/check.hpp>
 
-#include <reshard/aoa/destruction.hpp>
+#include <reshard/aoa/data_loss.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 
 #include <reshard/aoa/lower.hpp>
@@ -28,8 +28,8 @@ RESHARD_DECL std::string why_not_invertible(program_report const& of) {
         return "the program has errors";
     if (of.losses.empty())
         return {};
-    destruction const& first = of.losses.front();
-    std::string text = "'" + first.what.key + "' " + first.text;
+    data_loss const& first = of.losses.front();
+    std::string text = "'" + first.lost.key + "' " + first.text;
     if (first.where.last > first.where.first)
         text += " (the statement at " + detail::place_text(of.code, first.where) + ")";
     std::size_t const more = of.losses.size() - 1;
@@ -40,10 +40,11 @@ namespace detail {
 
 /// Puts findings in the order of the program's text; those that belong to no place come last.
 inline void sort_findings(std::vector<finding>& findings) {
-    auto const place = [](finding const& one) {
-        return one.where.last > one.where.first ? std::pair(0, one.where.first) : std::pair(1, 0u);
+    auto const position_of = [](finding const& finding) {
+        return finding.where.last > finding.where.first ? std::pair(0, finding.where.first)
+                                                        : std::pair(1, 0u);
     };
-    std::ranges::stable_sort(findings, {}, place);
+    std::ranges::stable_sort(findings, {}, position_of);
 }
 
 /// A check at work, after `expand_all` and `lower_all`.
@@ -60,8 +61,8 @@ public:
                                 lowered_.findings.end());
         if (result_.ok()) {
             note_idle();
-            for (finding& one : dropped_findings(lowered_))
-                result_.findings.push_back(std::move(one));
+            for (finding& finding : dropped_findings(lowered_))
+                result_.findings.push_back(std::move(finding));
             add_report(reshard::check(lowered_.map, source_, target_), suffixes);
         } else
             result_.keys = classify(lowered_.map, source_);
@@ -92,42 +93,43 @@ private:
             }
     }
 
-    void add_report(reshard::report&& found, std::vector<state_suffix> const& suffixes) {
+    void add_report(reshard::report&& report, std::vector<state_suffix> const& suffixes) {
         std::unordered_set<std::string_view> const left(lowered_.unexpected.begin(),
                                                         lowered_.unexpected.end());
-        for (mapping_finding const& one : found.findings)
-            if (one.level == severity::error && !left.contains(one.key))
-                result_.findings.push_back({one.level, one.code, one.key, one.message, {}, 0});
-        result_.keys = std::move(found.keys);
-        destruction_finder finder(expanded_.code, lowered_);
-        for (loss const& one : found.losses)
-            result_.losses.push_back(finder.find(one));
+        for (mapping_finding const& finding : report.findings)
+            if (finding.level == severity::error && !left.contains(finding.key))
+                result_.findings.push_back(
+                    {finding.level, finding.code, finding.key, finding.message, {}, 0});
+        result_.keys = std::move(report.keys);
+        data_loss_finder finder(expanded_.code, lowered_);
+        for (loss const& loss : report.losses)
+            result_.losses.push_back(finder.find(loss));
         note_losses(finder, suffixes);
     }
 
     /// Notes losses without another finding about them; the state of a tensor goes with the tensor.
-    void note_losses(destruction_finder const& finder, std::vector<state_suffix> const& suffixes) {
+    void note_losses(data_loss_finder const& finder, std::vector<state_suffix> const& suffixes) {
         auto const usages = usages_of(lowered_.map);
         std::unordered_set<std::string_view> keys, shadowed;
-        for (destruction const& one : result_.losses)
-            if (one.what.what != loss::kind::rounded)
-                keys.insert(one.what.key);
-        for (finding const& one : lowered_.findings)
-            if (one.code == "shadowed" || one.code == "replaced")
-                shadowed.insert(one.key);
-        for (destruction const& one : result_.losses) {
+        for (data_loss const& loss : result_.losses)
+            if (loss.lost.type != loss::kind::rounded)
+                keys.insert(loss.lost.key);
+        for (finding const& finding : lowered_.findings)
+            if (finding.code == "shadowed" || finding.code == "replaced")
+                shadowed.insert(finding.key);
+        for (data_loss const& loss : result_.losses) {
             bool const follows = any_parameter(
-                one.what.key, suffixes, [&](std::string_view parameter, state_suffix const&) {
+                loss.lost.key, suffixes, [&](std::string_view parameter, state_suffix const&) {
                     return keys.contains(parameter);
                 });
-            if (follows || one.what.what == loss::kind::removed ||
-                shadowed.contains(one.what.key) ||
-                finder.is_dropped(one.what, usages[one.what.source]))
+            if (follows || loss.lost.type == loss::kind::removed ||
+                shadowed.contains(loss.lost.key) ||
+                finder.is_dropped(loss.lost, usages[loss.lost.source]))
                 continue;
-            bool const rounds = one.what.what == loss::kind::rounded;
-            result_.findings.push_back({severity::note, rounds ? "rounded" : "unused", one.what.key,
-                                        "'" + one.what.key + "' " + one.text, one.where,
-                                        one.origin});
+            bool const rounds = loss.lost.type == loss::kind::rounded;
+            result_.findings.push_back({severity::note, rounds ? "rounded" : "unused",
+                                        loss.lost.key, "'" + loss.lost.key + "' " + loss.text,
+                                        loss.where, loss.origin});
         }
     }
 

@@ -88,30 +88,30 @@ private:
         expect("{", "'{'");
         elements("}", [this] {
             skip();
-            std::size_t const place = at_;
+            std::size_t const index = at_;
             std::string const key = quoted("a name in quotes");
             expect(":", "':'");
-            member(key, place);
+            member(key, index);
         });
     }
 
-    void member(std::string const& key, std::size_t place) {
+    void member(std::string const& key, std::size_t index) {
         if (key == "aoa_config" && !std::exchange(is_inside_, true))
             object();
         else if (key == "aoa_statements")
             list();
         else if (key == "aoa_config_reverse" || key == "enable_traceback")
-            flag(key, place);
+            flag(key, index);
         else
-            fail_at(place, "\"aoa_config\", \"aoa_statements\" or \"aoa_config_reverse\"");
+            fail_at(index, "\"aoa_config\", \"aoa_statements\" or \"aoa_config_reverse\"");
     }
 
-    void flag(std::string const& key, std::size_t place) {
+    void flag(std::string const& key, std::size_t index) {
         bool const is_true = takes("true");
         if (!is_true && !takes("false"))
             fail_at(at_, "true or false");
         if (is_true && key == "aoa_config_reverse")
-            reshard::fail(errc::unsupported, place_text(file_, text_, place),
+            reshard::fail(errc::unsupported, place_text(file_, text_, index),
                           ": aoa_config_reverse asks to run the program in reverse, which the text "
                           "of a program cannot: remove this member, and run it so (reshard convert "
                           "--reverse)");
@@ -124,21 +124,21 @@ private:
         expect("[", "'['");
         elements("]", [this] {
             skip();
-            std::size_t const place = at_ + 1;
-            add(quoted("a statement in quotes"), place);
+            std::size_t const index = at_ + 1;
+            add(quoted("a statement in quotes"), index);
         });
     }
 
     /// Adds a statement at its line and column, or in the next line if one before it has several.
-    void add(std::string const& statement, std::size_t place) {
+    void add(std::string const& statement, std::size_t index) {
         auto const begin = text_.begin();
-        line_wanted_ += static_cast<std::size_t>(std::count(begin + read_, begin + place, '\n'));
-        read_ = place;
+        line_wanted_ += static_cast<std::size_t>(std::count(begin + read_, begin + index, '\n'));
+        read_ = index;
         bool const is_behind = line_ > line_wanted_;
         if (line_ == line_wanted_ && has_statement_)
             result_ += between_statements;
         result_.append(is_behind ? 1 : line_wanted_ - line_, '\n');
-        std::size_t const column = place - (text_.substr(0, place).rfind('\n') + 1);
+        std::size_t const column = index - (text_.substr(0, index).rfind('\n') + 1);
         std::size_t const used = result_.size() - (result_.rfind('\n') + 1);
         if (!is_behind)
             result_.append(std::max(column, used) - used, ' ');
@@ -165,24 +165,24 @@ private:
 
     std::string escaped() {
         constexpr std::string_view names = "\"\\/$nrtbf", values = "\"\\/$\n\r\t\b\f";
-        std::size_t const place = at_++;
+        std::size_t const index = at_++;
         if (next() == 'u')
-            return from_code(place);
+            return from_code(index);
         std::size_t const which = at_ < text_.size() ? names.find(text_[at_++]) : names.npos;
         if (which == names.npos)
-            fail_at(place, "an escape of JSON");
+            fail_at(index, "an escape of JSON");
         return std::string(1, values[which]);
     }
 
     /// The character of `\u0041`, in UTF-8.
-    std::string from_code(std::size_t place) {
+    std::string from_code(std::size_t index) {
         std::string_view const digits = text_.substr(at_ + 1, 4);
         unsigned code = 0;
         auto const end = digits.data() + digits.size();
         bool const is_read =
             digits.size() == 4 && std::from_chars(digits.data(), end, code, 16).ptr == end;
         if (!is_read || (code >= 0xd800 && code < 0xe000))
-            fail_at(place, "an escape of one character, as \\u0041");
+            fail_at(index, "an escape of one character, as \\u0041");
         at_ += 5;
         auto const byte = [](unsigned bits) { return static_cast<char>(bits); };
         if (code < 0x80)

@@ -81,15 +81,15 @@ private:
 
     /// The parameter that a key is the state of, if the program makes it or the other side has it.
     std::optional<state_of_parameter> followed(std::string_view key) const {
-        std::optional<state_of_parameter> found;
+        std::optional<state_of_parameter> found_parameter;
         any_parameter(key, in_.suffixes,
                       [&](std::string_view parameter, state_suffix const& state) {
                           if (is_made(parameter) ? follows(parameter, state)
                                                  : in_.target && in_.target->find(parameter))
-                              found = {std::string(parameter), &state};
-                          return found.has_value();
+                              found_parameter = {std::string(parameter), &state};
+                          return found_parameter.has_value();
                       });
-        return found && !is_made(key) ? found : std::nullopt;
+        return found_parameter && !is_made(key) ? found_parameter : std::nullopt;
     }
 
     /// Whether a tensor that a statement makes has that state; if users named it, an error follows.
@@ -192,12 +192,12 @@ private:
                                                                       : cast(value, wanted.dtype));
     }
 
-    /// What to do about a tensor of type `made` that the target wants in another type.
-    std::string cast_advice(catalog_entry const& wanted, data_type made) const {
+    /// What to do about a tensor of type `type` that the target wants in another type.
+    std::string cast_advice(catalog_entry const& wanted, data_type type) const {
         if (followed(wanted.key))
             return "; state keeps the type that it has in the source, so the target has to want " +
-                   std::string(reshard::name(made));
-        if (!is_castable(made, wanted.dtype))
+                   std::string(reshard::name(type));
+        if (!is_castable(type, wanted.dtype))
             return {};
         std::string const attribute = "dtype=\"" + std::string(reshard::name(wanted.dtype)) + '"';
         binding const* const bound = in_.names.find(wanted.key);
@@ -209,17 +209,17 @@ private:
         return "; to cast it, add the statement  " + key + " -> " + key + ", " + attribute;
     }
 
-    void note_dropped(name const& one) {
-        binding const& bound = in_.names[one];
+    void note_dropped(name const& name) {
+        binding const& bound = in_.names[name];
         if (bound.value != binding::none && bound.uses == 0 && !bound.is_wanted)
-            in_.drop(one, false);
+            in_.drop(name, false);
     }
 
     void relate(std::string_view parameter, std::string const& key, state_suffix const& state) {
-        auto const what = state.scalar       ? relation::kind::scalar_state
-                          : state.is_alike() ? relation::kind::state
-                                             : relation::kind::scale;
-        in_.result.map.relate({what, std::string(parameter), key, state.block});
+        auto const noun = state.scalar           ? relation::kind::scalar_state
+                          : state.is_identical() ? relation::kind::state
+                                                 : relation::kind::scale;
+        in_.result.map.relate({noun, std::string(parameter), key, state.block});
     }
 
     /// Whether a statement reads, makes or removes a tensor of that name.
@@ -240,10 +240,10 @@ private:
     /// The first key of each value that is left over: of tied weights the one that has the state.
     void find_first_names() {
         for (std::uint32_t id = 0; id < in_.code.text_count(); ++id) {
-            name const one{name::kind_type::text, false, id, {}};
-            if (in_.names[one].value == binding::none || in_.names[one].uses > 0)
+            name const name{name::kind_type::text, false, id, {}};
+            if (in_.names[name].value == binding::none || in_.names[name].uses > 0)
                 continue;
-            std::string_view const key = in_.code.text(one);
+            std::string_view const key = in_.code.text(name);
             std::string_view& first =
                 first_names_.emplace(*in_.names.identity(id), key).first->second;
             first = std::min(first, key);
@@ -251,17 +251,17 @@ private:
     }
 
     /// Adds a result that no statement has read, with its states.
-    void add_made(name const& one, std::vector<std::string>& keys) {
-        binding const& bound = in_.names[one];
+    void add_made(name const& name, std::vector<std::string>& keys) {
+        binding const& bound = in_.names[name];
         if (bound.value == binding::none || bound.uses > 0)
             return;
-        std::string const key(in_.code.text(one));
+        std::string const key(in_.code.text(name));
         bound_value const& value = in_.names.value(bound.value);
         if (!guarded(key, [&] { count_pieces(value); }))
             return;
         if (!in_.source.is_stand_in(value.first_source()))
             keys.push_back(key);
-        if (first_names_.at(*in_.names.identity(one.id)) != key)
+        if (first_names_.at(*in_.names.identity(name.id)) != key)
             return;
         for (state_suffix const& each_suffix : in_.suffixes)
             guarded(key, [&] { add_state(key, value, each_suffix, keys); });
@@ -295,8 +295,8 @@ private:
 
     /// The first of all that differ in their containers only.
     state_suffix const& first_of_kind(state_suffix const& state) const {
-        return *std::ranges::find_if(in_.suffixes, [&](state_suffix const& one) {
-            return one.prefix == state.prefix && one.suffix == state.suffix;
+        return *std::ranges::find_if(in_.suffixes, [&](state_suffix const& suffix) {
+            return suffix.prefix == state.prefix && suffix.suffix == state.suffix;
         });
     }
 
@@ -312,29 +312,29 @@ private:
     /// do, those included that no statement names.
     std::string const& made_container(state_suffix const& state) {
         std::string const& old = first_of_kind(state).container;
-        auto const [known, is_new] = containers_.try_emplace(old);
+        auto const [match, is_new] = containers_.try_emplace(old);
         if (!is_new || old.empty())
-            return known->second;
+            return match->second;
         std::map<std::string_view, std::size_t> votes;
         for (catalog_entry const& entry : in_.source.tensors())
             votes[old] += entry.key.starts_with(old) && !is_used(entry.key);
         for (std::uint32_t id = 0; id < in_.code.text_count(); ++id)
             if (binding const& bound = in_.names[name{name::kind_type::text, false, id, {}}];
                 bound.value != binding::none && bound.uses == 0)
-                if (auto const found = container_of(id, old); found)
-                    ++votes[*found];
-        return known->second = std::ranges::max_element(votes, {}, [](auto const& one) {
-                                   return one.second;
+                if (auto const container = container_of(id, old); container)
+                    ++votes[*container];
+        return match->second = std::ranges::max_element(votes, {}, [](auto const& element) {
+                                   return element.second;
                                })->first;
     }
 
     /// The new key's counterpart of the container of its first source: the container itself, or
     /// the text before the same name; std::nullopt for sources outside the container.
     std::optional<std::string_view> container_of(std::uint32_t id, std::string const& old) const {
-        name const one{name::kind_type::text, false, id, {}};
-        std::string_view const key = in_.code.text(one);
+        name const name{name::kind_type::text, false, id, {}};
+        std::string_view const key = in_.code.text(name);
         std::string_view from =
-            in_.source.parameter(in_.names.value(in_.names[one].value).first_source());
+            in_.source.parameter(in_.names.value(in_.names[name].value).first_source());
         if (!from.starts_with(old))
             return std::nullopt;
         from.remove_prefix(old.size());

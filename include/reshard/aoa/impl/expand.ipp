@@ -23,8 +23,8 @@ namespace detail {
 
 /// Whether a statement has the word of a macro, which knows its attributes itself.
 inline bool has_macro_word(std::vector<attribute> const& list) {
-    return std::ranges::any_of(list, [](attribute const& one) {
-        attribute_word const* const word = find_attribute_word(one.word);
+    return std::ranges::any_of(list, [](attribute const& attribute) {
+        attribute_word const* const word = find_attribute_word(attribute.word);
         return word && word->value == value_kind::none;
     });
 }
@@ -34,39 +34,39 @@ class misspelt_words {
 public:
     misspelt_words(macro_context const& context, std::vector<statement> const& statements)
         : context_(context), is_read_(context.code.text_count()) {
-        for (statement const& one : statements)
-            for (name const& read : context.code.left(one))
+        for (statement const& statement : statements)
+            for (name const& read : context.code.left(statement))
                 if (read.kind == name::kind_type::text)
                     is_read_[read.id] = true;
     }
 
     /// \throws statement_error with errc::syntax for a result after the first one that no tensor
     ///         has and nothing reads, and that resembles the word of a macro
-    void check(statement const& one) const {
-        for (name const& made :
-             context_.code.right(one).subspan(std::min<std::size_t>(1, one.right)))
-            if (made.kind == name::kind_type::text && !is_meant(made))
-                if (std::string const question = question_of(made); !question.empty())
+    void check(statement const& statement) const {
+        for (name const& name :
+             context_.code.right(statement).subspan(std::min<std::size_t>(1, statement.right)))
+            if (name.kind == name::kind_type::text && !is_meant(name))
+                if (std::string const question = question_of(name); !question.empty())
                     throw statement_error{errc::syntax,
-                                          words("unknown attribute '", context_.code.text(made),
+                                          words("unknown attribute '", context_.code.text(name),
                                                 "'", question,
                                                 "; a tensor of that name is written in quotes"),
-                                          made.where};
+                                          name.where};
     }
 
 private:
     /// Whether that can only be a tensor.
-    bool is_meant(name const& made) const {
-        std::string_view const key = context_.code.text(made);
+    bool is_meant(name const& name) const {
+        std::string_view const key = context_.code.text(name);
         std::string_view const text = context_.code.source_text();
-        bool const is_bare = made.where.last > made.where.first && made.where.last <= text.size() &&
-                             is_plain_char(text[made.where.first]);
+        bool const is_bare = name.where.last > name.where.first && name.where.last <= text.size() &&
+                             is_plain_char(text[name.where.first]);
         auto const has = [&](catalog const* keys) { return keys && keys->find(key); };
-        return !is_bare || is_read_[made.id] || has(context_.left) || has(context_.right);
+        return !is_bare || is_read_[name.id] || has(context_.left) || has(context_.right);
     }
 
-    std::string question_of(name const& made) const {
-        nearest_text search(context_.code.text(made), true);
+    std::string question_of(name const& name) const {
+        nearest_text search(context_.code.text(name), true);
         for (attribute_word const& each_word : attribute_words)
             if (each_word.value == value_kind::none)
                 search.look_at(each_word.word);
@@ -79,12 +79,12 @@ private:
 
 /// Refuses the attributes that a statement cannot have, all of them, and says whether there are
 /// none.
-inline bool has_sound_attributes(macro_context& context, statement const& one) {
+inline bool has_sound_attributes(macro_context& context, statement const& statement) {
     bool is_sound = true;
-    std::vector<attribute> const& list = context.code.attributes(one);
+    std::vector<attribute> const& list = context.code.attributes(statement);
     if (!has_macro_word(list))
         for (attribute const& each_attribute : list)
-            is_sound &= succeeds(context, one, [&] {
+            is_sound &= succeeds(context, statement, [&] {
                 check_attribute(each_attribute);
                 check_text(each_attribute);
             });
@@ -95,11 +95,11 @@ inline bool has_sound_attributes(macro_context& context, statement const& one) {
 /// and not for each layer.
 inline void check_attributes(macro_context& context, std::vector<statement>& statements) {
     misspelt_words const misspelt(context, statements);
-    for (statement& one : statements) {
-        bool is_sound = succeeds(context, one, [&] { misspelt.check(one); });
-        is_sound &= has_sound_attributes(context, one);
+    for (statement& statement : statements) {
+        bool is_sound = succeeds(context, statement, [&] { misspelt.check(statement); });
+        is_sound &= has_sound_attributes(context, statement);
         if (!is_sound)
-            one = broken(context, one);
+            statement = broken(context, statement);
     }
 }
 
@@ -123,14 +123,14 @@ private:
 /// The keys of a side that some lost name may mean.
 inline std::vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
                                              std::vector<state_suffix> const& suffixes) {
-    std::vector<std::string_view> found;
+    std::vector<std::string_view> matches;
     if (keys && !lost.empty())
         for (catalog_entry const& entry : *keys)
             for_each_parameter_name(*keys, entry, suffixes, [&](std::string_view key) {
-                if ((found.empty() || found.back() != key) && lost.has(key))
-                    found.push_back(key);
+                if ((matches.empty() || matches.back() != key) && lost.has(key))
+                    matches.push_back(key);
             });
-    return found;
+    return matches;
 }
 
 /// The texts of a program and the keys of a side that some lost name may mean, as names.
@@ -139,9 +139,9 @@ inline std::vector<name> names_of(macro_context& context, outline_set const& los
     std::vector<name> names;
     if (!lost.empty())
         for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
-            if (name const one{name::kind_type::text, false, id, {}};
-                lost.has(context.code.text(one)))
-                names.push_back(one);
+            if (name const name{name::kind_type::text, false, id, {}};
+                lost.has(context.code.text(name)))
+                names.push_back(name);
     for (std::string_view const key : keys_in(lost, keys, context.options.state_suffixes))
         names.push_back(context.code.make_text(key));
     return names;
@@ -153,8 +153,8 @@ inline void restore_lost_names(macro_context& context, std::vector<statement>& s
     if (context.lost.empty())
         return;
     outline_set read, bound;
-    for (lost_name const& one : context.lost)
-        (one.is_read ? read : bound).add(context.code.pattern(one.open));
+    for (lost_name const& name : context.lost)
+        (name.is_read ? read : bound).add(context.code.pattern(name.open));
     std::vector<name> left;
     for (std::string_view const key : keys_in(read, context.left, context.options.state_suffixes))
         left.push_back(context.code.make_text(key));
@@ -166,9 +166,9 @@ inline void restore_lost_names(macro_context& context, std::vector<statement>& s
 
 /// Whether any statement has the word of a macro that needs to know how tensors are cut.
 inline bool needs_chain(macro_context const& context, std::vector<statement> const& statements) {
-    return std::ranges::any_of(statements, [&](statement const& one) {
+    return std::ranges::any_of(statements, [&](statement const& statement) {
         return std::ranges::any_of(macros, [&](macro const& each_macro) {
-            return each_macro.needs_chain && is_fused(context, one, each_macro.name);
+            return each_macro.needs_chain && is_fused(context, statement, each_macro.name);
         });
     });
 }
@@ -201,11 +201,12 @@ inline void apply_macros(macro_context& context, std::vector<statement>& stateme
 RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
                                   catalog const* target, expand_options const& options) {
     expansion result{written, {}};
-    expand_options known = options;
-    known.state_suffixes = detail::with_conventions(options.state_suffixes, source, target);
-    result.code.set_state_suffixes(known.state_suffixes);
+    expand_options expand_options = options;
+    expand_options.state_suffixes =
+        detail::with_conventions(options.state_suffixes, source, target);
+    result.code.set_state_suffixes(expand_options.state_suffixes);
     macro_context context{result.code, options.reverse ? target : &source,
-                          options.reverse ? &source : target, known, result.findings};
+                          options.reverse ? &source : target, expand_options, result.findings};
     std::vector<statement> statements = written.statements();
     detail::warn_of_joined(context, statements);
     try {

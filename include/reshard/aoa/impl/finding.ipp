@@ -12,36 +12,39 @@
 namespace reshard::aoa {
 
 RESHARD_DECL finding const* first_error_of(std::vector<finding> const& findings) {
-    for (finding const& one : findings)
-        if (one.level == detail::severity::error)
-            return &one;
+    for (finding const& finding : findings)
+        if (finding.level == detail::severity::error)
+            return &finding;
     return nullptr;
 }
 
-RESHARD_DECL std::vector<std::string> macro_chain(program const& whole, std::uint32_t origin) {
+RESHARD_DECL std::vector<std::string> macro_chain(program const& whole_program,
+                                                  std::uint32_t origin) {
     std::vector<std::string> chain;
-    for (; !whole.origin(origin).macro.empty(); origin = whole.origin(origin).parent)
-        chain.push_back(std::string(whole.origin(origin).macro) + " from " +
-                        detail::place_text(whole, whole.origin(origin).where));
+    for (; !whole_program.origin(origin).macro.empty();
+         origin = whole_program.origin(origin).parent)
+        chain.push_back(std::string(whole_program.origin(origin).macro) + " from " +
+                        detail::place_text(whole_program, whole_program.origin(origin).where));
     return chain;
 }
 
-RESHARD_DECL std::string kind_of(finding const& one) {
-    std::string kind =
-        one.level == detail::severity::error ? one.code : std::string(detail::name_of(one.level));
+RESHARD_DECL std::string kind_of(finding const& finding) {
+    std::string kind = finding.level == detail::severity::error
+                           ? finding.code
+                           : std::string(detail::name_of(finding.level));
     std::ranges::replace(kind, '_', ' ');
     return kind;
 }
 
-RESHARD_DECL std::string describe_as(program const& whole, finding const& one,
+RESHARD_DECL std::string describe_as(program const& whole_program, finding const& finding,
                                      std::string const& kind) {
-    bool const placed = one.where.last > one.where.first;
-    std::string const file = whole.file().empty() ? "program" : whole.file();
-    std::string text =
-        (placed ? detail::place_text(whole, one.where) : file) + ": " + kind + one.message;
+    bool const placed = finding.where.last > finding.where.first;
+    std::string const file = whole_program.file().empty() ? "program" : whole_program.file();
+    std::string text = (placed ? detail::place_text(whole_program, finding.where) : file) + ": " +
+                       kind + finding.message;
     if (placed)
-        text += '\n' + detail::excerpt(whole.line_at(one.where.first));
-    for (std::string const& macro : macro_chain(whole, one.origin))
+        text += '\n' + detail::excerpt(whole_program.line_at(finding.where.first));
+    for (std::string const& macro : macro_chain(whole_program, finding.origin))
         text += "\n  expanded by " + macro;
     return text;
 }

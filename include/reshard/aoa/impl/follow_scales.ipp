@@ -53,18 +53,18 @@ private:
             return; // a statement makes them
         try {
             bound_value const& value = in_.names.value(bound.value);
-            auto const found = sources(pattern, value);
-            if (found.empty())
+            auto const match = sources(pattern, value);
+            if (match.empty())
                 return;
-            bound_value made{scales_of(pattern, value)};
-            if (!has_source_elements(made.tensor))
-                made.sources = found;
+            bound_value bound_value{scales_of(pattern, value)};
+            if (!has_source_elements(bound_value.tensor))
+                bound_value.sources = match;
             name bound_name = scales;
             bound_name.where = bound.where;
-            in_.names.bind(bound_name, in_.names.store(std::move(made)), bound.origin);
-            for (key_id const one : found)
-                if (auto const text = in_.code.find(in_.source.entry(one).key))
-                    in_.names[text_name(*text)].source_value = one;
+            in_.names.bind(bound_name, in_.names.store(std::move(bound_value)), bound.origin);
+            for (key_id const element : match)
+                if (auto const text = in_.code.find(in_.source.entry(element).key))
+                    in_.names[text_name(*text)].source_value = element;
         } catch (error const& problem) {
             in_.report(problem.code(), {severity::error, std::string(reshard::name(problem.code())),
                                         key, words("'", key, "' cannot follow: ", problem.what()),
@@ -76,7 +76,7 @@ private:
     ///
     /// \throws error with errc::unknown_key if only some have them
     std::vector<key_id> sources(scale_pattern const& pattern, bound_value const& value) const {
-        std::vector<key_id> found;
+        std::vector<key_id> keys;
         std::string without, with;
         value.for_each_source([&](key_id id) {
             key_id const scales = scales_of(pattern, id);
@@ -84,13 +84,13 @@ private:
                 without = in_.source.entry(id).key;
             else {
                 with = in_.source.entry(scales).key;
-                found.push_back(scales);
+                keys.push_back(scales);
             }
         });
-        if (!found.empty() && !without.empty())
+        if (!keys.empty() && !without.empty())
             fail(errc::unknown_key, "'", without, "' has no '", pattern.scales.with("*"),
                  "', and another one of its tensors has '", with, "'");
-        return found;
+        return keys;
     }
 
     key_id scales_of(scale_pattern const& pattern, key_id id) const {
@@ -134,8 +134,9 @@ inline void relate_scales(lower_context& context, std::vector<scale_pattern> con
             mapping_output const* const scales = key ? map.find(*key) : nullptr;
             if (!scales)
                 continue;
-            auto const entry_of = [](mapping_output const& one) {
-                return catalog_entry{one.key, one.value.dtype, one.value.shape, {}};
+            auto const entry_of = [](mapping_output const& mapping_output) {
+                return catalog_entry{
+                    mapping_output.key, mapping_output.value.dtype, mapping_output.value.shape, {}};
             };
             if (auto form = form_of_scales(entry_of(output), entry_of(*scales), pattern.facts()))
                 map.relate(

@@ -61,11 +61,11 @@ RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text) {
 }
 
 RESHARD_DECL statement_comments comments_of(std::string_view text) {
-    statement_comments found;
-    text.remove_prefix(end_of_statement(text, found.inside));
-    found.behind = trimmed(take_line(text));
-    found.below = comment_lines(text);
-    return found;
+    statement_comments comments;
+    text.remove_prefix(end_of_statement(text, comments.inside));
+    comments.behind = trimmed(take_line(text));
+    comments.below = comment_lines(text);
+    return comments;
 }
 
 /// The most columns of a line that can be broken.
@@ -94,18 +94,19 @@ RESHARD_DECL bool spread_statement::can_align() const {
     return width() <= page_width && characters(before_arrow()) <= left_width;
 }
 
-RESHARD_DECL spread_statement spread(program const& whole, statement const& one) {
+RESHARD_DECL spread_statement spread(program const& whole_program, statement const& statement) {
     spread_statement result;
-    for (std::size_t i = 0; i < whole.names(one).size(); ++i) {
-        name const& each = whole.names(one)[i];
-        std::string text = bare_name_text(whole, each) + (each.transposed ? "^T" : "");
-        bool const is_last = i + 1 == whole.names(one).size() && whole.attributes(one).empty();
-        text += i + 1 == one.left ? " ->" : is_last ? "" : ",";
-        (i < one.left ? result.left : result.right).push_back(std::move(text));
+    for (std::size_t i = 0; i < whole_program.names(statement).size(); ++i) {
+        name const& each = whole_program.names(statement)[i];
+        std::string text = bare_name_text(whole_program, each) + (each.transposed ? "^T" : "");
+        bool const is_last = i + 1 == whole_program.names(statement).size() &&
+                             whole_program.attributes(statement).empty();
+        text += i + 1 == statement.left ? " ->" : is_last ? "" : ",";
+        (i < statement.left ? result.left : result.right).push_back(std::move(text));
     }
-    for (attribute const& each : whole.attributes(one))
+    for (attribute const& each : whole_program.attributes(statement))
         result.right.push_back(attribute_text(each) +
-                               (&each == &whole.attributes(one).back() ? "" : ","));
+                               (&each == &whole_program.attributes(statement).back() ? "" : ","));
     return result;
 }
 
@@ -120,53 +121,56 @@ inline void add_filled(std::string& text, std::vector<std::string> const& pieces
     }
 }
 
-RESHARD_DECL std::string formatted(spread_statement const& one, std::size_t arrow) {
-    std::string const left = one.before_arrow(), right = spread_statement::joined(one.right);
+RESHARD_DECL std::string formatted(spread_statement const& statement, std::size_t arrow) {
+    std::string const left = statement.before_arrow(),
+                      right = spread_statement::joined(statement.right);
     std::string text;
-    if (one.can_align() && arrow + 4 + characters(right) <= page_width) {
+    if (statement.can_align() && arrow + 4 + characters(right) <= page_width) {
         text = left + std::string(arrow - characters(left), ' ') + " -> " + right;
-    } else if (one.width() <= page_width) {
+    } else if (statement.width() <= page_width) {
         text = left + " -> " + right;
     } else {
-        add_filled(text, one.left, 0);
-        text += "\n    " + one.right.front();
-        add_filled(text, {one.right.begin() + 1, one.right.end()},
-                   4 + characters(one.right.front()));
+        add_filled(text, statement.left, 0);
+        text += "\n    " + statement.right.front();
+        add_filled(text, {statement.right.begin() + 1, statement.right.end()},
+                   4 + characters(statement.right.front()));
     }
-    return text + (one.comments.behind.empty() ? "" : "  " + one.comments.behind) + '\n';
+    return text + (statement.comments.behind.empty() ? "" : "  " + statement.comments.behind) +
+           '\n';
 }
 
 /// The column for the arrows of consecutive statements.
-inline std::size_t arrow_column(std::vector<spread_statement> const& all, std::size_t first,
+inline std::size_t arrow_column(std::vector<spread_statement> const& statements, std::size_t first,
                                 std::size_t last) {
     std::size_t column = 0;
     for (std::size_t i = first; i < last; ++i)
-        if (all[i].can_align())
-            column = std::max(column, characters(all[i].before_arrow()));
+        if (statements[i].can_align())
+            column = std::max(column, characters(statements[i].before_arrow()));
     return column;
 }
 
-RESHARD_DECL std::vector<spread_statement> spread(program const& whole,
+RESHARD_DECL std::vector<spread_statement> spread(program const& whole_program,
                                                   std::vector<std::string>& above) {
-    std::string_view const text = whole.source_text();
-    auto const& statements = whole.statements();
-    std::vector<spread_statement> all;
+    std::string_view const text = whole_program.source_text();
+    auto const& statements = whole_program.statements();
+    std::vector<spread_statement> spread_statements;
     for (std::size_t i = 0; i < statements.size(); ++i) {
         std::size_t const first = statements[i].where.first;
         std::size_t const next =
             i + 1 < statements.size() ? statements[i + 1].where.first : text.size();
-        all.push_back(spread(whole, statements[i]));
-        all.back().comments = comments_of(text.substr(first, next - first));
+        spread_statements.push_back(spread(whole_program, statements[i]));
+        spread_statements.back().comments = comments_of(text.substr(first, next - first));
     }
-    above = comment_lines(all.empty() ? text : text.substr(0, statements[0].where.first));
-    return all;
+    above =
+        comment_lines(spread_statements.empty() ? text : text.substr(0, statements[0].where.first));
+    return spread_statements;
 }
 
 } // namespace detail
 
 RESHARD_DECL std::string format(program const& written) {
     std::vector<std::string> above;
-    std::vector<detail::spread_statement> const all = detail::spread(written, above);
+    std::vector<detail::spread_statement> const statements = detail::spread(written, above);
     std::string text;
     auto const add_lines = [&](std::vector<std::string> const& lines) {
         for (std::string const& line : lines)
@@ -174,16 +178,17 @@ RESHARD_DECL std::string format(program const& written) {
     };
     add_lines(above);
     std::size_t block_end = 0, arrow = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < statements.size(); ++i) {
         if (i == block_end) {
-            while (++block_end < all.size() && all[block_end - 1].comments.below.empty() &&
-                   all[block_end].comments.inside.empty())
+            while (++block_end < statements.size() &&
+                   statements[block_end - 1].comments.below.empty() &&
+                   statements[block_end].comments.inside.empty())
                 continue;
-            arrow = detail::arrow_column(all, i, block_end);
+            arrow = detail::arrow_column(statements, i, block_end);
         }
-        add_lines(all[i].comments.inside);
-        text += detail::formatted(all[i], arrow);
-        add_lines(all[i].comments.below);
+        add_lines(statements[i].comments.inside);
+        text += detail::formatted(statements[i], arrow);
+        add_lines(statements[i].comments.below);
     }
     while (text.ends_with("\n\n"))
         text.pop_back();

@@ -30,51 +30,52 @@
 namespace reshard::aoa::detail {
 
 /// How the result of a statement, a tensor of `ndim` axes, is interleaved.
-inline fused_tensor fused_of(lower_context const& context, statement const& one, std::size_t ndim) {
-    origin const& made = context.code.origin(one.origin);
-    attribute const* const found = find_attribute(context.code.attributes(one), "axis");
-    index_t const axis = std::get<index_t>(found->value);
-    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, made.blocks, made.attributes};
+inline fused_tensor fused_of(lower_context const& context, statement const& statement,
+                             std::size_t ndim) {
+    origin const& origin = context.code.origin(statement.origin);
+    attribute const* const attribute = find_attribute(context.code.attributes(statement), "axis");
+    index_t const axis = std::get<index_t>(attribute->value);
+    return {axis < 0 ? axis + static_cast<index_t>(ndim) : axis, origin.blocks, origin.attributes};
 }
 
 /// Whether a statement takes a value apart as it was interleaved.
-inline bool is_taken_apart(lower_context const& context, statement const& one,
+inline bool is_taken_apart(lower_context const& context, statement const& statement,
                            bound_value const& value) {
-    if (one.right < 2 || context.code.origin(one.origin).blocks == 0)
+    if (statement.right < 2 || context.code.origin(statement.origin).blocks == 0)
         return false;
     index_vector const& shape = value.tensor.shape;
     fused_tensor const &known = context.fused[value.fused],
-                       as = fused_of(context, one, shape.size());
+                       as = fused_of(context, statement, shape.size());
     auto const axis = static_cast<std::size_t>(known.axis);
     return as.axis == known.axis && as.blocks == known.blocks && axis < shape.size() &&
            member_sizes(as, shape[axis]) == member_sizes(known, shape[axis]);
 }
 
 /// Whether a statement interleaves its result for the parts of ranks.
-inline bool makes_blocks(lower_context const& context, statement const& one) {
-    origin const& made = context.code.origin(one.origin);
-    return one.right == 1 && made.blocks > 0 && made.macro != "fused_qkv";
+inline bool makes_blocks(lower_context const& context, statement const& statement) {
+    origin const& origin = context.code.origin(statement.origin);
+    return statement.right == 1 && origin.blocks > 0 && origin.macro != "fused_qkv";
 }
 
-RESHARD_DECL void check_fused_again(lower_context const& context, statement const& one,
+RESHARD_DECL void check_fused_again(lower_context const& context, statement const& statement,
                                     std::vector<std::uint32_t> const& operands) {
-    std::string const& macro = context.code.origin(one.origin).macro;
+    std::string const& macro = context.code.origin(statement.origin).macro;
     if (!macro.starts_with("fused") || macro == "fused_qkv")
         return;
     for (std::size_t i = 0; i < operands.size(); ++i) {
         bound_value const& value = context.names.value(operands[i]);
-        if (value.fused == bound_value::not_fused || is_taken_apart(context, one, value))
+        if (value.fused == bound_value::not_fused || is_taken_apart(context, statement, value))
             continue;
-        name const& called = context.code.left(one)[i];
-        fused_tensor const& known = context.fused[value.fused];
+        name const& called = context.code.left(statement)[i];
+        fused_tensor const& tensor = context.fused[value.fused];
         throw statement_error{
             errc::bad_macro,
-            words("'", shown_name(context.code, one, called), "' is interleaved in ",
-                  counted(known.blocks, "part"), " along axis ", known.axis, " (", known.macro,
+            words("'", shown_name(context.code, statement, called), "' is interleaved in ",
+                  counted(tensor.blocks, "part"), " along axis ", tensor.axis, " (", tensor.macro,
                   "), and ", macro,
                   " takes it as one tensor, and the order of its parts would be lost; fuse all of "
                   "them in one statement, or take it apart first"),
-            called.where, shown_key(context.code, one, called)};
+            called.where, shown_key(context.code, statement, called)};
     }
 }
 
@@ -82,36 +83,36 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
 ///
 /// \param first_shape of its first result
 /// \pre   the statement has been carried out, and all operands are fused
-inline mapping with_stand_ins(lower_context const& context, statement const& one,
+inline mapping with_stand_ins(lower_context const& context, statement const& statement,
                               std::vector<std::uint32_t> const& operands,
                               index_vector const& first_shape) {
-    mapping alike;
-    layout known;
+    mapping mapping;
+    layout layout;
     std::vector<expression> tensors;
     for (std::uint32_t const id : operands) {
         bound_value const& value = context.names.value(id);
         std::string const key = std::to_string(tensors.size());
-        tensors.push_back(alike.source(key, value.tensor.shape, value.tensor.dtype));
-        known.fused.emplace(key, context.fused[value.fused]);
+        tensors.push_back(mapping.source(key, value.tensor.shape, value.tensor.dtype));
+        layout.fused.emplace(key, context.fused[value.fused]);
     }
     std::vector<expression const*> values;
     for (expression const& tensor : tensors)
         values.push_back(&tensor);
-    operation step(std::move(values), {}, one.right);
+    operation step(std::move(values), {}, statement.right);
     step.expect(&first_shape);
-    auto made = step.run(context.code.attributes(one));
-    for (std::size_t i = 0; i < made.size(); ++i)
-        alike.define(std::to_string(i), std::move(made[i]));
-    carry_fused(alike, known);
-    return alike;
+    auto result = step.run(context.code.attributes(statement));
+    for (std::size_t i = 0; i < result.size(); ++i)
+        mapping.define(std::to_string(i), std::move(result[i]));
+    carry_fused(mapping, layout);
+    return mapping;
 }
 
-RESHARD_DECL void note_fused(lower_context& context, statement const& one,
+RESHARD_DECL void note_fused(lower_context& context, statement const& statement,
                              std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& made) {
-    if (made.size() == 1 && makes_blocks(context, one)) {
-        made[0].fused = static_cast<std::uint32_t>(context.fused.size());
-        context.fused.push_back(fused_of(context, one, made[0].tensor.ndim()));
+                             std::vector<bound_value>& values) {
+    if (values.size() == 1 && makes_blocks(context, statement)) {
+        values[0].fused = static_cast<std::uint32_t>(context.fused.size());
+        context.fused.push_back(fused_of(context, statement, values[0].tensor.ndim()));
         return;
     }
     bool const are_fused = std::ranges::all_of(operands, [&](std::uint32_t id) {
@@ -119,63 +120,67 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& one,
     });
     if (!are_fused)
         return;
-    mapping const alike = with_stand_ins(context, one, operands, made[0].tensor.shape);
-    for (std::size_t i = 0; i < made.size(); ++i)
-        if (auto const found = alike.fused().find(std::to_string(i));
-            found != alike.fused().end()) {
-            made[i].fused = static_cast<std::uint32_t>(context.fused.size());
-            context.fused.push_back(found->second);
+    mapping const mapping = with_stand_ins(context, statement, operands, values[0].tensor.shape);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (auto const match = mapping.fused().find(std::to_string(i));
+            match != mapping.fused().end()) {
+            values[i].fused = static_cast<std::uint32_t>(context.fused.size());
+            context.fused.push_back(match->second);
         }
 }
 
 /// The source tensors that a macro takes apart with a statement: all that its operand is made of.
-inline std::vector<taken_apart> apart_by(lower_context& context, statement const& one,
+inline std::vector<taken_apart> apart_by(lower_context& context, statement const& statement,
                                          std::vector<std::uint32_t> const& operands) {
-    std::vector<taken_apart> all;
+    std::vector<taken_apart> split_sources;
     std::size_t const ndim = context.names.value(operands[0]).tensor.ndim();
     for (key_id const id : context.names.sources_of(operands))
-        all.push_back({id, fused_of(context, one, ndim)});
-    return all;
+        split_sources.push_back({id, fused_of(context, statement, ndim)});
+    return split_sources;
 }
 
 /// The source tensors of which macros took apart all that the operands have.
 inline std::vector<taken_apart> apart_in(lower_context& context,
                                          std::vector<std::uint32_t> const& operands) {
-    std::vector<taken_apart> all;
-    std::set<key_id> whole;
+    std::vector<taken_apart> split_sources;
+    std::set<key_id> keys;
     for (std::uint32_t const id : operands) {
         bound_value const& value = context.names.value(id);
         std::span<taken_apart const> here;
         if (value.apart != bound_value::not_fused)
             here = context.apart[value.apart];
-        all.insert(all.end(), here.begin(), here.end());
+        split_sources.insert(split_sources.end(), here.begin(), here.end());
         value.for_each_source([&](key_id source) {
             if (std::ranges::find(here, source, &taken_apart::source) == here.end())
-                whole.insert(source);
+                keys.insert(source);
         });
     }
-    std::erase_if(all, [&](taken_apart const& one) { return whole.contains(one.source); });
-    std::ranges::sort(all);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
+    std::erase_if(split_sources, [&](taken_apart const& split_source) {
+        return keys.contains(split_source.source);
+    });
+    std::ranges::sort(split_sources);
+    split_sources.erase(std::unique(split_sources.begin(), split_sources.end()),
+                        split_sources.end());
+    return split_sources;
 }
 
-RESHARD_DECL void note_apart(lower_context& context, statement const& one,
+RESHARD_DECL void note_apart(lower_context& context, statement const& statement,
                              std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& made) {
-    if (operands.empty() || makes_blocks(context, one))
+                             std::vector<bound_value>& values) {
+    if (operands.empty() || makes_blocks(context, statement))
         return;
     auto const of = [&](std::uint32_t id) { return context.names.value(id).apart; };
     std::uint32_t apart = of(operands[0]);
-    bool const is_macro = one.right > 1 && context.code.origin(one.origin).blocks > 1;
+    bool const is_macro = statement.right > 1 && context.code.origin(statement.origin).blocks > 1;
     if (is_macro || !std::ranges::all_of(operands, [&](auto id) { return of(id) == apart; })) {
-        auto all = is_macro ? apart_by(context, one, operands) : apart_in(context, operands);
-        apart =
-            all.empty() ? bound_value::not_fused : static_cast<std::uint32_t>(context.apart.size());
-        if (!all.empty())
-            context.apart.push_back(std::move(all));
+        auto elements =
+            is_macro ? apart_by(context, statement, operands) : apart_in(context, operands);
+        apart = elements.empty() ? bound_value::not_fused
+                                 : static_cast<std::uint32_t>(context.apart.size());
+        if (!elements.empty())
+            context.apart.push_back(std::move(elements));
     }
-    for (bound_value& value : made)
+    for (bound_value& value : values)
         value.apart = apart;
 }
 

@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/infer_source.hpp>
 
-#include <reshard/aoa/impl/open_facts.ipp>
+#include <reshard/aoa/impl/partial_shape.ipp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
@@ -30,27 +30,28 @@ namespace detail {
 /// Goes through a program forwards with known facts, and backwards from results.
 class source_inferrer {
 public:
-    source_inferrer(inference& result, program const& code, std::vector<known_tensor> const& known,
-                    source_names const& made)
+    source_inferrer(inference& result, program const& code,
+                    std::vector<known_tensor> const& tensors, source_names const& source_names)
         : result_(result),
           code_(code),
-          made_(made),
+          made_(source_names),
           versions_(code_),
           facts_(versions_.size()),
           lost_by_(versions_.size()) {
-        for (known_tensor const& one : known)
-            known_.emplace(one.entry.key, &one);
+        for (known_tensor const& tensor : tensors)
+            known_.emplace(tensor.entry.key, &tensor);
     }
 
     void run() {
         for (std::uint32_t v = 0; v < versions_.size(); ++v)
             begin(v);
-        for (statement const& one : code_.statements())
-            if (has_value(one))
-                go_on(one);
-        for (auto one = code_.statements().rbegin(); one != code_.statements().rend(); ++one)
-            if (has_value(*one))
-                go_back(*one);
+        for (statement const& statement : code_.statements())
+            if (has_value(statement))
+                go_on(statement);
+        for (auto statements = code_.statements().rbegin(); statements != code_.statements().rend();
+             ++statements)
+            if (has_value(*statements))
+                go_back(*statements);
         collect();
         result_.tensors = catalog(std::move(entries_));
     }
@@ -58,14 +59,14 @@ public:
 private:
     static constexpr std::uint32_t none = version_table::none;
 
-    bool has_value(statement const& one) const {
-        return !is_removal(code_, one) && !is_addition(code_, one);
+    bool has_value(statement const& statement) const {
+        return !is_removal(code_, statement) && !is_addition(code_, statement);
     }
 
-    void fail_at(statement const& one, statement_error const& error) {
+    void fail_at(statement const& statement, statement_error const& error) {
         if (!result_.first_error)
             result_.first_error = error.code;
-        result_.findings.push_back(make_finding(code_, one, error));
+        result_.findings.push_back(make_finding(code_, statement, error));
     }
 
     /// Whether a value is a tensor of the target; its number there, or `none`.
@@ -78,83 +79,88 @@ private:
 
     /// Sets the facts of a value that are known before any statement.
     void begin(std::uint32_t version) {
-        open_facts& facts = facts_[version];
+        partial_shape& facts = facts_[version];
         if (key_id const id = kept(version); id != source_names::none)
             facts = {made_.entry(id).shape, made_.entry(id).dtype, id};
         if (versions_.maker(version) != none)
             return;
-        auto const known = known_.find(code_.text(versions_.called(version)));
-        if (known != known_.end())
-            facts = {known->second->entry.shape, type_of(*known->second), facts.like};
+        auto const match = known_.find(code_.text(versions_.called(version)));
+        if (match != known_.end())
+            facts = {match->second->entry.shape, type_of(*match->second), facts.like};
     }
 
     /// Fills in open facts.
-    static void settle(open_facts& facts, open_facts const& found) {
+    static void settle(partial_shape& facts, partial_shape const& shape) {
         if (!facts.shape)
-            facts.shape = found.shape;
+            facts.shape = shape.shape;
         if (!facts.dtype)
-            facts.dtype = found.dtype;
+            facts.dtype = shape.dtype;
         if (facts.like == source_names::none)
-            facts.like = found.like;
+            facts.like = shape.like;
     }
 
-    std::vector<open_facts> facts_of(statement const& one, std::size_t first,
-                                     std::size_t count) const {
-        std::vector<open_facts> result;
+    std::vector<partial_shape> facts_of(statement const& statement, std::size_t first,
+                                        std::size_t count) const {
+        std::vector<partial_shape> result;
         for (std::size_t k = first; k < first + count; ++k)
-            result.push_back(facts_[versions_.at(one, k)]);
+            result.push_back(facts_[versions_.at(statement, k)]);
         return result;
     }
 
-    void go_on(statement const& one) {
-        key_id const id = made_.find_parameter(code_.text(code_.right(one)[0]));
+    void go_on(statement const& statement) {
+        key_id const id = made_.find_parameter(code_.text(code_.right(statement)[0]));
         index_vector const* const wanted =
             id == source_names::none ? nullptr : &made_.entry(id).shape;
-        auto const made = open_results(code_, one, facts_of(one, 0, one.left), wanted);
-        for (std::size_t k = 0; k < made.size(); ++k)
-            settle(facts_[versions_.at(one, one.left + k)], made[k]);
+        auto const results =
+            open_results(code_, statement, facts_of(statement, 0, statement.left), wanted);
+        for (std::size_t k = 0; k < results.size(); ++k)
+            settle(facts_[versions_.at(statement, statement.left + k)], results[k]);
     }
 
-    void go_back(statement const& one) {
+    void go_back(statement const& statement) {
         try {
-            open_operands const found = infer_operands(code_, one, facts_of(one, 0, one.left),
-                                                       facts_of(one, one.left, one.right));
-            for (std::size_t k = 0; k < found.facts.size(); ++k)
-                settle(facts_[versions_.at(one, k)], found.facts[k]);
-            note_losses(one);
-            if (found.are_assumed && !code_.origin(one.origin).macro.starts_with("fused"))
+            open_operands const operands =
+                infer_operands(code_, statement, facts_of(statement, 0, statement.left),
+                               facts_of(statement, statement.left, statement.right));
+            for (std::size_t k = 0; k < operands.facts.size(); ++k)
+                settle(facts_[versions_.at(statement, k)], operands.facts[k]);
+            note_losses(statement);
+            if (operands.are_assumed && !code_.origin(statement.origin).macro.starts_with("fused"))
                 result_.findings.push_back(
-                    {severity::warning, "assumed", std::string(code_.text(code_.right(one)[0])),
-                     "the tensors that make up '" + std::string(code_.text(code_.right(one)[0])) +
+                    {severity::warning, "assumed",
+                     std::string(code_.text(code_.right(statement)[0])),
+                     "the tensors that make up '" +
+                         std::string(code_.text(code_.right(statement)[0])) +
                          "' are assumed to be of equal size; a target would determine their sizes",
-                     one.where, one.origin});
+                     statement.where, statement.origin});
         } catch (statement_error const& error) {
-            fail_at(one, error);
+            fail_at(statement, error);
         } catch (error const&) {
             return; // `lower` says it, with more to say
         }
     }
 
-    static bool is_open(open_facts const& facts) { return !facts.shape || !facts.dtype; }
+    static bool is_open(partial_shape const& facts) { return !facts.shape || !facts.dtype; }
 
     /// Notes the statement that loses a type or a shape, for the values before it too.
-    void note_losses(statement const& one) {
-        statement const* by = &one;
+    void note_losses(statement const& current_statement) {
+        statement const* by = &current_statement;
         key_id like = source_names::none;
-        for (std::size_t k = one.left; k < one.left + one.right; ++k) {
-            std::uint32_t const made = versions_.at(one, k);
-            by = is_open(facts_[made]) ? lost_by_[made] : by;
-            like = like == source_names::none ? facts_[made].like : like;
+        for (std::size_t k = current_statement.left;
+             k < current_statement.left + current_statement.right; ++k) {
+            std::uint32_t const result = versions_.at(current_statement, k);
+            by = is_open(facts_[result]) ? lost_by_[result] : by;
+            like = like == source_names::none ? facts_[result].like : like;
         }
-        for (std::size_t k = 0; k < one.left; ++k) {
-            lost_by_[versions_.at(one, k)] = by;
-            settle(facts_[versions_.at(one, k)], {std::nullopt, std::nullopt, like});
+        for (std::size_t k = 0; k < current_statement.left; ++k) {
+            lost_by_[versions_.at(current_statement, k)] = by;
+            settle(facts_[versions_.at(current_statement, k)], {std::nullopt, std::nullopt, like});
         }
     }
 
     /// Refuses a tensor of which the target has elements, and whose shape or type is unknown.
     void refuse_open(std::uint32_t version) {
-        open_facts const& facts = facts_[version];
+        partial_shape const& facts = facts_[version];
         statement const* const by = lost_by_[version];
         if (!by || facts.like == source_names::none || has_target())
             return; // nothing asks for it, or an error has been reported
@@ -175,9 +181,9 @@ private:
 
     /// The last attribute that casts, or the last other one that changes a tensor; null if a
     /// statement has none.
-    attribute const* last_step(statement const& one, bool is_cast) const {
+    attribute const* last_step(statement const& statement, bool is_cast) const {
         attribute const* last = nullptr;
-        for (attribute const& each : code_.attributes(one))
+        for (attribute const& each : code_.attributes(statement))
             if (is_step(each) && is_cast == each.word.ends_with("dtype"))
                 last = &each;
         return last;
@@ -192,7 +198,7 @@ private:
     /// Whether all tensors that are to be made are known.
     bool has_target() const {
         return std::ranges::any_of(known_,
-                                   [](auto const& known) { return known.second->is_wanted; });
+                                   [](auto const& entries) { return entries.second->is_wanted; });
     }
 
     /// The statement that removes a tensor of the source, or `none`.
@@ -211,35 +217,37 @@ private:
     /// Whether a tensor that is known is one of the source: without a target, removed and replaced
     /// tensors are.
     bool is_wanted(std::string_view key) const {
-        auto const known = known_.find(key);
-        return known != known_.end() &&
-               (known->second->is_wanted ||
+        auto const match = known_.find(key);
+        return match != known_.end() &&
+               (match->second->is_wanted ||
                 (!has_target() && (removed_by(key) != none || is_replaced(key))));
     }
 
     /// Refuses tensors that statements remove and nothing else describes. A target without such a
     /// tensor does not need it.
     void refuse_removed() {
-        for (statement const& one : code_.statements()) {
-            std::string const key(is_removal(code_, one) ? code_.text(code_.left(one)[0]) : "");
+        for (statement const& statement : code_.statements()) {
+            std::string const key(
+                is_removal(code_, statement) ? code_.text(code_.left(statement)[0]) : "");
             if (key.empty() || has_target() || known_.contains(key) ||
                 made_.find(key) != source_names::none)
                 continue;
-            fail_at(one, {errc::not_invertible,
-                          words("'", key,
-                                "' cannot be recovered: this statement removes it (option "
-                                "allow_removed), and its shape and data type are unknown; a target "
-                                "that names it says them, or tensors like those that the program "
-                                "read (option like)"),
-                          code_.left(one)[0].where, key});
+            fail_at(statement,
+                    {errc::not_invertible,
+                     words("'", key,
+                           "' cannot be recovered: this statement removes it (option "
+                           "allow_removed), and its shape and data type are unknown; a target "
+                           "that names it says them, or tensors like those that the program "
+                           "read (option like)"),
+                     code_.left(statement)[0].where, key});
         }
     }
 
     void collect() {
         refuse_removed();
-        for (auto const& [key, known] : known_)
+        for (auto const& [key, entry] : known_)
             if (is_wanted(key))
-                add_known(*known);
+                add_known(*entry);
         for (std::uint32_t id = 0; id < code_.text_count(); ++id)
             if (std::uint32_t const version = versions_.source(id);
                 version != none && !is_wanted(code_.text(versions_.called(version))))
@@ -249,25 +257,25 @@ private:
                 entries_.push_back(entry);
     }
 
-    static std::optional<data_type> type_of(known_tensor const& one) {
-        return one.is_typed ? std::optional(one.entry.dtype) : std::nullopt;
+    static std::optional<data_type> type_of(known_tensor const& tensor) {
+        return tensor.is_typed ? std::optional(tensor.entry.dtype) : std::nullopt;
     }
 
-    void add_known(known_tensor const& one) {
-        entries_.push_back(one.entry);
-        if (one.is_typed)
+    void add_known(known_tensor const& tensor) {
+        entries_.push_back(tensor.entry);
+        if (tensor.is_typed)
             return;
-        auto const id = code_.find(one.entry.key);
+        auto const id = code_.find(tensor.entry.key);
         std::uint32_t const version = id ? versions_.source(*id) : none;
         if (version != none && facts_[version].dtype)
             entries_.back().dtype = *facts_[version].dtype;
-        else if (key_id const same = made_.find(one.entry.key); same != source_names::none)
+        else if (key_id const same = made_.find(tensor.entry.key); same != source_names::none)
             entries_.back().dtype = made_.entry(same).dtype;
     }
 
     /// Adds a tensor that a statement reads, with the states of its result.
     void add_inferred(std::uint32_t version) {
-        open_facts const& facts = facts_[version];
+        partial_shape const& facts = facts_[version];
         std::string const key(code_.text(versions_.called(version)));
         if (is_open(facts))
             return refuse_open(version);
@@ -295,9 +303,9 @@ private:
     /// The scales that a pattern names, if the tensor's result has some.
     void add_scales(scale_pattern const& pattern, std::string const& key, index_vector const& shape,
                     std::string const& like) {
-        auto const own = pattern.scales_of(key), made = pattern.scales_of(like);
+        auto const own = pattern.scales_of(key), result = pattern.scales_of(like);
         key_id const tensor = made_.find(like);
-        key_id const scales = made ? made_.find(*made) : source_names::none;
+        key_id const scales = result ? made_.find(*result) : source_names::none;
         if (!own || tensor == source_names::none || scales == source_names::none)
             return;
         catalog_entry const& entry = made_.entry(scales);
@@ -314,8 +322,8 @@ private:
 
     /// Whether a tensor of the target is one of the source, and no statement reads it.
     bool is_untouched(std::string_view key) const {
-        auto const is_made = [&](std::string_view one) {
-            auto const id = code_.find(one);
+        auto const is_made = [&](std::string_view name) {
+            auto const id = code_.find(name);
             return id && (versions_.last(*id) != none || versions_.added_by(*id) != none);
         };
         auto const is_scaled = [&](scale_pattern const& pattern) {
@@ -336,7 +344,7 @@ private:
     source_names const& made_;
     std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     version_table versions_;
-    std::vector<open_facts> facts_;
+    std::vector<partial_shape> facts_;
     std::vector<statement const*> lost_by_; ///< by value: what loses its type or its shape
     std::map<std::string_view, known_tensor const*> known_;
     std::vector<catalog_entry> entries_;
@@ -344,18 +352,20 @@ private:
 
 } // namespace detail
 
-RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& known) {
+RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& tensors) {
     std::vector<catalog_entry> entries;
-    for (known_tensor const& one : known)
-        entries.push_back(one.entry);
+    for (known_tensor const& tensor : tensors)
+        entries.push_back(tensor.entry);
     return catalog(std::move(entries));
 }
 
-RESHARD_DECL inference infer_source(program const& expanded, std::vector<known_tensor> const& known,
+RESHARD_DECL inference infer_source(program const& expanded,
+                                    std::vector<known_tensor> const& tensors,
                                     catalog const& target) {
     inference result;
-    auto const all = detail::with_scales(expanded.state_suffixes(), expanded);
-    detail::source_inferrer(result, expanded, known, detail::source_names(target, all)).run();
+    auto const with_scales = detail::with_scales(expanded.state_suffixes(), expanded);
+    detail::source_inferrer(result, expanded, tensors, detail::source_names(target, with_scales))
+        .run();
     return result;
 }
 

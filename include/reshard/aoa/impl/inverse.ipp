@@ -23,36 +23,37 @@ inline expression probe(tensor_facts const& facts) {
     return source_tensor(0, facts.shape, facts.dtype);
 }
 
-RESHARD_DECL tensor_facts apply(attribute const& one, tensor_facts const& before,
+RESHARD_DECL tensor_facts apply(attribute const& current_attribute, tensor_facts const& before,
                                 index_vector const* wanted) {
-    attribute alone = one;
-    if (one.word == "dst_dtype")
+    attribute alone = current_attribute;
+    if (current_attribute.word == "dst_dtype")
         alone.word = "dtype";
     expression const value = probe(before);
     operation step({&value}, {}, 1);
     step.expect(wanted);
-    expression const made = step.run({alone})[0];
-    data_type const held = is_lossless(before.held, made.dtype) ? before.held : made.dtype;
-    return {made.shape, made.dtype, held};
+    expression const expression = step.run({alone})[0];
+    data_type const type =
+        is_lossless(before.held, expression.dtype) ? before.held : expression.dtype;
+    return {expression.shape, expression.dtype, type};
 }
 
 /// Whether an attribute says something of the whole program.
-inline bool is_declaration(attribute const& one) {
-    return one.word == "scales" || one.word == "blocks";
+inline bool is_declaration(attribute const& attribute) {
+    return attribute.word == "scales" || attribute.word == "blocks";
 }
 
-RESHARD_DECL bool is_step(attribute const& one) {
-    return one.word != "axis" && one.word != "sizes" && one.word != "src_dtype" &&
-           !is_declaration(one);
+RESHARD_DECL bool is_step(attribute const& attribute) {
+    return attribute.word != "axis" && attribute.word != "sizes" && attribute.word != "src_dtype" &&
+           !is_declaration(attribute);
 }
 
 /// Applies an attribute to each tensor, and notes the steps.
-inline void take_step(attribute const& what, index_vector const* wanted,
+inline void take_step(attribute const& attribute, index_vector const* wanted,
                       std::vector<tensor_facts>& values,
                       std::vector<std::vector<attribute_step>>& steps) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-        tensor_facts const after = apply(what, values[i], wanted);
-        steps[i].push_back({&what, values[i], after});
+        tensor_facts const after = apply(attribute, values[i], wanted);
+        steps[i].push_back({&attribute, values[i], after});
         values[i] = after;
     }
 }
@@ -64,38 +65,39 @@ RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute con
     std::vector<expression const*> operands;
     for (tensor_facts const& value : values)
         probes.push_back(probe(value));
-    for (expression const& one : probes)
-        operands.push_back(&one);
+    for (expression const& expression : probes)
+        operands.push_back(&expression);
     std::vector<attribute> list{axis};
     if (sizes)
         list.push_back(*sizes);
-    data_type held = values[0].held;
+    data_type type = values[0].held;
     for (tensor_facts const& value : values)
-        held = value.held == held ? held : value.dtype;
-    std::vector<tensor_facts> made;
-    for (expression const& one : operation(std::move(operands), {}, result_count).run(list))
-        made.push_back({one.shape, one.dtype, held});
-    return made;
+        type = value.held == type ? type : value.dtype;
+    std::vector<tensor_facts> facts;
+    for (expression const& expression : operation(std::move(operands), {}, result_count).run(list))
+        facts.push_back({expression.shape, expression.dtype, type});
+    return facts;
 }
 
-RESHARD_DECL dissection dissect(program const& code, statement const& one,
-                                std::vector<tensor_facts> operands, index_vector const* wanted) {
-    dissection result;
-    result.operands.resize(one.left);
-    result.results.resize(one.right);
-    auto const& list = code.attributes(one);
+RESHARD_DECL statement_analysis analyze(program const& code, statement const& statement,
+                                        std::vector<tensor_facts> operands,
+                                        index_vector const* wanted) {
+    statement_analysis result;
+    result.operands.resize(statement.left);
+    result.results.resize(statement.right);
+    auto const& list = code.attributes(statement);
     attribute const* sizes = nullptr;
     for (attribute const& each : list)
         if (each.word == "sizes")
             sizes = &each;
-    bool const is_single = one.left == 1 && one.right == 1;
+    bool const is_single = statement.left == 1 && statement.right == 1;
     for (attribute const& each : list)
         if (is_declaration(each)) {
             result.declared.push_back(&each);
         } else if (each.word == "axis" && !is_single) {
             result.axis = &each;
             result.joined = operands;
-            operands = join(each, sizes, operands, one.right);
+            operands = join(each, sizes, operands, statement.right);
         } else if (is_step(each)) {
             take_step(each, is_single ? wanted : nullptr, operands,
                       result.axis ? result.results : result.operands);
@@ -109,9 +111,9 @@ inline attribute text_attribute(std::string word, std::string value, attribute c
 }
 
 inline attribute_list inverse_permute(attribute_step const& step) {
-    std::vector<index_t> const order = parse_list(*step.what);
+    std::vector<index_t> const order = parse_list(*step.applied);
     if (order.empty())
-        return {*step.what};
+        return {*step.applied};
     std::vector<index_t> inverse(order.size());
     bool is_identity = true;
     for (std::size_t axis = 0; axis < order.size(); ++axis) {
@@ -120,7 +122,7 @@ inline attribute_list inverse_permute(attribute_step const& step) {
     }
     if (is_identity)
         return {};
-    return {text_attribute("permute", list_text(inverse), *step.what)};
+    return {text_attribute("permute", list_text(inverse), *step.applied)};
 }
 
 /// A pair of types specifies its own reverse, so it may round.
@@ -131,19 +133,20 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
         return {};
     if (!is_castable(step.after.dtype, step.before.dtype))
         throw statement_error{errc::not_invertible,
-                              words(after, " cannot be cast back to ", before), step.what->where};
-    bool const is_pair = step.what->word == "dst_dtype";
+                              words(after, " cannot be cast back to ", before),
+                              step.applied->where};
+    bool const is_pair = step.applied->word == "dst_dtype";
     if (!is_pair && !allow_rounding && !is_lossless(step.before.held, step.after.dtype))
         throw statement_error{errc::not_invertible,
                               words("the cast from ", before, " to ", after,
                                     " rounds, which loses precision; write  src_dtype=\"", before,
                                     "\", dst_dtype=\"", after,
                                     "\"  to cast it back anyway (option allow_rounding)"),
-                              step.what->where};
+                              step.applied->where};
     if (!is_pair)
-        return {text_attribute("dtype", before, *step.what)};
-    return {text_attribute("src_dtype", after, *step.what),
-            text_attribute("dst_dtype", before, *step.what)};
+        return {text_attribute("dtype", before, *step.applied)};
+    return {text_attribute("src_dtype", after, *step.applied),
+            text_attribute("dst_dtype", before, *step.applied)};
 }
 
 /// Refuses what leaves elements out.
@@ -152,9 +155,9 @@ inline void refuse_smaller(attribute_step const& step) {
     for (std::size_t axis = 0; axis < before.size(); ++axis)
         if (after[axis] < before[axis])
             throw statement_error{errc::not_invertible,
-                                  words(step.what->word, " leaves ", after[axis], " of the ",
+                                  words(step.applied->word, " leaves ", after[axis], " of the ",
                                         counted(before[axis], "element"), " along axis ", axis),
-                                  step.what->where};
+                                  step.applied->where};
 }
 
 /// Elements that were added after a tensor are cut off again.
@@ -167,17 +170,17 @@ inline attribute_list inverse_resize(attribute_step const& step) {
     for (std::size_t axis = 0; axis < before.size(); ++axis)
         text += std::string(axis == 0 ? "" : ", ") +
                 (before[axis] == after[axis] ? ":" : "0:" + std::to_string(before[axis]));
-    return {text_attribute("slice", '[' + text + ']', *step.what)};
+    return {text_attribute("slice", '[' + text + ']', *step.applied)};
 }
 
 inline attribute_list inverse_reshape(attribute_step const& step) {
     if (step.before.shape == step.after.shape)
         return {};
-    return {text_attribute("reshape", list_text(step.before.shape), *step.what)};
+    return {text_attribute("reshape", list_text(step.before.shape), *step.applied)};
 }
 
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding) {
-    std::string const& word = step.what->word;
+    std::string const& word = step.applied->word;
     if (word == "permute")
         return inverse_permute(step);
     if (word == "dtype" || word == "dst_dtype")
@@ -187,15 +190,15 @@ RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_ro
     if (word == "slice" || word == "resize")
         return inverse_resize(step);
     throw statement_error{errc::unsupported, words("'", word, "' cannot be reversed"),
-                          step.what->where};
+                          step.applied->where};
 }
 
 RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
                                        bool allow_rounding) {
     attribute_list list;
     for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-        for (attribute& one : inverse_of(*step, allow_rounding))
-            list.push_back(std::move(one));
+        for (attribute& attribute : inverse_of(*step, allow_rounding))
+            list.push_back(std::move(attribute));
     return list;
 }
 
@@ -208,47 +211,48 @@ inline std::vector<attribute_list>
 inverses_of(std::vector<std::vector<attribute_step>> const& steps, bool allow_rounding) {
     std::vector<attribute_list> lists;
     lists.reserve(steps.size());
-    for (std::vector<attribute_step> const& one : steps)
-        lists.push_back(inverse_of(one, allow_rounding));
+    for (std::vector<attribute_step> const& attribute_steps : steps)
+        lists.push_back(inverse_of(attribute_steps, allow_rounding));
     return lists;
 }
 
 /// The extents of operands along an axis, if they differ.
 inline std::vector<index_t> uneven_sizes(std::vector<tensor_facts> const& operands, index_t axis) {
     std::vector<index_t> sizes;
-    for (tensor_facts const& one : operands) {
-        auto const ndim = static_cast<index_t>(one.shape.size());
-        sizes.push_back(one.shape[static_cast<std::size_t>(axis < 0 ? axis + ndim : axis)]);
+    for (tensor_facts const& facts : operands) {
+        auto const ndim = static_cast<index_t>(facts.shape.size());
+        sizes.push_back(facts.shape[static_cast<std::size_t>(axis < 0 ? axis + ndim : axis)]);
     }
     bool const is_even = std::ranges::all_of(sizes, [&](index_t n) { return n == sizes[0]; });
     return is_even ? std::vector<index_t>() : sizes;
 }
 
 /// For each operand of a concat the slice that takes it out of the whole again.
-inline std::vector<attribute> cuts_of(dissection const& of) {
+inline std::vector<attribute> cuts_of(statement_analysis const& of) {
     std::vector<attribute> cuts;
     index_t offset = 0;
-    for (tensor_facts const& one : of.joined) {
-        auto const ndim = static_cast<index_t>(one.shape.size());
+    for (tensor_facts const& facts : of.joined) {
+        auto const ndim = static_cast<index_t>(facts.shape.size());
         index_t const axis = std::get<index_t>(of.axis->value);
         auto const cut = static_cast<std::size_t>(axis < 0 ? axis + ndim : axis);
         std::string text;
-        for (std::size_t i = 0; i < one.shape.size(); ++i)
-            text += std::string(i == 0 ? "[" : ", ") +
-                    (i == cut ? std::to_string(offset) + ':' + std::to_string(offset + one.shape[i])
-                              : ":");
+        for (std::size_t i = 0; i < facts.shape.size(); ++i)
+            text +=
+                std::string(i == 0 ? "[" : ", ") +
+                (i == cut ? std::to_string(offset) + ':' + std::to_string(offset + facts.shape[i])
+                          : ":");
         cuts.push_back(text_attribute("slice", text + ']', *of.axis));
-        offset += one.shape[cut];
+        offset += facts.shape[cut];
     }
     return cuts;
 }
 
-RESHARD_DECL inverse_statement invert(dissection const& of, bool allow_rounding) {
+RESHARD_DECL inverse_statement invert(statement_analysis const& of, bool allow_rounding) {
     inverse_statement result;
     result.operands = inverses_of(of.results, allow_rounding);
     result.results = inverses_of(of.operands, allow_rounding);
-    for (attribute const* const one : of.declared)
-        result.declared.push_back(*one);
+    for (attribute const* const attribute : of.declared)
+        result.declared.push_back(*attribute);
     if (!of.axis)
         return result;
     result.join.push_back(*of.axis);

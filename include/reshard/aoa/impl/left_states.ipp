@@ -45,9 +45,9 @@ public:
     explicit used_names(lower_context& context) : source_(context.source) {
         auto const whole_ones = tensors_that_stay_whole(context);
         for (std::uint32_t id = 0; id < context.code.text_count(); ++id) {
-            name const one{name::kind_type::text, false, id, {}};
-            std::string_view const key = context.code.text(one);
-            binding const& bound = context.names[one];
+            name const name{name::kind_type::text, false, id, {}};
+            std::string_view const key = context.code.text(name);
+            binding const& bound = context.names[name];
             if (changed_.empty() && (bound.is_removed || bound.source_value != binding::none) &&
                 !whole_ones.contains(context.source.find(key)))
                 changed_ = key;
@@ -62,14 +62,14 @@ public:
     std::string_view inside(std::string_view longer) const {
         std::string const copy = is_dotted(longer) ? std::string() : with_dots(longer);
         std::string_view const dotted = copy.empty() ? longer : copy;
-        for (state_reading const& one : optimizer_readings(dotted))
-            if (is_number(one.parameter))
+        for (state_reading const& reading : optimizer_readings(dotted))
+            if (is_number(reading.parameter))
                 return changed_;
         for (std::size_t begin = 0; begin < longer.size();) {
             std::size_t const next = longer.find_first_of(boundaries, begin);
             if (firsts_.contains(longer.substr(begin, next - begin)))
-                if (auto const found = at({longer, dotted}, begin); !found.empty())
-                    return found;
+                if (auto const match = at({longer, dotted}, begin); !match.empty())
+                    return match;
             if (next == longer.npos)
                 break;
             begin = next + 1;
@@ -95,9 +95,9 @@ private:
              is_state ? std::vector<std::size_t>{0} : container_sizes(dotted)) {
             std::string_view const inside = dotted.substr(size);
             bool const is_sure = size == 0 || is_model(last_segment(dotted.substr(0, size - 1)));
-            used_name& known = names_.try_emplace(inside, used_name{key}).first->second;
-            if (size == 0 || (is_sure && !known.is_sure))
-                known = {key, true};
+            used_name& name = names_.try_emplace(inside, used_name{key}).first->second;
+            if (size == 0 || (is_sure && !name.is_sure))
+                name = {key, true};
             firsts_.insert(inside.substr(0, inside.find_first_of(boundaries)));
         }
     }
@@ -107,34 +107,36 @@ private:
         std::string_view const dotted = longer.dotted;
         for (std::size_t end = begin; end < dotted.size();) {
             end = std::min(dotted.find_first_of(boundaries, end + 1), dotted.size());
-            auto const found = names_.find(dotted.substr(begin, end - begin));
-            if (found != names_.end() && end - begin < dotted.size() &&
-                may_be_state(longer, {begin, end}, found->second))
-                return found->second.key;
+            auto const match = names_.find(dotted.substr(begin, end - begin));
+            if (match != names_.end() && end - begin < dotted.size() &&
+                may_be_state(longer, {begin, end}, match->second))
+                return match->second.key;
         }
         return {};
     }
 
     /// Whether a longer name may name a state of the tensor that it has inside.
-    bool may_be_state(longer_key const& longer, name_range place, used_name const& used) const {
-        std::string_view const before = longer.dotted.substr(0, place.begin);
-        std::string_view const after = longer.dotted.substr(place.end);
+    bool may_be_state(longer_key const& longer, name_range name_range,
+                      used_name const& used) const {
+        std::string_view const before = longer.dotted.substr(0, name_range.begin);
+        std::string_view const after = longer.dotted.substr(name_range.end);
         bool const is_state = has_state_word(before) || has_state_word(after);
         if (before.ends_with('_') && !is_joined_before(last_segment(before)))
             return false;
         if (after.starts_with('_') && !is_state && !has_state_shape(longer.key, used.key))
             return false;
-        std::size_t const size = place.end - place.begin;
+        std::size_t const size = name_range.end - name_range.begin;
         std::string_view const model = used.key.substr(0, used.key.size() - size);
         bool const is_of_model = !model.empty() && longer.key.starts_with(model);
         bool const is_meant = used.is_sure ? is_state || !is_of_model
-                                           : is_state && is_whole_name(longer.dotted, place);
-        return is_meant && !is_of_kept(longer, place, model);
+                                           : is_state && is_whole_name(longer.dotted, name_range);
+        return is_meant && !is_of_kept(longer, name_range, model);
     }
 
     /// Whether a part of a key is more than the last word of a name, as `weight`.
-    static bool is_whole_name(std::string_view key, name_range place) {
-        std::string_view const part = key.substr(place.begin, place.end - place.begin);
+    static bool is_whole_name(std::string_view key, name_range name_range) {
+        std::string_view const part =
+            key.substr(name_range.begin, name_range.end - name_range.begin);
         return part.find_first_of(separators) != part.npos ||
                std::ranges::count(optimizer_readings(key), part, &state_reading::parameter) > 0;
     }
@@ -177,14 +179,14 @@ private:
     /// Whether a longer name has, around a position, the name of a tensor that does not change;
     /// another state of the same parameter, as `exp_avg` beside `exp_avg_sq_row`, is not such a
     /// tensor.
-    bool is_of_kept(longer_key const& longer, name_range place, std::string_view model) const {
+    bool is_of_kept(longer_key const& longer, name_range name_range, std::string_view model) const {
         auto const& [key, dotted] = longer;
-        for (std::size_t begin = 0; begin <= place.begin; ++begin) {
+        for (std::size_t begin = 0; begin <= name_range.begin; ++begin) {
             bool const begins = begin == 0 || dotted[begin - 1] == '.';
-            for (std::size_t end = place.end; begins && end <= key.size(); ++end)
+            for (std::size_t end = name_range.end; begins && end <= key.size(); ++end)
                 if ((end == key.size() || dotted[end] == '.' || dotted[end] == '_') &&
                     end - begin < key.size() &&
-                    !has_state_word(dotted.substr(place.end, end - place.end)) &&
+                    !has_state_word(dotted.substr(name_range.end, end - name_range.end)) &&
                     (is_kept_key(key.substr(begin, end - begin)) ||
                      is_kept_key(words(model, key.substr(begin, end - begin)))))
                     return true;
@@ -209,13 +211,13 @@ private:
 
     /// Tensors of the source that are an output as a whole, under any name.
     static std::unordered_set<key_id> tensors_that_stay_whole(lower_context& context) {
-        std::unordered_set<key_id> found;
+        std::unordered_set<key_id> keys;
         for (mapping_output const& output : context.result.map.outputs())
             if (output.value.pieces.size() == 1 && output.value.pieces.source(0) != zero_source &&
                 output.value.pieces[0].order == permutation::identity(output.value.ndim()) &&
                 context.source.entry(output.value.pieces.source(0)).shape == output.value.shape)
-                found.insert(output.value.pieces.source(0));
-        return found;
+                keys.insert(output.value.pieces.source(0));
+        return keys;
     }
 
     source_names const& source_;
@@ -229,8 +231,8 @@ private:
 /// Whether two keys are state of one parameter, by its name.
 inline bool are_of_one_parameter(std::string_view a, std::string_view b) {
     auto const of_b = optimizer_readings(b);
-    return std::ranges::any_of(optimizer_readings(a), [&](state_reading const& one) {
-        return std::ranges::count(of_b, one.parameter, &state_reading::parameter) > 0;
+    return std::ranges::any_of(optimizer_readings(a), [&](state_reading const& reading) {
+        return std::ranges::count(of_b, reading.parameter, &state_reading::parameter) > 0;
     });
 }
 
@@ -251,8 +253,8 @@ inline bool passes(lower_context& context, mapping_output const& output,
 /// The keys that keep their names, or go on with the name of the same parameter.
 inline std::vector<std::string_view> passing_keys(lower_context& context) {
     std::unordered_set<std::string_view> states;
-    for (relation const& one : context.result.map.relations())
-        states.insert(one.companion);
+    for (relation const& relation : context.result.map.relations())
+        states.insert(relation.companion);
     std::vector<std::string_view> keys;
     for (mapping_output const& output : context.result.map.outputs())
         if (passes(context, output, states))
@@ -269,9 +271,9 @@ RESHARD_DECL void warn_left_states(lower_context& context) {
     std::string_view parameter;
     std::size_t count = 0;
     for (std::string_view const key : keys)
-        if (auto const found = used.inside(key); !found.empty() && count++ == 0) {
+        if (auto const inside = used.inside(key); !inside.empty() && count++ == 0) {
             first = key;
-            parameter = found;
+            parameter = inside;
         }
     if (count == 0)
         return;

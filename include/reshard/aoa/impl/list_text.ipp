@@ -46,21 +46,21 @@ public:
     /// Whether `wanted` comes next, which is passed over then.
     bool take(char wanted) {
         skip();
-        bool const found = text_.starts_with(wanted);
-        text_.remove_prefix(found);
-        return found;
+        bool const is_match = text_.starts_with(wanted);
+        text_.remove_prefix(is_match);
+        return is_match;
     }
 
     /// The integer that comes next, or std::nullopt.
     std::optional<index_t> number() {
         skip();
-        index_t found = 0;
+        index_t index = 0;
         auto const [last, problem] =
-            std::from_chars(text_.data(), text_.data() + text_.size(), found);
+            std::from_chars(text_.data(), text_.data() + text_.size(), index);
         if (problem != std::errc{})
             return std::nullopt;
         text_.remove_prefix(static_cast<std::size_t>(last - text_.data()));
-        return found;
+        return index;
     }
 
     [[noreturn]] void refuse() const {
@@ -105,11 +105,11 @@ RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& 
 RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of) {
     list_reader reader(of, "ranges", "[0:128, :]");
     return reader.read<axis_range>([&] {
-        axis_range found{reader.number().value_or(0), {}};
+        axis_range axis_range{reader.number().value_or(0), {}};
         if (!reader.take(':'))
             reader.refuse();
-        found.last = reader.number();
-        return found;
+        axis_range.last = reader.number();
+        return axis_range;
     });
 }
 

@@ -57,35 +57,35 @@ inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
             tied[value->number] = named[value->number];
             named[value->number] = true;
         }
-    std::vector<std::uint32_t> found;
+    std::vector<std::uint32_t> matches;
     for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
         if (auto const value = output_identity(context, id))
             if (is_tied[value->is_source][value->number])
-                found.push_back(id);
-    return found;
+                matches.push_back(id);
+    return matches;
 }
 
 /// Their outputs, by value, then by key. Most programs have none: no key is looked for then.
 inline std::vector<tied_output> tied_outputs(lower_context& context) {
-    std::vector<tied_output> found;
+    std::vector<tied_output> outputs;
     for (std::uint32_t const id : tied_texts(context)) {
-        name const one{name::kind_type::text, false, id, {}};
-        if (auto const* const output = context.result.map.find(context.code.text(one)))
-            found.push_back({*context.names.identity(id), output});
+        name const name{name::kind_type::text, false, id, {}};
+        if (auto const* const output = context.result.map.find(context.code.text(name)))
+            outputs.push_back({*context.names.identity(id), output});
     }
-    std::ranges::sort(found, {}, &tied_output::key);
-    return found;
+    std::ranges::sort(outputs, {}, &tied_output::key);
+    return outputs;
 }
 
 RESHARD_DECL void relate_copies(lower_context& context) {
     std::vector<relation> aliases;
     tied_output const* first = nullptr;
     auto const tied = tied_outputs(context);
-    for (tied_output const& one : tied) {
-        if (!first || first->value != one.value)
-            first = &one;
-        else if (first->output->value.dtype == one.output->value.dtype)
-            aliases.push_back({relation::kind::alias, first->output->key, one.output->key});
+    for (tied_output const& output : tied) {
+        if (!first || first->value != output.value)
+            first = &output;
+        else if (first->output->value.dtype == output.output->value.dtype)
+            aliases.push_back({relation::kind::alias, first->output->key, output.output->key});
     }
     std::ranges::sort(aliases, {}, &relation::companion);
     for (relation& alias : aliases)
@@ -131,14 +131,14 @@ RESHARD_DECL void declare_fused(lower_context& context) {
         auto const value = output_identity(context, id);
         if (!value || value->is_source)
             continue;
-        bound_value const& made = context.names.value(value->number);
+        bound_value const& bound_value = context.names.value(value->number);
         std::string_view const key = context.code.text(name{name::kind_type::text, false, id, {}});
         if (!context.result.map.find(key))
             continue;
-        if (made.fused != bound_value::not_fused)
-            context.result.map.fuse(std::string(key), context.fused[made.fused]);
-        if (made.apart != bound_value::not_fused)
-            context.result.map.take_apart(std::string(key), context.apart[made.apart]);
+        if (bound_value.fused != bound_value::not_fused)
+            context.result.map.fuse(std::string(key), context.fused[bound_value.fused]);
+        if (bound_value.apart != bound_value::not_fused)
+            context.result.map.take_apart(std::string(key), context.apart[bound_value.apart]);
     }
 }
 
@@ -146,18 +146,18 @@ RESHARD_DECL void declare_fused(lower_context& context) {
 inline std::optional<std::size_t> concat_axis(expression const& tensor, std::size_t operands) {
     if (tensor.pieces.size() != operands)
         return std::nullopt;
-    std::optional<std::size_t> found;
+    std::optional<std::size_t> index;
     std::unordered_set<key_id> sources;
     for (std::size_t i = 0; i < operands; ++i) {
         box const part = tensor.pieces[i].target_box();
         sources.insert(tensor.pieces.source(i));
         for (std::size_t axis = 0; axis < tensor.ndim(); ++axis)
-            if (part.shape[axis] != tensor.shape[axis] && found.value_or(axis) == axis)
-                found = axis;
+            if (part.shape[axis] != tensor.shape[axis] && index.value_or(axis) == axis)
+                index = axis;
             else if (part.shape[axis] != tensor.shape[axis])
                 return std::nullopt;
     }
-    return sources.size() == operands && !sources.contains(zero_source) ? found : std::nullopt;
+    return sources.size() == operands && !sources.contains(zero_source) ? index : std::nullopt;
 }
 
 RESHARD_DECL void warn_plain_concats(lower_context& context) {
@@ -188,36 +188,40 @@ RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
     using bytes = std::pair<std::uint32_t, std::uint32_t>;
     std::vector<finding> findings;
     std::map<bytes, std::size_t> counts;
-    for (dropped_value const& one : lowered.dropped)
-        counts[bytes(one.where.first, one.where.last)] += !one.is_reported;
-    for (dropped_value const& one : lowered.dropped) {
-        if (one.is_reported)
+    for (dropped_value const& dropped : lowered.dropped)
+        counts[bytes(dropped.where.first, dropped.where.last)] += !dropped.is_reported;
+    for (dropped_value const& dropped : lowered.dropped) {
+        if (dropped.is_reported)
             continue;
-        std::size_t const count = std::exchange(counts[bytes(one.where.first, one.where.last)], 0);
+        std::size_t const count =
+            std::exchange(counts[bytes(dropped.where.first, dropped.where.last)], 0);
         if (count > 0)
             findings.push_back(
-                {severity::warning, "not_used", one.key,
-                 "nothing reads '" + one.key + "'" +
+                {severity::warning, "not_used", dropped.key,
+                 "nothing reads '" + dropped.key + "'" +
                      (count > 1 ? " and " + std::to_string(count - 1) + " more" : "") +
                      ", and the target does not want " + (count > 1 ? "them" : "it"),
-                 one.where, one.origin});
+                 dropped.where, dropped.origin});
     }
     return findings;
 }
 
 RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const& findings) {
     finding const& first = *first_error_of(findings);
-    auto const is_in_text = [](finding const& one) { return one.where.last > one.where.first; };
-    auto const is_missing = [&](finding const& one) {
-        return one.level == severity::error && one.code == reshard::name(errc::unknown_key) &&
-               !one.key.empty() && is_in_text(one) == is_in_text(first) &&
-               (!is_in_text(one) || one.message.find(no_such_key) != one.message.npos);
+    auto const is_in_text = [](finding const& finding) {
+        return finding.where.last > finding.where.first;
+    };
+    auto const is_missing = [&](finding const& finding) {
+        return finding.level == severity::error &&
+               finding.code == reshard::name(errc::unknown_key) && !finding.key.empty() &&
+               is_in_text(finding) == is_in_text(first) &&
+               (!is_in_text(finding) || finding.message.find(no_such_key) != finding.message.npos);
     };
     std::vector<std::string> keys;
-    for (finding const& one : findings)
-        if (is_missing(first) && is_missing(one) && one.key != first.key &&
-            !std::ranges::count(keys, one.key))
-            keys.push_back(one.key);
+    for (finding const& finding : findings)
+        if (is_missing(first) && is_missing(finding) && finding.key != first.key &&
+            !std::ranges::count(keys, finding.key))
+            keys.push_back(finding.key);
     return keys;
 }
 
@@ -257,9 +261,9 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
     detail::declare_fused(context);
     detail::warn_plain_concats(context);
     detail::warn_left_states(context);
-    for (dropped_value const& one : context.result.dropped)
-        if (!one.is_reported)
-            context.result.map.leave_over(one.key);
+    for (dropped_value const& dropped : context.result.dropped)
+        if (!dropped.is_reported)
+            context.result.map.leave_over(dropped.key);
     return std::move(context.result);
 }
 
@@ -278,19 +282,19 @@ RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
 
 RESHARD_DECL std::function<mapping(catalog const& source, catalog const* target)>
 with_findings(program written,
-              std::function<void(program const& expanded, finding const& one)> tell) {
+              std::function<void(program const& expanded, finding const& finding)> tell) {
     return [written = std::move(written), tell = std::move(tell)](catalog const& source,
                                                                   catalog const* target) {
         expansion const expanded = expand(written, source, target);
         lowering lowered = lower_all(expanded.code, source, target);
         if (lowered.first_error)
             fail(*lowered.first_error, detail::described_error(expanded.code, lowered.findings));
-        for (finding const& one : expanded.findings)
-            tell(expanded.code, one);
-        for (finding const& one : lowered.findings)
-            tell(expanded.code, one);
-        for (finding const& one : detail::dropped_findings(lowered))
-            tell(expanded.code, one);
+        for (finding const& finding : expanded.findings)
+            tell(expanded.code, finding);
+        for (finding const& finding : lowered.findings)
+            tell(expanded.code, finding);
+        for (finding const& finding : detail::dropped_findings(lowered))
+            tell(expanded.code, finding);
         return std::move(lowered.map);
     };
 }

@@ -48,14 +48,14 @@ RESHARD_DECL scope::scope(program const& code, source_names const& source)
     for (key_id id = 0; id < source.tensors().size(); ++id)
         if (auto const text = code.find(source.tensors()[id].key))
             sources_[*text] = id;
-    for (statement const& one : code.statements())
-        for (name const& read_name : code.left(one))
+    for (statement const& statement : code.statements())
+        for (name const& read_name : code.left(statement))
             if (read_name.kind == name::kind_type::fresh)
                 ++reads_left_[read_name.id];
 }
 
-RESHARD_DECL binding& scope::operator[](name const& one) {
-    return bindings_[one.id + (one.kind == name::kind_type::fresh ? code_.text_count() : 0)];
+RESHARD_DECL binding& scope::operator[](name const& name) {
+    return bindings_[name.id + (name.kind == name::kind_type::fresh ? code_.text_count() : 0)];
 }
 
 RESHARD_DECL binding const* scope::find(std::string_view key) const {
@@ -68,8 +68,8 @@ RESHARD_DECL binding* scope::find(std::string_view key) {
     return id ? &bindings_[*id] : nullptr;
 }
 
-RESHARD_DECL key_id scope::source(name const& one) const {
-    return one.kind == name::kind_type::text ? sources_[one.id] : source_names::none;
+RESHARD_DECL key_id scope::source(name const& name) const {
+    return name.kind == name::kind_type::text ? sources_[name.id] : source_names::none;
 }
 
 RESHARD_DECL std::string scope::near(std::string_view key) const {
@@ -95,23 +95,23 @@ RESHARD_DECL std::optional<value_identity> scope::identity(std::uint32_t id) con
 
 RESHARD_DECL std::vector<key_id> scope::sources_of(std::vector<std::uint32_t> const& values) const {
     std::vector<key_id> sources;
-    std::unordered_set<key_id> seen;
+    std::unordered_set<key_id> keys;
     for (std::uint32_t const id : values)
         value(id).for_each_source([&](key_id from) {
-            if (seen.insert(from).second)
+            if (keys.insert(from).second)
                 sources.push_back(from);
         });
     return sources;
 }
 
-RESHARD_DECL std::uint32_t scope::store(bound_value&& made) {
+RESHARD_DECL std::uint32_t scope::store(bound_value&& value) {
     if (free_.empty()) {
-        values_.push_back({std::move(made)});
+        values_.push_back({std::move(value)});
         return static_cast<std::uint32_t>(values_.size() - 1);
     }
     std::uint32_t const id = free_.back();
     free_.pop_back();
-    values_[id].value = std::move(made);
+    values_[id].value = std::move(value);
     values_[id].source = source_names::none;
     values_[id].is_free = false;
     return id;
@@ -124,48 +124,48 @@ RESHARD_DECL void scope::release(std::uint32_t id) {
     free_.push_back(id);
 }
 
-RESHARD_DECL void scope::bind(name const& one, std::uint32_t value, std::uint32_t origin) {
-    binding& bound = (*this)[one];
+RESHARD_DECL void scope::bind(name const& name, std::uint32_t value, std::uint32_t origin) {
+    binding& bound = (*this)[name];
     if (value != binding::none)
         ++values_[value].names;
     unbind(bound);
     bound.value = value;
     bound.uses = 0;
     bound.is_spoilt = false;
-    bound.where = one.where;
+    bound.where = name.where;
     bound.origin = origin;
 }
 
-RESHARD_DECL void scope::spoil(name const& one) {
-    bind(one, binding::none, 0);
-    (*this)[one].is_spoilt = true;
+RESHARD_DECL void scope::spoil(name const& name) {
+    bind(name, binding::none, 0);
+    (*this)[name].is_spoilt = true;
 }
 
-RESHARD_DECL std::uint32_t scope::read(name const& one) {
-    binding& bound = (*this)[one];
+RESHARD_DECL std::uint32_t scope::read(name const& name) {
+    binding& bound = (*this)[name];
     if (bound.is_spoilt)
         throw no_value{};
     if (bound.value != binding::none) {
         ++bound.uses;
-        return read_value(one, bound);
+        return read_value(name, bound);
     }
-    std::string_view const key = code_.text(one);
+    std::string_view const key = code_.text(name);
     if (bound.is_removed)
         throw statement_error{errc::unknown_key,
                               words("'", key, "' is used here, but the statement at ",
                                     place_text(code_, bound.where), " removes it"),
-                              one.where, std::string(key)};
-    return read_source(one, key, bound);
+                              name.where, std::string(key)};
+    return read_source(name, key, bound);
 }
 
-RESHARD_DECL std::uint32_t scope::read_source(name const& one, std::string_view key,
+RESHARD_DECL std::uint32_t scope::read_source(name const& name, std::string_view key,
                                               binding& bound) {
     if (bound.source_place != binding::none) {
         stored_value const& before = values_[bound.source_place];
         if (!before.is_free && before.source == bound.source_value)
             return bound.source_place;
     }
-    bound.source_place = store(source_value(one, key, bound));
+    bound.source_place = store(source_value(name, key, bound));
     values_[bound.source_place].source = bound.source_value;
     return bound.source_place;
 }
@@ -176,25 +176,25 @@ RESHARD_DECL void scope::unbind(binding& bound) {
     bound.value = binding::none;
 }
 
-RESHARD_DECL std::uint32_t scope::read_value(name const& one, binding& bound) {
+RESHARD_DECL std::uint32_t scope::read_value(name const& name, binding& bound) {
     std::uint32_t const id = bound.value;
-    if (one.kind == name::kind_type::fresh && --reads_left_[one.id] == 0) {
+    if (name.kind == name::kind_type::fresh && --reads_left_[name.id] == 0) {
         --values_[id].names;
         bound.value = binding::none;
     }
     return id;
 }
 
-RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view key,
+RESHARD_DECL bound_value scope::source_value(name const& name, std::string_view key,
                                              binding& bound) const {
     auto const refuse = [&](std::string const& why) {
-        throw statement_error{errc::unknown_key, words("'", key, "' ", why), one.where,
+        throw statement_error{errc::unknown_key, words("'", key, "' ", why), name.where,
                               std::string(key)};
     };
-    if (std::string const parameter = source_.told_parameter(key); !parameter.empty())
+    if (std::string const parameter = source_.stated_parameter(key); !parameter.empty())
         refuse(words("is the state of '", parameter,
                      "'; statements name parameters, and their state follows"));
-    key_id id = source(one);
+    key_id id = source(name);
     if (id == source_names::none)
         id = source_.find_parameter(key);
     if (id == source_names::none)
@@ -202,10 +202,10 @@ RESHARD_DECL bound_value scope::source_value(name const& one, std::string_view k
                               : words(no_such_key, near(key), number_advice(key)));
     bound.source_value = id;
     catalog_entry const& entry = source_.entry(id);
-    bound_value found{source_tensor(id, entry.shape, entry.dtype)};
-    if (!has_source_elements(found.tensor))
-        found.sources.push_back(id);
-    return found;
+    bound_value value{source_tensor(id, entry.shape, entry.dtype)};
+    if (!has_source_elements(value.tensor))
+        value.sources.push_back(id);
+    return value;
 }
 
 RESHARD_DECL lower_context::lower_context(program const& lowered, catalog const& sources,
@@ -218,43 +218,44 @@ RESHARD_DECL lower_context::lower_context(program const& lowered, catalog const&
       names(lowered, source),
       result{mapping(sources), {}, {}} {}
 
-RESHARD_DECL void lower_context::report(errc problem, finding found) {
+RESHARD_DECL void lower_context::report(errc problem, finding finding) {
     if (!result.first_error)
         result.first_error = problem;
-    result.findings.push_back(std::move(found));
+    result.findings.push_back(std::move(finding));
 }
 
-RESHARD_DECL void lower_context::note_idle(statement const& one) {
-    result.idle.push_back(static_cast<std::uint32_t>(&one - code.statements().data()));
+RESHARD_DECL void lower_context::note_idle(statement const& statement) {
+    result.idle.push_back(static_cast<std::uint32_t>(&statement - code.statements().data()));
 }
 
-RESHARD_DECL void lower_context::drop(name const& one, bool is_reported) {
-    binding const& bound = names[one];
-    result.dropped.push_back({std::string(code.text(one)), bound.where, bound.origin,
+RESHARD_DECL void lower_context::drop(name const& name, bool is_reported) {
+    binding const& bound = names[name];
+    result.dropped.push_back({std::string(code.text(name)), bound.where, bound.origin,
                               names.value(bound.value).tensor, is_reported});
 }
 
-RESHARD_DECL void lower_context::warn(statement const& one, std::string kind, std::string key,
+RESHARD_DECL void lower_context::warn(statement const& statement, std::string kind, std::string key,
                                       std::string message) {
     result.findings.push_back({severity::warning, std::move(kind), std::move(key),
-                               std::move(message), one.where, one.origin});
+                               std::move(message), statement.where, statement.origin});
 }
 
-RESHARD_DECL void lower_context::check_bindable(name const& one) const {
-    if (one.kind != name::kind_type::text || !target)
+RESHARD_DECL void lower_context::check_bindable(name const& name) const {
+    if (name.kind != name::kind_type::text || !target)
         return;
-    std::string_view const key = code.text(one);
+    std::string_view const key = code.text(name);
     any_parameter(key, suffixes, [&](std::string_view parameter, state_suffix const& state) {
         if (!state.is_found && target->find(parameter))
             throw statement_error{errc::unknown_key,
                                   words("'", key, "' is the state of '", parameter,
                                         "'; statements name parameters, and their state follows"),
-                                  one.where, std::string(key)};
+                                  name.where, std::string(key)};
         return false;
     });
 }
 
-RESHARD_DECL void lower_context::warn_overwritten(statement const& one, name const& bound_again) {
+RESHARD_DECL void lower_context::warn_overwritten(statement const& statement,
+                                                  name const& bound_again) {
     binding const& bound = names[bound_again];
     bool const is_lost = bound_again.kind == name::kind_type::text &&
                          bound.value != binding::none && bound.uses == 0;
@@ -262,7 +263,7 @@ RESHARD_DECL void lower_context::warn_overwritten(statement const& one, name con
         return;
     std::string const key(code.text(bound_again));
     if (bound.is_added && bound.value == binding::none)
-        warn(one, "no_effect", key,
+        warn(statement, "no_effect", key,
              "'" + key + "' is made here, so the earlier statement that adds it has no effect");
     if (!is_lost)
         return;
@@ -273,17 +274,17 @@ RESHARD_DECL void lower_context::warn_overwritten(statement const& one, name con
                                    "statement at " +
                                    place_text(code, bound.where) +
                                    " made of it; give one of the two another name",
-                               bound_again.where, one.origin});
+                               bound_again.where, statement.origin});
 }
 
 RESHARD_DECL void lower_context::warn_replaced() {
     for (std::uint32_t id = 0; id < code.text_count(); ++id) {
-        name const one{name::kind_type::text, false, id, {}};
-        binding const& bound = names[one];
+        name const name{name::kind_type::text, false, id, {}};
+        binding const& bound = names[name];
         if (bound.value == binding::none || bound.uses > 0 || bound.is_removed || bound.is_shadow ||
-            bound.source_value != source_names::none || names.source(one) == source_names::none)
+            bound.source_value != source_names::none || names.source(name) == source_names::none)
             continue;
-        std::string const key(code.text(one));
+        std::string const key(code.text(name));
         result.findings.push_back(
             {severity::warning, "replaced", key,
              "'" + key +
@@ -299,7 +300,7 @@ RESHARD_DECL index_vector const* lower_context::wanted_shape(std::string_view ke
     if (catalog_entry const* const wanted = target->find(key))
         return &wanted->shape;
     for (state_suffix const& each_suffix : suffixes)
-        if (each_suffix.is_alike())
+        if (each_suffix.is_identical())
             if (auto const* state = target->find(key_of_state(key, each_suffix)))
                 return &state->shape;
     return nullptr;

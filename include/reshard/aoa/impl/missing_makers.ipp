@@ -15,10 +15,10 @@
 namespace reshard::aoa::detail {
 
 RESHARD_DECL missing_makers::missing_makers(program const& code) : code_(code) {
-    for (statement const& one : code.unmatched())
-        for (name const& made : code.right(one))
-            if (made.kind == name::kind_type::pattern)
-                add(one, made);
+    for (statement const& statement : code.unmatched())
+        for (name const& name : code.right(statement))
+            if (name.kind == name::kind_type::pattern)
+                add(statement, name);
 }
 
 RESHARD_DECL std::string missing_makers::advice(std::string_view parameter) {
@@ -40,11 +40,11 @@ RESHARD_DECL std::string missing_makers::advice(std::string_view parameter) {
            place_text(code_, code_.unmatched().front().where) + "; or " + add;
 }
 
-RESHARD_DECL void missing_makers::add(statement const& one, name const& made) {
+RESHARD_DECL void missing_makers::add(statement const& statement, name const& name) {
     try {
-        index_.add(make_key_pattern(code_.pattern(made),
+        index_.add(make_key_pattern(code_.pattern(name),
                                     [](segment const&) { return std::optional<std::size_t>(); }));
-        makers_.push_back(static_cast<std::size_t>(&one - code_.unmatched().data()));
+        makers_.push_back(static_cast<std::size_t>(&statement - code_.unmatched().data()));
     } catch (statement_error const&) {
         return; // adjacent numbers: no key can be recognised as that name
     }

@@ -41,58 +41,59 @@ inline std::string meant_type(std::string const& text) {
 ///
 /// \pre    its value is a text
 /// \throws statement_error with errc::dtype_mismatch for an unknown type
-inline data_type dtype_in(attribute const& one) {
-    std::string const& text = std::get<std::string>(one.value);
+inline data_type dtype_in(attribute const& attribute) {
+    std::string const& text = std::get<std::string>(attribute.value);
     if (auto const dtype = data_type_from_name(text))
         return *dtype;
-    std::string known;
+    std::string known_names;
     for (data_type_facts const& each_type : all_data_types)
-        known += (known.empty() ? "" : ", ") + std::string(each_type.name);
-    throw statement_error{
-        errc::dtype_mismatch,
-        words("unknown data type '", text, "'", meant_type(text), "; the data types are ", known),
-        one.where};
+        known_names += (known_names.empty() ? "" : ", ") + std::string(each_type.name);
+    throw statement_error{errc::dtype_mismatch,
+                          words("unknown data type '", text, "'", meant_type(text),
+                                "; the data types are ", known_names),
+                          attribute.where};
 }
 
 /// The word of an attribute.
 ///
 /// \throws statement_error with errc::syntax if the language has no such word
-inline attribute_word const& known_word(attribute const& one) {
-    if (attribute_word const* const word = find_attribute_word(one.word))
+inline attribute_word const& known_word(attribute const& attribute) {
+    if (attribute_word const* const word = find_attribute_word(attribute.word))
         return *word;
-    std::string known;
+    std::string known_names;
     for (attribute_word const& each_word : attribute_words)
-        known += (known.empty() ? "" : ", ") + std::string(each_word.word);
-    throw statement_error{errc::syntax,
-                          words("unknown attribute '", one.word, "'",
-                                did_you_mean(one.word, attribute_words, &attribute_word::word),
-                                "; the attributes are ", known),
-                          one.where};
+        known_names += (known_names.empty() ? "" : ", ") + std::string(each_word.word);
+    throw statement_error{
+        errc::syntax,
+        words("unknown attribute '", attribute.word, "'",
+              did_you_mean(attribute.word, attribute_words, &attribute_word::word),
+              "; the attributes are ", known_names),
+        attribute.where};
 }
 
-RESHARD_DECL void check_attribute(attribute const& one) {
-    value_kind const wanted = known_word(one).value;
-    bool const is_number = std::holds_alternative<index_t>(one.value);
+RESHARD_DECL void check_attribute(attribute const& attribute) {
+    value_kind const wanted = known_word(attribute).value;
+    bool const is_number = std::holds_alternative<index_t>(attribute.value);
     if (wanted != value_kind::none && is_number != (wanted == value_kind::number))
         throw statement_error{errc::syntax,
-                              words("the value of '", one.word, "' must be ",
+                              words("the value of '", attribute.word, "' must be ",
                                     is_number ? "a quoted string" : "an integer, as in axis=0"),
-                              one.where};
+                              attribute.where};
 }
 
-RESHARD_DECL void check_text(attribute const& one) {
-    if (one.word.ends_with("dtype"))
-        dtype_in(one);
-    else if (one.word == "slice")
-        parse_ranges(one);
-    else if (one.word == "reshape" || one.word == "resize")
-        parse_extents(one);
-    else if (one.word == "permute" || one.word == "sizes" || one.word == "blocks")
-        parse_list(one);
+RESHARD_DECL void check_text(attribute const& attribute) {
+    if (attribute.word.ends_with("dtype"))
+        dtype_in(attribute);
+    else if (attribute.word == "slice")
+        parse_ranges(attribute);
+    else if (attribute.word == "reshape" || attribute.word == "resize")
+        parse_extents(attribute);
+    else if (attribute.word == "permute" || attribute.word == "sizes" || attribute.word == "blocks")
+        parse_list(attribute);
 }
 
-RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor) {
-    index_t const written = std::get<index_t>(one.value);
+RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& tensor) {
+    index_t const written = std::get<index_t>(attribute.value);
     auto const ndim = static_cast<index_t>(tensor.ndim());
     index_t const axis = written < 0 ? written + ndim : written;
     if (axis < 0 || axis >= ndim)
@@ -104,17 +105,18 @@ RESHARD_DECL std::size_t axis_in(attribute const& one, expression const& tensor)
 /// Refuses a word of the macros in a statement that is run.
 ///
 /// \throws statement_error with errc::bad_macro for a macro, errc::syntax for its attributes
-[[noreturn]] inline void refuse_macro_word(attribute const& one) {
-    if (known_word(one).value == value_kind::none)
+[[noreturn]] inline void refuse_macro_word(attribute const& attribute) {
+    if (known_word(attribute).value == value_kind::none)
         throw statement_error{errc::bad_macro,
-                              words("the macro ", one.word, " has not been expanded"), one.where};
+                              words("the macro ", attribute.word, " has not been expanded"),
+                              attribute.where};
     throw statement_error{
         errc::syntax,
-        one.word == "copy_of"
+        attribute.word == "copy_of"
             ? "'copy_of' is only allowed where a tensor is removed, as in  head "
               "-> _, copy_of=\"embed\""
-            : words("'", one.word, "' is only allowed with fused_qkv and fused_qkv_old"),
-        one.where};
+            : words("'", attribute.word, "' is only allowed with fused_qkv and fused_qkv_old"),
+        attribute.where};
 }
 
 /// `[a * b, c * ...]`: the first two axes as one, and all others as one.
@@ -128,14 +130,14 @@ inline index_vector grouped_shape(index_vector const& shape) {
 
 /// The extents; the open one is computed from `count` elements.
 inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents, index_t count,
-                              attribute const& one) {
+                              attribute const& attribute) {
     index_vector shape, said;
     for (std::optional<index_t> const extent : extents) {
         if (extent && *extent < 0)
             throw statement_error{
                 errc::shape_mismatch,
                 words("the extent ", *extent, " is negative; write '*' for the remaining extent"),
-                one.where};
+                attribute.where};
         if (extent)
             said.push_back(*extent);
     }
@@ -143,14 +145,14 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
         throw statement_error{errc::syntax,
                               words("a reshape leaves one extent open at most, here '*' stands ",
                                     extents.size() - said.size(), " times"),
-                              one.where};
+                              attribute.where};
     index_t const product = element_count(said);
     if (extents.size() > said.size() && (product == 0 || count % product != 0))
         throw statement_error{errc::shape_mismatch,
                               words(counted(count, "element"), count == 1 ? " does" : " do",
                                     " not divide by the ", product, " of the extents ", said,
                                     ", so '*' has no value"),
-                              one.where};
+                              attribute.where};
     for (std::optional<index_t> const extent : extents)
         shape.push_back(extent ? *extent : count / product);
     return shape;
@@ -166,9 +168,9 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
 /// \throws       statement_error with errc::syntax or errc::shape_mismatch
 /// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
 ///               grouped form only
-inline index_vector reshaped_shape(index_vector const& shape, attribute const& one,
+inline index_vector reshaped_shape(index_vector const& shape, attribute const& attribute,
                                    index_vector const* wanted) {
-    index_vector const list = filled_in(parse_extents(one), element_count(shape), one);
+    index_vector const list = filled_in(parse_extents(attribute), element_count(shape), attribute);
     if (!wanted || list.size() < 3)
         return list;
     index_vector const grouped = grouped_shape(list);
@@ -182,9 +184,9 @@ inline index_vector reshaped_shape(index_vector const& shape, attribute const& o
 /// extents for `*`.
 ///
 /// \throws statement_error with errc::syntax
-inline index_vector resized_shape(index_vector const& shape, attribute const& one) {
+inline index_vector resized_shape(index_vector const& shape, attribute const& attribute) {
     index_vector extents;
-    for (std::optional<index_t> const written : parse_extents(one)) {
+    for (std::optional<index_t> const written : parse_extents(attribute)) {
         std::size_t const axis = extents.size();
         extents.push_back(written.value_or(axis < shape.size() ? shape[axis] : 0));
     }
@@ -207,52 +209,54 @@ RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const
 }
 
 RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size_t i) {
-    attribute const& one = list[i];
+    attribute const& attribute = list[i];
     limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
     bool const is_single = result_count_ == 1 && values_.size() == 1;
-    if (one.word == "axis")
+    if (attribute.word == "axis")
         return join(list, i);
-    if (one.word == "permute")
-        return each_value(one, "permute of", [&](expression const& value) {
-            auto const axes = parse_list(one);
+    if (attribute.word == "permute")
+        return each_value(attribute, "permute of", [&](expression const& value) {
+            auto const axes = parse_list(attribute);
             return axes.empty() ? transpose(value)
                                 : permute(value, index_vector(axes.begin(), axes.end()));
         });
-    if (one.word == "slice")
-        return each_value(one, "slice of",
-                          [&](expression const& value) { return slice(value, parse_ranges(one)); });
-    if (one.word == "reshape")
-        return each_value(one, "reshape of", [&](expression const& value) {
-            return reshape(value, reshaped_shape(value.shape, one, is_single ? wanted_ : nullptr),
+    if (attribute.word == "slice")
+        return each_value(attribute, "slice of", [&](expression const& value) {
+            return slice(value, parse_ranges(attribute));
+        });
+    if (attribute.word == "reshape")
+        return each_value(attribute, "reshape of", [&](expression const& value) {
+            return reshape(value,
+                           reshaped_shape(value.shape, attribute, is_single ? wanted_ : nullptr),
                            limit_);
         });
-    if (one.word == "resize")
-        return each_value(one, "resize of", [&](expression const& value) {
-            return resize(value, resized_shape(value.shape, one));
+    if (attribute.word == "resize")
+        return each_value(attribute, "resize of", [&](expression const& value) {
+            return resize(value, resized_shape(value.shape, attribute));
         });
-    if (one.word == "dtype")
-        return cast_to(one);
-    if (one.word == "src_dtype" || one.word == "dst_dtype")
+    if (attribute.word == "dtype")
+        return cast_to(attribute);
+    if (attribute.word == "src_dtype" || attribute.word == "dst_dtype")
         return cast_between(list, i);
-    if (one.word == "sizes")
+    if (attribute.word == "sizes")
         return check_sizes(list, i);
-    if (one.word == "scales" || one.word == "blocks")
+    if (attribute.word == "scales" || attribute.word == "blocks")
         return; // of the whole program: with_scales has read it
-    refuse_macro_word(one);
+    refuse_macro_word(attribute);
 }
 
 RESHARD_DECL void operation::join(std::vector<attribute> const& list, std::size_t i) {
-    attribute const& one = list[i];
+    attribute const& current_attribute = list[i];
     if (joined_)
-        throw statement_error{errc::syntax, "'axis' is given twice", one.where};
+        throw statement_error{errc::syntax, "'axis' is given twice", current_attribute.where};
     joined_ = true;
     if (!is_concat_ && result_count_ == 1)
         return remark("no_effect", operand_name(0),
-                      "axis=" + std::to_string(std::get<index_t>(one.value)) +
+                      "axis=" + std::to_string(std::get<index_t>(current_attribute.value)) +
                           " has no effect on a statement of one tensor to one");
     auto const about = [&] { return is_concat_ ? result_name(0) : operand_name(0); };
-    at(one, is_concat_ ? "concat into" : "split of", about, [&] {
-        std::size_t const axis = axis_in(one, *values_[0]);
+    at(current_attribute, is_concat_ ? "concat into" : "split of", about, [&] {
+        std::size_t const axis = axis_in(current_attribute, *values_[0]);
         attribute const* const sizes = find_attribute(list, "sizes");
         if (is_concat_) {
             check_pieces();
@@ -279,24 +283,24 @@ RESHARD_DECL void operation::check_pieces() const {
         refuse_pieces();
 }
 
-RESHARD_DECL void operation::become(std::vector<expression> made) {
+RESHARD_DECL void operation::become(std::vector<expression> expressions) {
     if (pieces_) {
         std::size_t pieces = 0;
-        for (expression const& value : made)
+        for (expression const& value : expressions)
             pieces += value.pieces.size();
         if (!pieces_->take(pieces))
             refuse_pieces();
     }
-    made_ = std::move(made);
+    made_ = std::move(expressions);
     values_.clear();
     for (expression const& value : made_)
         values_.push_back(&value);
 }
 
-RESHARD_DECL void operation::become(expression made) {
-    std::vector<expression> one;
-    one.push_back(std::move(made));
-    become(std::move(one));
+RESHARD_DECL void operation::become(expression new_expression) {
+    std::vector<expression> expressions;
+    expressions.push_back(std::move(new_expression));
+    become(std::move(expressions));
 }
 
 RESHARD_DECL std::vector<index_t> operation::sized(attribute const& sizes,
@@ -332,9 +336,9 @@ RESHARD_DECL void operation::check_sizes(std::vector<attribute> const& list, std
         throw statement_error{errc::syntax, "'sizes' is given twice", list[i].where};
 }
 
-RESHARD_DECL void operation::cast_to(attribute const& one) {
-    data_type const dtype = dtype_in(one);
-    each_value(one, "cast of", [&](expression const& value) { return cast(value, dtype); });
+RESHARD_DECL void operation::cast_to(attribute const& attribute) {
+    data_type const dtype = dtype_in(attribute);
+    each_value(attribute, "cast of", [&](expression const& value) { return cast(value, dtype); });
 }
 
 RESHARD_DECL void operation::cast_between(std::vector<attribute> const& list, std::size_t i) {

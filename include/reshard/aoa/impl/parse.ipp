@@ -24,25 +24,25 @@ namespace detail {
 
 /// Whether a text begins with one of those.
 constexpr bool begins_with(std::string_view text, std::initializer_list<std::string_view> any) {
-    return std::ranges::any_of(any, [&](std::string_view one) { return text.starts_with(one); });
+    return std::ranges::any_of(any, [&](std::string_view name) { return text.starts_with(name); });
 }
 
-RESHARD_DECL std::string found(std::string_view rest) {
-    if (rest.empty())
+RESHARD_DECL std::string found(std::string_view remainder) {
+    if (remainder.empty())
         return "the end of the text";
-    if (ends_line(rest.front()))
+    if (ends_line(remainder.front()))
         return "the end of the line";
-    if (ends_statement(rest.front()))
+    if (ends_statement(remainder.front()))
         return "the end of the statement";
     auto const in_word = [](char c) {
         return is_plain_char(c) || c == '$' || c == '*' || c == '^' || (c & 0x80) != 0;
     };
     std::size_t length = 0;
-    while (length < rest.size() && in_word(rest[length]))
+    while (length < remainder.size() && in_word(remainder[length]))
         ++length;
-    if (begins_with(rest, {"->", "=>", "<-", "//", "/*", "--"}))
-        length = rest.starts_with("-->") ? 3 : 2;
-    return "'" + std::string(beginning(rest, std::clamp<std::size_t>(length, 1, 60))) + "'";
+    if (begins_with(remainder, {"->", "=>", "<-", "//", "/*", "--"}))
+        length = remainder.starts_with("-->") ? 3 : 2;
+    return "'" + std::string(beginning(remainder, std::clamp<std::size_t>(length, 1, 60))) + "'";
 }
 
 /// The letters and digits that a text begins with.
@@ -57,20 +57,20 @@ constexpr std::string_view without_blanks_behind(std::string_view text, std::str
 }
 
 /// Advice about a wrong value of an attribute, whose word and `=` end `before`.
-inline std::string value_advice(std::string_view before, std::string_view rest) {
+inline std::string value_advice(std::string_view before, std::string_view remainder) {
     before = without_blanks_behind(before, " \t=");
     std::string const word(
         before.substr(before.find_last_not_of("abcdefghijklmnopqrstuvwxyz_") + 1));
-    attribute_word const* const known = find_attribute_word(word);
-    if (rest.starts_with('"') || rest.starts_with('\''))
+    attribute_word const* const attribute_word = find_attribute_word(word);
+    if (remainder.starts_with('"') || remainder.starts_with('\''))
         return "; is the quote closed?";
-    std::string value(first_word(rest));
-    if (rest.starts_with('[') && rest.find(']') < rest.find_first_of("\r\n"))
-        value = rest.substr(0, rest.find(']') + 1);
-    bool const is_number = rest.starts_with('-') || (!value.empty() && value[0] <= '9');
-    if (known && known->value == value_kind::number && is_number)
+    std::string value(first_word(remainder));
+    if (remainder.starts_with('[') && remainder.find(']') < remainder.find_first_of("\r\n"))
+        value = remainder.substr(0, remainder.find(']') + 1);
+    bool const is_number = remainder.starts_with('-') || (!value.empty() && value[0] <= '9');
+    if (attribute_word && attribute_word->value == value_kind::number && is_number)
         return "; an integer has 64 bits";
-    if (known && known->value == value_kind::number)
+    if (attribute_word && attribute_word->value == value_kind::number)
         return "; " + word + " takes an integer, as in " + word + "=1";
     if (value.empty() || value.size() > 60)
         return {};
@@ -78,64 +78,65 @@ inline std::string value_advice(std::string_view before, std::string_view rest) 
 }
 
 /// Advice if the arrow is missing, or replaced by something else.
-inline std::string arrow_advice(std::string_view rest) {
+inline std::string arrow_advice(std::string_view remainder) {
     constexpr std::string_view arrow = "\xe2\x86\x92", short_dash = "\xe2\x80\x93";
-    return begins_with(rest, {"=", "<-", "<=", ":=", "-->", "~>", arrow, short_dash})
+    return begins_with(remainder, {"=", "<-", "<=", ":=", "-->", "~>", arrow, short_dash})
                ? "; the arrow is written '->', with inputs on its left and results on its right"
                : "";
 }
 
 /// What to do about characters that mean something in other languages.
-inline std::string habit_advice(std::string_view before, std::string_view rest) {
+inline std::string habit_advice(std::string_view before, std::string_view remainder) {
     bool const is_apart = before.empty() || ends_statement(before.back()) || before.back() == ' ' ||
                           before.back() == '\t';
     std::string_view const line = without_blanks_behind(before, " \t");
     bool const is_first = line.empty() || ends_statement(line.back());
-    if ((is_apart && begins_with(rest, {"//", "/*", "--", "%"})) ||
-        (is_first && rest.starts_with(';')))
+    if ((is_apart && begins_with(remainder, {"//", "/*", "--", "%"})) ||
+        (is_first && remainder.starts_with(';')))
         return "; a comment begins with '#'";
-    if (rest.starts_with(';'))
+    if (remainder.starts_with(';'))
         return "; a statement ends with its line, without ';'";
-    if (!is_apart && begins_with(rest, {"{", "<", "%"}))
+    if (!is_apart && begins_with(remainder, {"{", "<", "%"}))
         return "; to match every number, write a placeholder, as in l.$LAYER_ID.w; to list some, "
                "a range, as in w[0:4]";
     return {};
 }
 
 /// What to do about a comma that is missing or superfluous.
-inline std::string comma_advice(std::string_view before, std::string_view rest,
+inline std::string comma_advice(std::string_view before, std::string_view remainder,
                                 std::string_view expected) {
-    bool const is_end = rest.empty() || ends_statement(rest.front()) || rest.starts_with("->");
+    bool const is_end =
+        remainder.empty() || ends_statement(remainder.front()) || remainder.starts_with("->");
     if (is_end && without_blanks_behind(before, " \t").ends_with(','))
         return "; is the comma before it superfluous?";
     std::string_view const line = before.substr(before.find_last_of("\r\n\v") + 1);
     before.remove_suffix(line.size());
     bool const is_first = line.find_first_not_of(" \t") == line.npos;
-    bool const ends_name = rest.starts_with("->") && line.find(',') == line.npos;
+    bool const ends_name = remainder.starts_with("->") && line.find(',') == line.npos;
     if ((is_first || ends_name) && without_blanks_behind(before, " \t\r\n").ends_with(','))
         return "; the previous line ends in ',', so the statement continues here: is that comma "
                "superfluous?";
-    if (expected.starts_with("','") && !rest.empty() && is_plain_char(rest[0]))
+    if (expected.starts_with("','") && !remainder.empty() && is_plain_char(remainder[0]))
         return "; is a comma missing before it?";
-    if (rest.starts_with(','))
+    if (remainder.starts_with(','))
         return "; a statement continues on the next line when a line ends in ',' or '->'";
     return {};
 }
 
 /// Advice about a name that is not allowed there as it is.
-inline std::string name_advice(std::string_view before, std::string_view rest) {
+inline std::string name_advice(std::string_view before, std::string_view remainder) {
     std::string_view const word =
-        rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
+        remainder.substr(0, remainder.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"));
     if (is_reserved(word))
         return "; '" + std::string(word) +
                "' is a word of the language, a tensor of that name is written in quotes";
-    if (rest.starts_with('"') || rest.starts_with('\''))
+    if (remainder.starts_with('"') || remainder.starts_with('\''))
         return "; is the quote closed?";
-    if (rest.starts_with('[') && before.ends_with("^T"))
+    if (remainder.starts_with('[') && before.ends_with("^T"))
         return "; '^T' goes after the brackets";
     bool const in_name =
         !before.empty() && std::string_view(" \t\r\n,").find(before.back()) == before.npos;
-    if (begins_with(rest, {"-", "/", ":", "@", "+", "\\"}) && in_name)
+    if (begins_with(remainder, {"-", "/", ":", "@", "+", "\\"}) && in_name)
         return "; a name with other characters than letters, digits, '.' and '_' is written in "
                "quotes";
     return {};
@@ -143,56 +144,57 @@ inline std::string name_advice(std::string_view before, std::string_view rest) {
 
 RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
                                 std::string_view expected) {
-    std::string_view const before = text.substr(0, offset), rest = text.substr(offset);
+    std::string_view const before = text.substr(0, offset), remainder = text.substr(offset);
     if (expected.starts_with("an integer"))
-        return value_advice(before, rest);
-    std::string found = expected == "'->'" ? arrow_advice(rest) : "";
-    if (found.empty())
-        found = habit_advice(before, rest);
-    if (found.empty())
-        found = comma_advice(before, rest, expected);
-    return found.empty() ? name_advice(before, rest) : found;
+        return value_advice(before, remainder);
+    std::string match = expected == "'->'" ? arrow_advice(remainder) : "";
+    if (match.empty())
+        match = habit_advice(before, remainder);
+    if (match.empty())
+        match = comma_advice(before, remainder, expected);
+    return match.empty() ? name_advice(before, remainder) : match;
 }
 
 /// The error of a text that the grammar does not know.
-[[noreturn]] inline void fail_syntax(program const& whole, std::size_t offset,
+[[noreturn]] inline void fail_syntax(program const& whole_program, std::size_t offset,
                                      std::string const& expected) {
-    std::string_view const text = whole.source_text();
+    std::string_view const text = whole_program.source_text();
     offset = std::min(text.size(), text.find_first_not_of(" \t", offset));
     if (offset == text.size()) // show the line that is not finished, not an empty one after it
         offset = text.find_last_not_of(" \t\r\n\v") + 1;
-    fail(errc::syntax, place_text(whole.file(), text, offset), ": syntax: expected ", expected,
-         ", found ", found(text.substr(offset)), advice(text, offset, expected), "\n",
+    fail(errc::syntax, place_text(whole_program.file(), text, offset), ": syntax: expected ",
+         expected, ", found ", found(text.substr(offset)), advice(text, offset, expected), "\n",
          excerpt(text, offset));
 }
 
 /// The tree that the grammar makes of the program's text.
-inline std::vector<syntax::written_statement> parse_tree(program const& whole) {
+inline std::vector<syntax::written_statement> parse_tree(program const& whole_program) {
     namespace x3 = boost::spirit::x3;
     std::vector<syntax::written_statement> tree;
-    char const* const begin = whole.source_text().data();
-    char const* const end = begin + whole.source_text().size();
+    char const* const begin = whole_program.source_text().data();
+    char const* const end = begin + whole_program.source_text().size();
     char const* first = begin;
     try {
         x3::phrase_parse(first, end, x3::with<syntax::text_begin>(begin)[syntax::whole_program],
                          syntax::blank, tree);
     } catch (x3::expectation_failure<char const*> const& failure) {
-        fail_syntax(whole, static_cast<std::size_t>(failure.where() - begin), failure.which());
+        fail_syntax(whole_program, static_cast<std::size_t>(failure.where() - begin),
+                    failure.which());
     }
     return tree;
 }
 
 /// A name of the program for a name as it was written.
-inline name make_name(program& whole, syntax::written_name&& written) {
+inline name make_name(program& whole_program, syntax::written_name&& written) {
     segment const& first = written.segments.front();
     bool const plain = written.segments.size() == 1 && first.kind == segment::kind_type::text;
-    name made{name::kind_type::nothing, false, 0, written.where};
+    name name{name::kind_type::nothing, false, 0, written.where};
     if (!plain)
-        made = whole.make_pattern(std::move(written.segments), written.where);
+        name = whole_program.make_pattern(std::move(written.segments), written.where);
     else if (written.quoted || first.text != "_")
-        made = whole.make_text(first.text, written.where);
-    made.transposed = written.transposed;
-    return made;
+        name = whole_program.make_text(first.text, written.where);
+    name.transposed = written.transposed;
+    return name;
 }
 
 } // namespace detail
@@ -207,22 +209,22 @@ RESHARD_DECL program parse(std::string_view text, std::string_view file) {
     std::string statements;
     if (detail::is_config(text))
         text = statements = detail::config_reader(text, file).statements();
-    program whole(text, file);
+    program whole_program(text, file);
     std::vector<name> left, right;
-    for (syntax::written_statement& written : detail::parse_tree(whole)) {
+    for (syntax::written_statement& written : detail::parse_tree(whole_program)) {
         left.clear();
         right.clear();
-        for (syntax::written_name& one : written.left)
-            left.push_back(detail::make_name(whole, std::move(one)));
-        for (syntax::written_name& one : written.right)
-            right.push_back(detail::make_name(whole, std::move(one)));
+        for (syntax::written_name& name : written.left)
+            left.push_back(detail::make_name(whole_program, std::move(name)));
+        for (syntax::written_name& name : written.right)
+            right.push_back(detail::make_name(whole_program, std::move(name)));
         statement like;
         like.where = written.where;
-        like.attributes = whole.make_attributes(std::move(written.attributes));
-        like.origin = whole.make_origin({{}, 0, written.where});
-        whole.add(whole.make_statement(left, right, like));
+        like.attributes = whole_program.make_attributes(std::move(written.attributes));
+        like.origin = whole_program.make_origin({{}, 0, written.where});
+        whole_program.add(whole_program.make_statement(left, right, like));
     }
-    return whole;
+    return whole_program;
 }
 
 } // namespace reshard::aoa

@@ -48,14 +48,14 @@ private:
 /// Names temporaries one after the other.
 class fresh_namer {
 public:
-    fresh_namer(program const& whole, std::function<bool(std::string_view)> const& is_taken)
-        : whole_(whole), is_taken_(is_taken), last_use_(whole.fresh_count(), 0) {
-        for (std::size_t i = 0; i < whole.statements().size(); ++i)
-            for (name const& each : whole.names(whole.statements()[i]))
+    fresh_namer(program const& whole_program, std::function<bool(std::string_view)> const& is_taken)
+        : whole_(whole_program), is_taken_(is_taken), last_use_(whole_program.fresh_count(), 0) {
+        for (std::size_t i = 0; i < whole_program.statements().size(); ++i)
+            for (name const& each : whole_program.names(whole_program.statements()[i]))
                 if (each.kind == name::kind_type::fresh)
                     last_use_[each.id] = i;
                 else if (each.kind == name::kind_type::text)
-                    texts_.insert(whole.text(each));
+                    texts_.insert(whole_program.text(each));
     }
 
     /// The name of a temporary that statement `now` makes.
@@ -67,12 +67,12 @@ public:
             std::string candidate = numbered(whole_.text(fresh), number);
             if (is_another(candidate))
                 continue; // and for ever: the number does not come back
-            auto const [place, is_new] = needed_until_.try_emplace(candidate, last);
-            if (!is_new && place->second >= now) { // by one that would like another name
-                numbers.keep(number, place->second);
+            auto const [position, is_new] = needed_until_.try_emplace(candidate, last);
+            if (!is_new && position->second >= now) { // by one that would like another name
+                numbers.keep(number, position->second);
                 continue;
             }
-            place->second = last;
+            position->second = last;
             numbers.keep(number, last);
             return candidate;
         }
@@ -96,12 +96,12 @@ private:
 /// A temporary has the name that the engine of PaddlePaddle would give it. If a tensor of the
 /// program, or another temporary in use, has that name, or if `is_taken` says so, a number is
 /// added.
-inline std::vector<std::string> fresh_names(program const& whole,
+inline std::vector<std::string> fresh_names(program const& whole_program,
                                             std::function<bool(std::string_view)> const& is_taken) {
-    fresh_namer namer(whole, is_taken);
-    std::vector<std::string> names(whole.fresh_count());
-    for (std::size_t i = 0; i < whole.statements().size(); ++i)
-        for (name const& each : whole.right(whole.statements()[i]))
+    fresh_namer namer(whole_program, is_taken);
+    std::vector<std::string> names(whole_program.fresh_count());
+    for (std::size_t i = 0; i < whole_program.statements().size(); ++i)
+        for (name const& each : whole_program.right(whole_program.statements()[i]))
             if (each.kind == name::kind_type::fresh && names[each.id].empty())
                 names[each.id] = namer.make(each, i);
     return names;
@@ -112,28 +112,31 @@ inline std::vector<std::string> fresh_names(program const& whole,
 namespace reshard::aoa {
 
 RESHARD_DECL std::vector<std::string>
-print_lines(program const& whole, std::function<bool(std::string_view)> const& is_taken) {
-    std::vector<std::string> const fresh = detail::fresh_names(whole, is_taken);
+print_lines(program const& whole_program, std::function<bool(std::string_view)> const& is_taken) {
+    std::vector<std::string> const fresh = detail::fresh_names(whole_program, is_taken);
     std::vector<std::string> lines;
-    lines.reserve(whole.statements().size());
-    for (statement const& one : whole.statements())
-        lines.push_back(detail::statement_text(whole, one, [&](name const& each) {
-            return each.kind == name::kind_type::fresh ? detail::quoted_name(fresh[each.id])
-                                                       : detail::bare_name_text(whole, each);
+    lines.reserve(whole_program.statements().size());
+    for (statement const& statement : whole_program.statements())
+        lines.push_back(detail::statement_text(whole_program, statement, [&](name const& each) {
+            return each.kind == name::kind_type::fresh
+                       ? detail::quoted_name(fresh[each.id])
+                       : detail::bare_name_text(whole_program, each);
         }));
     return lines;
 }
 
-RESHARD_DECL std::string print(program const& whole,
+RESHARD_DECL std::string print(program const& whole_program,
                                std::function<bool(std::string_view)> const& is_taken) {
     std::string text;
-    for (std::string const& line : print_lines(whole, is_taken))
+    for (std::string const& line : print_lines(whole_program, is_taken))
         text += line + '\n';
     return text;
 }
 
-RESHARD_DECL std::string print(program const& whole, catalog const& source, catalog const& target) {
-    return print(whole, [&](std::string_view key) { return source.find(key) || target.find(key); });
+RESHARD_DECL std::string print(program const& whole_program, catalog const& source,
+                               catalog const& target) {
+    return print(whole_program,
+                 [&](std::string_view key) { return source.find(key) || target.find(key); });
 }
 
 } // namespace reshard::aoa

@@ -92,21 +92,21 @@ RESHARD_DECL std::uint32_t program::make_attributes(std::vector<attribute> list)
     return number(attributes_.size() - 1);
 }
 
-RESHARD_DECL std::uint32_t program::make_origin(aoa::origin const& made) {
-    if (origins_.back() != made)
-        origins_.push_back(made);
+RESHARD_DECL std::uint32_t program::make_origin(aoa::origin const& origin) {
+    if (origins_.back() != origin)
+        origins_.push_back(origin);
     return number(origins_.size() - 1);
 }
 
 RESHARD_DECL statement program::make_statement(std::span<name const> left,
                                                std::span<name const> right, statement const& like) {
-    statement made = like;
-    made.names = number(names_.size());
-    made.left = number(left.size());
-    made.right = number(right.size());
+    statement statement = like;
+    statement.names = number(names_.size());
+    statement.left = number(left.size());
+    statement.right = number(right.size());
     names_.insert(names_.end(), left.begin(), left.end());
     names_.insert(names_.end(), right.begin(), right.end());
-    return made;
+    return statement;
 }
 
 RESHARD_DECL bool same_name(program const& a, name const& of_a, program const& b,
@@ -128,20 +128,22 @@ RESHARD_DECL bool operator==(program const& a, program const& b) {
     return std::ranges::equal(a.statements(), b.statements(), same);
 }
 
-RESHARD_DECL bool is_removal(program const& code, statement const& one) {
-    return one.left == 1 && one.right == 1 && code.right(one)[0].kind == name::kind_type::nothing &&
-           code.left(one)[0].kind != name::kind_type::nothing;
+RESHARD_DECL bool is_removal(program const& code, statement const& statement) {
+    return statement.left == 1 && statement.right == 1 &&
+           code.right(statement)[0].kind == name::kind_type::nothing &&
+           code.left(statement)[0].kind != name::kind_type::nothing;
 }
 
-RESHARD_DECL bool is_addition(program const& code, statement const& one) {
-    return one.left == 1 && one.right == 1 && code.left(one)[0].kind == name::kind_type::nothing &&
-           code.right(one)[0].kind != name::kind_type::nothing;
+RESHARD_DECL bool is_addition(program const& code, statement const& statement) {
+    return statement.left == 1 && statement.right == 1 &&
+           code.left(statement)[0].kind == name::kind_type::nothing &&
+           code.right(statement)[0].kind != name::kind_type::nothing;
 }
 
 namespace detail {
 
-RESHARD_DECL std::string place_text(program const& whole, text_span where) {
-    return place_text(whole.file(), whole.place_at(where.first));
+RESHARD_DECL std::string place_text(program const& whole_program, text_span where) {
+    return place_text(whole_program.file(), whole_program.place_at(where.first));
 }
 
 } // namespace detail

@@ -20,23 +20,23 @@ namespace reshard::aoa::detail {
 RESHARD_DECL std::optional<reassembled> reassembly::find(std::string_view key) {
     if (ids_.empty())
         sort();
-    auto const known = ids_.find(key);
-    if (known == ids_.end())
+    auto const match = ids_.find(key);
+    if (match == ids_.end())
         return std::nullopt;
-    key_id const source = known->second;
-    std::vector<found_piece> const held = needed(source);
-    box const all = whole(map_.sources()[source].shape);
-    if (held.empty() || held.size() > most)
+    key_id const source = match->second;
+    std::vector<found_piece> const pieces = needed(source);
+    box const box = whole(map_.sources()[source].shape);
+    if (pieces.empty() || pieces.size() > most)
         return std::nullopt;
     std::vector<std::vector<index_t>> cuts;
     std::size_t count = 1;
-    for (std::size_t axis = 0; axis < all.ndim(); ++axis) {
-        cuts.push_back(cuts_along(axis, held, all));
+    for (std::size_t axis = 0; axis < box.ndim(); ++axis) {
+        cuts.push_back(cuts_along(axis, pieces, box));
         count *= cuts.back().size() - 1;
         if (count > most)
             return std::nullopt;
     }
-    return fill(cuts, held, count);
+    return fill(cuts, pieces, count);
 }
 
 RESHARD_DECL void reassembly::sort() {
@@ -53,29 +53,29 @@ RESHARD_DECL bool reassembly::is_reversible(piece const& candidate) {
 }
 
 RESHARD_DECL auto reassembly::needed(key_id source) -> std::vector<found_piece> {
-    std::vector<found_piece> held;
+    std::vector<found_piece> pieces;
     box_list regions(map_.sources()[source].shape.size());
-    for (auto const& [output, place] : by_source_[source]) {
-        piece const covering = output->value.pieces[place];
+    for (auto const& [output, index] : by_source_[source]) {
+        piece const covering = output->value.pieces[index];
         box const region = covering.source_box();
         if (!is_reversible(covering) || !uncovered(region, box_index(regions)))
             continue;
-        held.push_back({output, covering, region});
+        pieces.push_back({output, covering, region});
         regions.push_back(region);
-        if (held.size() > most)
-            return held;
+        if (pieces.size() > most)
+            return pieces;
     }
     if (uncovered(whole(map_.sources()[source].shape), box_index(regions)))
-        held.clear();
-    return held;
+        pieces.clear();
+    return pieces;
 }
 
 RESHARD_DECL std::vector<index_t>
-reassembly::cuts_along(std::size_t axis, std::vector<found_piece> const& held, box const& all) {
-    std::vector<index_t> cuts{0, all.shape[axis]};
-    for (found_piece const& one : held) {
-        cuts.push_back(one.region.offset[axis]);
-        cuts.push_back(one.region.offset[axis] + one.region.shape[axis]);
+reassembly::cuts_along(std::size_t axis, std::vector<found_piece> const& pieces, box const& box) {
+    std::vector<index_t> cuts{0, box.shape[axis]};
+    for (found_piece const& piece : pieces) {
+        cuts.push_back(piece.region.offset[axis]);
+        cuts.push_back(piece.region.offset[axis] + piece.region.shape[axis]);
     }
     std::ranges::sort(cuts);
     cuts.erase(std::ranges::unique(cuts).begin(), cuts.end());
@@ -83,7 +83,8 @@ reassembly::cuts_along(std::size_t axis, std::vector<found_piece> const& held, b
 }
 
 RESHARD_DECL reassembled reassembly::fill(std::vector<std::vector<index_t>> const& cuts,
-                                          std::vector<found_piece> const& held, std::size_t count) {
+                                          std::vector<found_piece> const& pieces,
+                                          std::size_t count) {
     reassembled grid;
     for (auto const& along : cuts)
         grid.counts.push_back(static_cast<index_t>(along.size()) - 1);
@@ -96,52 +97,56 @@ RESHARD_DECL reassembled reassembly::fill(std::vector<std::vector<index_t>> cons
             region.shape[axis] = first[1] - first[0];
         }
         auto const holder = std::ranges::find_if(
-            held, [&](found_piece const& one) { return contains(one.region, region); });
+            pieces, [&](found_piece const& piece) { return contains(piece.region, region); });
         grid.cells.push_back({region, holder->output, holder->covering});
     }
     return grid;
 }
 
-RESHARD_DECL name mirror::fresh(name const& like, std::string_view ending) {
+RESHARD_DECL name reverse_statement::fresh(name const& like, std::string_view ending) {
     return code_.make_fresh(std::string(code_.text(like)) + std::string(ending), like.where);
 }
 
-RESHARD_DECL void mirror::add(name const& from, name const& to, attribute_list list,
-                              statement const& like) {
+RESHARD_DECL void reverse_statement::add(name const& from, name const& to, attribute_list list,
+                                         statement const& like) {
     written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, std::move(list))));
 }
 
-RESHARD_DECL void mirror::add_concat(std::vector<name> const& from, name const& to, index_t axis,
-                                     statement const& like) {
+RESHARD_DECL void reverse_statement::add_concat(std::vector<name> const& from, name const& to,
+                                                index_t axis, statement const& like) {
     written_.push_back(code_.make_statement(
         from, {&to, 1}, with(like, {attribute{"axis", axis, '\0', like.where}})));
 }
 
-RESHARD_DECL void mirror::add_bare(name const& from, name const& to, statement const& like) {
+RESHARD_DECL void reverse_statement::add_bare(name const& from, name const& to,
+                                              statement const& like) {
     written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, {})));
 }
 
-RESHARD_DECL void mirror::add_inverse(statement const& one, inverse_statement inverse,
-                                      std::vector<std::optional<name>> const& to) {
+RESHARD_DECL void reverse_statement::add_inverse(statement const& statement,
+                                                 inverse_statement inverse,
+                                                 std::vector<std::optional<name>> const& to) {
     std::vector<name> wanted;
     for (std::optional<name> const& each : to)
         if (each)
             wanted.push_back(*each);
     if (wanted.size() == to.size())
-        add_whole(one, std::move(inverse), wanted);
+        add_whole(statement, std::move(inverse), wanted);
     else
-        add_parts(one, std::move(inverse), to);
+        add_parts(statement, std::move(inverse), to);
 }
 
-RESHARD_DECL void mirror::replace_statements() { code_.replace_statements(std::move(written_)); }
+RESHARD_DECL void reverse_statement::replace_statements() {
+    code_.replace_statements(std::move(written_));
+}
 
-RESHARD_DECL bool mirror::are_same(name const& a, name const& b) {
+RESHARD_DECL bool reverse_statement::are_same(name const& a, name const& b) {
     return a.kind == b.kind && a.id == b.id;
 }
 
-RESHARD_DECL void mirror::add_parts(statement one, inverse_statement inverse,
-                                    std::vector<std::optional<name>> const& to) {
-    name const from = code_.right(one)[0];
+RESHARD_DECL void reverse_statement::add_parts(statement statement, inverse_statement inverse,
+                                               std::vector<std::optional<name>> const& to) {
+    name const from = code_.right(statement)[0];
     for (bool const is_last : {false, true})
         for (std::size_t k = 0; k < to.size(); ++k) {
             if (!to[k] || are_same(*to[k], from) != is_last)
@@ -151,19 +156,19 @@ RESHARD_DECL void mirror::add_parts(statement one, inverse_statement inverse,
             append(list, inverse.results[k]);
             append(list, std::exchange(inverse.declared, {}));
             written_.push_back(
-                code_.make_statement({&from, 1}, {&*to[k], 1}, with(one, std::move(list))));
+                code_.make_statement({&from, 1}, {&*to[k], 1}, with(statement, std::move(list))));
         }
 }
 
-RESHARD_DECL void mirror::add_whole(statement one, inverse_statement inverse,
-                                    std::vector<name> const& to) {
-    auto const right = code_.right(one);
+RESHARD_DECL void reverse_statement::add_whole(statement statement, inverse_statement inverse,
+                                               std::vector<name> const& to) {
+    auto const right = code_.right(statement);
     std::vector<name> from(right.begin(), right.end());
     attribute_list list;
     if (inverse.are_equal(inverse.operands))
         list = std::move(inverse.operands[0]);
     else
-        change(one, inverse.operands, from);
+        change(statement, inverse.operands, from);
     append(list, inverse.join);
     std::vector<name> results = to;
     bool const is_uniform = inverse.are_equal(inverse.results);
@@ -172,14 +177,15 @@ RESHARD_DECL void mirror::add_whole(statement one, inverse_statement inverse,
     append(list, inverse.declared);
     for (std::size_t k = 0; !is_uniform && k < results.size(); ++k)
         results[k] = fresh(results[k], "_part");
-    written_.push_back(code_.make_statement(from, results, with(one, std::move(list))));
+    written_.push_back(code_.make_statement(from, results, with(statement, std::move(list))));
     for (std::size_t k = 0; !is_uniform && k < to.size(); ++k)
         written_.push_back(code_.make_statement({&results[k], 1}, {&to[k], 1},
-                                                with(one, std::move(inverse.results[k]))));
+                                                with(statement, std::move(inverse.results[k]))));
 }
 
-RESHARD_DECL void mirror::change(statement const& like, std::vector<attribute_list>& lists,
-                                 std::vector<name>& names) {
+RESHARD_DECL void reverse_statement::change(statement const& like,
+                                            std::vector<attribute_list>& lists,
+                                            std::vector<name>& names) {
     for (std::size_t k = 0; k < names.size(); ++k) {
         name const changed = fresh(names[k], "_part");
         written_.push_back(
@@ -188,13 +194,13 @@ RESHARD_DECL void mirror::change(statement const& like, std::vector<attribute_li
     }
 }
 
-RESHARD_DECL statement mirror::with(statement const& like, attribute_list list) {
-    statement made = like;
-    made.attributes = code_.make_attributes(std::move(list));
-    return made;
+RESHARD_DECL statement reverse_statement::with(statement const& like, attribute_list list) {
+    statement statement = like;
+    statement.attributes = code_.make_attributes(std::move(list));
+    return statement;
 }
 
-RESHARD_DECL reassembler::reassembler(program& code, mirror& written, mapping const& map)
+RESHARD_DECL reassembler::reassembler(program& code, reverse_statement& written, mapping const& map)
     : code_(code), written_(written), found_(map) {}
 
 RESHARD_DECL std::optional<name> reassembler::write(catalog_entry const& entry,
@@ -203,14 +209,14 @@ RESHARD_DECL std::optional<name> reassembler::write(catalog_entry const& entry,
     if (!grid)
         return std::nullopt;
     attribute_list declared;
-    for (attribute const& one : code_.attributes(like))
-        if (one.word == "scales" || one.word == "blocks")
-            declared.push_back(one);
+    for (attribute const& attribute : code_.attributes(like))
+        if (attribute.word == "scales" || attribute.word == "blocks")
+            declared.push_back(attribute);
     std::vector<name> names;
-    for (reassembled::cell const& one : grid->cells) {
-        attribute_list list = steps(one, like.where);
+    for (reassembled::cell const& cell : grid->cells) {
+        attribute_list list = steps(cell, like.where);
         list.insert(list.end(), declared.begin(), declared.end());
-        std::string const& key = one.output->key;
+        std::string const& key = cell.output->key;
         read_.insert(key);
         names.push_back(code_.make_fresh(entry.key, like.where, "_part"));
         written_.add(code_.make_text(key), names.back(), std::move(list), like);
@@ -231,9 +237,9 @@ RESHARD_DECL attribute reassembler::slice(box const& region, index_vector const&
     return text("slice", list + ']', where);
 }
 
-RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& one, text_span where) {
-    piece const& covering = one.covering;
-    index_vector const& shape = one.output->value.shape;
+RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& cell, text_span where) {
+    piece const& covering = cell.covering;
+    index_vector const& shape = cell.output->value.shape;
     box const target = covering.target_box(), source = covering.source_box();
     attribute_list list;
     if (target != whole(shape))
@@ -249,8 +255,8 @@ RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& one, tex
         list.push_back(text("reshape", list_text(source.shape), where));
     if (result(covering.stored, covering.casts) != covering.stored)
         list.push_back(text("dtype", std::string(reshard::name(covering.stored)), where));
-    if (one.region != source)
-        list.push_back(slice(relative_to(one.region, source.offset), source.shape, where));
+    if (cell.region != source)
+        list.push_back(slice(relative_to(cell.region, source.offset), source.shape, where));
     return list;
 }
 

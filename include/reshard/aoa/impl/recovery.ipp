@@ -40,12 +40,12 @@ class recovery {
 public:
     static constexpr std::uint32_t none = version_table::none;
 
-    /// `made` are the tensors of the target. The program has been lowered over `source` and them
-    /// without error, and everything has to outlive this.
-    recovery(program const& code, source_names const& source, source_names const& made,
+    /// `source_names` are the tensors of the target. The program has been lowered over `source` and
+    /// them without error, and everything has to outlive this.
+    recovery(program const& code, source_names const& source, source_names const& source_names,
              recovery_options const& options)
         : code_(code),
-          made_(made),
+          made_(source_names),
           options_(options),
           versions_(code),
           facts_(versions_.size()),
@@ -85,13 +85,13 @@ public:
 
     /// Finds out which statements have to be reversed for all that has been asked for.
     void find_needed() {
-        std::vector<statement> const& all = code_.statements();
-        is_needed_.assign(all.size(), false);
-        for (std::uint32_t i = 0; i < all.size(); ++i) {
-            for (std::size_t k = 0; k < all[i].left; ++k)
+        std::vector<statement> const& statements = code_.statements();
+        is_needed_.assign(statements.size(), false);
+        for (std::uint32_t i = 0; i < statements.size(); ++i) {
+            for (std::size_t k = 0; k < statements[i].left; ++k)
                 is_needed_[i] = is_needed_[i] || gives(i, k);
-            for (std::size_t k = 0; is_needed_[i] && k < all[i].right; ++k)
-                want(versions_.at(all[i], all[i].left + k));
+            for (std::size_t k = 0; is_needed_[i] && k < statements[i].right; ++k)
+                want(versions_.at(statements[i], statements[i].left + k));
         }
     }
 
@@ -112,30 +112,30 @@ public:
     ///
     /// \throws statement_error with errc::not_invertible
     inverse_statement inverse(std::uint32_t i) const {
-        return invert(dissected(i), options_.allow_rounding);
+        return invert(analyzed(i), options_.allow_rounding);
     }
 
 private:
-    bool has_no_value(statement const& one) const {
-        return is_removal(code_, one) || is_addition(code_, one);
+    bool has_no_value(statement const& statement) const {
+        return is_removal(code_, statement) || is_addition(code_, statement);
     }
 
     std::vector<tensor_facts> operands(std::uint32_t i) const {
-        statement const& one = code_.statements()[i];
+        statement const& statement = code_.statements()[i];
         std::vector<tensor_facts> result;
-        for (std::size_t k = 0; k < one.left; ++k)
-            result.push_back(facts_[versions_.at(one, k)]);
+        for (std::size_t k = 0; k < statement.left; ++k)
+            result.push_back(facts_[versions_.at(statement, k)]);
         return result;
     }
 
-    dissection dissected(std::uint32_t i) const {
-        statement const& one = code_.statements()[i];
+    statement_analysis analyzed(std::uint32_t i) const {
+        statement const& statement = code_.statements()[i];
         key_id const id = options_.is_target_known
-                              ? made_.find_parameter(code_.text(code_.right(one)[0]))
+                              ? made_.find_parameter(code_.text(code_.right(statement)[0]))
                               : source_names::none;
         index_vector const* const wanted =
             id == source_names::none ? nullptr : &made_.entry(id).shape;
-        return dissect(code_, one, operands(i), wanted);
+        return analyze(code_, statement, operands(i), wanted);
     }
 
     void find_facts(source_names const& source) {
@@ -146,32 +146,33 @@ private:
                 facts_[v] = {entry.shape, entry.dtype, entry.dtype};
             }
         for (std::uint32_t i = 0; i < code_.statements().size(); ++i) {
-            statement const& one = code_.statements()[i];
-            if (has_no_value(one))
+            statement const& statement = code_.statements()[i];
+            if (has_no_value(statement))
                 continue;
-            std::vector<tensor_facts> const made = dissected(i).made;
-            for (std::size_t k = 0; k < one.right; ++k)
-                facts_[versions_.at(one, one.left + k)] = made[k];
+            std::vector<tensor_facts> const facts = analyzed(i).made;
+            for (std::size_t k = 0; k < statement.right; ++k)
+                facts_[versions_.at(statement, statement.left + k)] = facts[k];
         }
     }
 
     void go_back(std::uint32_t i) {
-        statement const& one = code_.statements()[i];
-        if (has_no_value(one))
+        statement const& statement = code_.statements()[i];
+        if (has_no_value(statement))
             return;
         std::uint32_t const reason = find_reason(i);
-        for (std::size_t k = 0; k < one.left; ++k)
-            (reason == none ? makers_ : reasons_of_)[versions_.at(one, k)] =
+        for (std::size_t k = 0; k < statement.left; ++k)
+            (reason == none ? makers_ : reasons_of_)[versions_.at(statement, k)] =
                 reason == none ? i : reason;
     }
 
     /// Why a statement cannot be undone, or `none`.
     std::uint32_t find_reason(std::uint32_t i) {
-        statement const& one = code_.statements()[i];
-        for (std::size_t k = 0; k < one.right; ++k)
-            if (std::uint32_t const made = versions_.at(one, one.left + k); !is_recoverable(made))
-                return reasons_of_[made] != none ? reasons_of_[made] : add(i, unused(made));
-        if (one.attributes == 0)
+        statement const& statement = code_.statements()[i];
+        for (std::size_t k = 0; k < statement.right; ++k)
+            if (std::uint32_t const result = versions_.at(statement, statement.left + k);
+                !is_recoverable(result))
+                return reasons_of_[result] != none ? reasons_of_[result] : add(i, unused(result));
+        if (statement.attributes == 0)
             return none;
         try {
             inverse(i);

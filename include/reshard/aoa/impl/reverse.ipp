@@ -27,41 +27,41 @@ namespace reshard::aoa {
 namespace detail {
 
 RESHARD_DECL lost_elements::lost_elements(std::vector<loss> const& losses) {
-    for (loss const& one : losses)
-        by_key_.emplace(one.key, &one);
+    for (loss const& loss : losses)
+        by_key_.emplace(loss.key, &loss);
 }
 
 RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const {
-    auto const found = by_key_.find(of.key);
-    if (found == by_key_.end()) // for example if a type cannot be cast back
+    auto const match = by_key_.find(of.key);
+    if (match == by_key_.end()) // for example if a type cannot be cast back
         return "; nothing of it is lost, but no statement that can be undone has all of it";
-    loss const& one = *found->second;
-    if (one.what == loss::kind::removed)
+    loss const& loss = *match->second;
+    if (loss.type == loss::kind::removed)
         return {};
-    bool const is_all = one.boxes.size() == 1 && one.boxes[0] == whole(of.shape);
-    return (one.what == loss::kind::rounded ? "; rounded: " : "; lost: ") +
-           (is_all ? "all" : boxes_text(one)) + " of " + to_string(of.shape);
+    bool const is_all = loss.boxes.size() == 1 && loss.boxes[0] == whole(of.shape);
+    return (loss.type == loss::kind::rounded ? "; rounded: " : "; lost: ") +
+           (is_all ? "all" : boxes_text(loss)) + " of " + to_string(of.shape);
 }
 
 /// The tensors of a mapping's target, each in one part.
 inline catalog outputs_of(mapping const& map) {
     std::vector<catalog_entry> entries;
     entries.reserve(map.outputs().size());
-    for (mapping_output const& one : map.outputs())
-        entries.push_back(
-            {one.key, one.value.dtype, one.value.shape, index_vector::filled(one.value.ndim(), 1)});
+    for (mapping_output const& output : map.outputs())
+        entries.push_back({output.key, output.value.dtype, output.value.shape,
+                           index_vector::filled(output.value.ndim(), 1)});
     return catalog(std::move(entries));
 }
 
 /// Adds the errors from lowering the reversed program, mostly about states.
 inline void add_errors(reversal& result, std::vector<finding> findings) {
-    for (finding& one : findings) {
-        if (one.level != severity::error)
+    for (finding& finding : findings) {
+        if (finding.level != severity::error)
             continue;
         result.first_error = errc::not_invertible;
-        one.code = reshard::name(errc::not_invertible);
-        one.message = "the other way round, " + one.message;
-        result.findings.push_back(std::move(one));
+        finding.code = reshard::name(errc::not_invertible);
+        finding.message = "the other way round, " + finding.message;
+        result.findings.push_back(std::move(finding));
     }
 }
 
@@ -85,8 +85,8 @@ public:
           options_(options),
           found_(code_, source_, made_, {options.allow_rounding, sides.is_target_known}),
           lost_(result.losses),
-          mirror_(result.code),
-          parts_(result.code, mirror_, sides.forward) {}
+          reverse_statement_(result.code),
+          parts_(result.code, reverse_statement_, sides.forward) {}
 
     void run() {
         for (catalog_entry const& entry : source_.tensors())
@@ -104,12 +104,14 @@ public:
             return;
         for (std::uint32_t i = count; i-- > 0;)
             if (found_.is_needed(i))
-                mirror_.add_inverse(code_.statements()[i], found_.inverse(i), results(i));
+                reverse_statement_.add_inverse(code_.statements()[i], found_.inverse(i),
+                                               results(i));
         for (auto const& [id, by] : empty_)
-            mirror_.add_bare({}, text_name(id), code_.statements()[by]);
-        for (put_together const& one : whole_)
-            mirror_.add(one.temporary, text_name(one.id), {}, code_.statements()[one.by]);
-        mirror_.replace_statements();
+            reverse_statement_.add_bare({}, text_name(id), code_.statements()[by]);
+        for (put_together const& together : whole_)
+            reverse_statement_.add(together.temporary, text_name(together.id), {},
+                                   code_.statements()[together.by]);
+        reverse_statement_.replace_statements();
     }
 
 private:
@@ -117,10 +119,10 @@ private:
 
     static name text_name(std::uint32_t id) { return {name::kind_type::text, false, id, {}}; }
 
-    void report(statement const& one, statement_error const& error) {
+    void report(statement const& statement, statement_error const& error) {
         if (!result_.first_error)
             result_.first_error = error.code;
-        result_.findings.push_back(make_finding(code_, one, error));
+        result_.findings.push_back(make_finding(code_, statement, error));
     }
 
     /// A tensor of the source that nothing recovers; `reason` follows its key.
@@ -177,19 +179,19 @@ private:
             auto const id = code_.find(called);
             return id && found_.versions().source(*id) != none;
         };
-        std::string found(key);
+        std::string match(key);
         if (!is_read(key))
             any_parameter(key, source_.suffixes(),
                           [&](std::string_view parameter, state_suffix const&) {
                               if (is_read(parameter))
-                                  found = parameter;
-                              return found != key;
+                                  match = parameter;
+                              return match != key;
                           });
         for (scale_pattern const& pattern : patterns_)
             if (auto const tensor = pattern.tensor_of(key);
-                found == key && tensor && !is_read(key) && is_read(*tensor))
-                found = *tensor;
-        return found;
+                match == key && tensor && !is_read(key) && is_read(*tensor))
+                match = *tensor;
+        return match;
     }
 
     /// Asks for a tensor of the source that no statement reads.
@@ -218,21 +220,22 @@ private:
                                    "allow_removed)");
     }
 
-    void note(statement const& one, std::string key, std::string message) {
+    void note(statement const& statement, std::string key, std::string message) {
         if (!options_.allow_copies)
-            return report(one, {errc::not_invertible, message + " (option allow_copies)", {}, key});
-        result_.findings.push_back(
-            {severity::note, "copy", std::move(key), std::move(message), one.where, one.origin});
+            return report(statement,
+                          {errc::not_invertible, message + " (option allow_copies)", {}, key});
+        result_.findings.push_back({severity::note, "copy", std::move(key), std::move(message),
+                                    statement.where, statement.origin});
     }
 
     /// Some results of a reversed statement may be recovered from elsewhere.
     void note_copies(std::uint32_t i) {
-        statement const& one = code_.statements()[i];
-        std::unordered_set<std::uint32_t> seen;
-        for (std::size_t k = 0; k < one.left; ++k)
-            if (!seen.insert(found_.versions().at(one, k)).second || !found_.gives(i, k)) {
-                std::string const key(code_.text(code_.left(one)[k]));
-                note(one, key,
+        statement const& statement = code_.statements()[i];
+        std::unordered_set<std::uint32_t> visited;
+        for (std::size_t k = 0; k < statement.left; ++k)
+            if (!visited.insert(found_.versions().at(statement, k)).second || !found_.gives(i, k)) {
+                std::string const key(code_.text(code_.left(statement)[k]));
+                note(statement, key,
                      words("'", key,
                            "' can be recovered from several copies; the one that this statement "
                            "makes is not used"));
@@ -262,10 +265,10 @@ private:
         std::uint32_t const by = statement_that_leaves_out(id), maker = last_maker(id);
         if (by == none)
             return;
-        statement const one = code_.statements()[by];
+        statement const statement = code_.statements()[by];
         std::string const kept = maker != none ? twin_of(key) : std::string();
         if (maker != none)
-            note(one, key,
+            note(statement, key,
                  "nothing is recovered from '" + key +
                      "': all of its elements are recovered from elsewhere" +
                      (kept.empty() ? ""
@@ -273,9 +276,9 @@ private:
                                          "', which is seen where the program runs (option "
                                          "take_first)"));
         if (kept.empty())
-            mirror_.add_bare(text_name(id), {}, one);
+            reverse_statement_.add_bare(text_name(id), {}, statement);
         else
-            mirror_.add(text_name(id), {}, {{"copy_of", kept, '"', {}}}, one);
+            reverse_statement_.add(text_name(id), {}, {{"copy_of", kept, '"', {}}}, statement);
     }
 
     /// Another name that a tensor of the target has and keeps, or empty.
@@ -283,11 +286,12 @@ private:
         if (options_.take_first || !options_.allow_copies)
             return {};
         std::set<std::string> twins;
-        for (relation const& one : forward_.relations())
-            if (one.what == relation::kind::alias && (one.key == key || one.companion == key)) {
-                for (relation const& other : forward_.relations())
-                    if (other.what == relation::kind::alias && other.key == one.key)
-                        twins.insert({other.key, other.companion});
+        for (relation const& element : forward_.relations())
+            if (element.type == relation::kind::alias &&
+                (element.key == key || element.companion == key)) {
+                for (relation const& relation : forward_.relations())
+                    if (relation.type == relation::kind::alias && relation.key == element.key)
+                        twins.insert({relation.key, relation.companion});
             }
         for (std::string const& twin : twins)
             if (auto const id = code_.find(twin);
@@ -298,12 +302,12 @@ private:
 
     /// The names that a reversed statement binds: nothing for copies.
     std::vector<std::optional<name>> results(std::uint32_t i) {
-        statement const one = code_.statements()[i];
+        statement const statement = code_.statements()[i];
         std::vector<std::optional<name>> names;
-        std::unordered_set<std::uint32_t> seen;
-        for (std::size_t k = 0; k < one.left; ++k) {
-            name const called = code_.left(one)[k];
-            bool const is_new = seen.insert(found_.versions().at(one, k)).second;
+        std::unordered_set<std::uint32_t> visited;
+        for (std::size_t k = 0; k < statement.left; ++k) {
+            name const called = code_.left(statement)[k];
+            bool const is_new = visited.insert(found_.versions().at(statement, k)).second;
             names.push_back(is_new && found_.gives(i, k) ? std::optional(called) : std::nullopt);
         }
         return names;
@@ -318,7 +322,7 @@ private:
     std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
     recovery found_;
     lost_elements lost_;
-    mirror mirror_;
+    reverse_statement reverse_statement_;
     reassembler parts_;
     /// A tensor that is put together; it is a temporary until the end.
     struct put_together {
@@ -336,22 +340,22 @@ private:
 RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
                                   catalog const* target, reverse_options const& options) {
     lowering forward = lower_all(expanded, source, target, options.lowering);
-    std::erase_if(forward.findings, [](finding const& one) {
-        return one.code == "replaced"; // is an error here: nothing gives the tensor back
+    std::erase_if(forward.findings, [](finding const& finding) {
+        return finding.code == "replaced"; // is an error here: nothing gives the tensor back
     });
     reversal result{expanded, std::move(forward.findings), forward.first_error};
     if (result.first_error)
         return result;
     result.losses = detail::losses_of(forward.map);
-    catalog const made = target ? *target : detail::outputs_of(forward.map);
+    catalog const catalog = target ? *target : detail::outputs_of(forward.map);
     auto const suffixes = detail::with_scales(expanded.state_suffixes(), expanded);
     detail::reverse_sides const sides{detail::source_names(source, suffixes),
-                                      detail::source_names(made, suffixes), forward.map,
+                                      detail::source_names(catalog, suffixes), forward.map,
                                       target != nullptr};
     detail::reverser(result, sides, options).run();
     if (!result.first_error)
         detail::add_errors(result,
-                           lower_all(result.code, made, &source, options.lowering).findings);
+                           lower_all(result.code, catalog, &source, options.lowering).findings);
     return result;
 }
 
@@ -359,9 +363,9 @@ RESHARD_DECL program reverse(program const& expanded, catalog const& source, cat
                              reverse_options const& options) {
     reversal result = reverse_all(expanded, source, target, options);
     if (result.first_error)
-        for (finding const& one : result.findings)
-            if (one.level == detail::severity::error)
-                fail(*result.first_error, describe(result.code, one));
+        for (finding const& finding : result.findings)
+            if (finding.level == detail::severity::error)
+                fail(*result.first_error, describe(result.code, finding));
     return std::move(result.code);
 }
 

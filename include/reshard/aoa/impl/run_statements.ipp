@@ -38,21 +38,21 @@ class head_widths {
 public:
     /// Examines a statement and its results, in the order of the program; returns the fault in the
     /// heads, if any.
-    std::optional<std::string> look_at(program const& code, statement const& one,
-                                       std::span<expression const> made) {
-        if (one.left != 1 || code.origin(one.origin).macro != "fused_qkv")
+    std::optional<std::string> look_at(program const& code, statement const& statement,
+                                       std::span<expression const> expressions) {
+        if (statement.left != 1 || code.origin(statement.origin).macro != "fused_qkv")
             return std::nullopt;
-        heads const found{one.origin, made.size(), made[0].shape,
-                          shown_name(code, one, code.left(one)[0])};
-        if (queries_.origin != one.origin) {
-            queries_ = found;
+        heads const found_heads{statement.origin, expressions.size(), expressions[0].shape,
+                                shown_name(code, statement, code.left(statement)[0])};
+        if (queries_.origin != statement.origin) {
+            queries_ = found_heads;
             is_compared_ = false;
             return std::nullopt;
         }
         bool const is_values = std::exchange(is_compared_, true); // these may have another size
-        if (is_values || found.shape == queries_.shape)
+        if (is_values || found_heads.shape == queries_.shape)
             return std::nullopt;
-        return "fused_qkv cuts " + text(queries_) + " and " + text(found) +
+        return "fused_qkv cuts " + text(queries_) + " and " + text(found_heads) +
                "; queries and keys must have heads of the same size: are num_heads and "
                "num_key_value_groups right?";
     }
@@ -78,37 +78,38 @@ private:
 /// statements, and other faults of this one, are the algebra's to find.
 ///
 /// \throws statement_error with errc::shape_mismatch
-inline void check_fused_cut(program const& code, statement const& one, expression const& tensor) {
-    std::string const& macro = code.origin(one.origin).macro;
-    if (one.right < 2 || !macro.starts_with("fused"))
+inline void check_fused_cut(program const& code, statement const& statement,
+                            expression const& tensor) {
+    std::string const& macro = code.origin(statement.origin).macro;
+    if (statement.right < 2 || !macro.starts_with("fused"))
         return;
-    attribute const* const sizes = find_attribute(code.attributes(one), "sizes");
-    attribute const* const found = find_attribute(code.attributes(one), "axis");
-    auto const* const number = found ? std::get_if<index_t>(&found->value) : nullptr;
+    attribute const* const sizes = find_attribute(code.attributes(statement), "sizes");
+    attribute const* const attribute = find_attribute(code.attributes(statement), "axis");
+    auto const* const number = attribute ? std::get_if<index_t>(&attribute->value) : nullptr;
     auto const ndim = static_cast<index_t>(tensor.ndim());
     if (!number || *number < -ndim || *number >= ndim)
         return;
     index_t const axis = *number < 0 ? *number + ndim : *number;
     index_t const extent = tensor.shape[static_cast<std::size_t>(axis)];
-    name const& cut = code.left(one)[0];
+    name const& cut = code.left(statement)[0];
     if (sizes) {
         auto const extents = parse_list(*sizes);
         index_t const sum = std::accumulate(extents.begin(), extents.end(), index_t{0});
         if (macro != "fused" || sum == extent)
             return;
         throw statement_error{errc::shape_mismatch,
-                              words(macro, " cuts '", shown_name(code, one, cut), "' along axis ",
-                                    axis, " into sizes that sum to ", sum,
+                              words(macro, " cuts '", shown_name(code, statement, cut),
+                                    "' along axis ", axis, " into sizes that sum to ", sum,
                                     ", and the extent there is ", extent),
-                              cut.where, shown_key(code, one, cut)};
+                              cut.where, shown_key(code, statement, cut)};
     }
-    if (extent % static_cast<index_t>(one.right) == 0)
+    if (extent % static_cast<index_t>(statement.right) == 0)
         return;
     throw statement_error{errc::shape_mismatch,
-                          words(macro, " cuts '", shown_name(code, one, cut), "' along axis ", axis,
-                                " into ", one.right, " equal parts, and the extent there is ",
-                                extent),
-                          cut.where, shown_key(code, one, cut)};
+                          words(macro, " cuts '", shown_name(code, statement, cut), "' along axis ",
+                                axis, " into ", statement.right,
+                                " equal parts, and the extent there is ", extent),
+                          cut.where, shown_key(code, statement, cut)};
 }
 
 /// The statements of a program at work.
@@ -118,67 +119,69 @@ public:
 
     void run() {
         find_removed();
-        for (statement const& one : in_.code.statements())
-            guarded(one, [&] { run(one); });
+        for (statement const& statement : in_.code.statements())
+            guarded(statement, [&] { run(statement); });
     }
 
 private:
     /// Runs a step for a statement; an error becomes a finding, and its results have no value.
-    void guarded(statement const& one, auto const& step) {
+    void guarded(statement const& statement, auto const& step) {
         try {
             return step();
         } catch (statement_error const& error) {
-            in_.report(error.code, make_finding(in_.code, one, error));
+            in_.report(error.code, make_finding(in_.code, statement, error));
         } catch (no_value const&) {
         }
-        for (name const& bound : in_.code.right(one))
+        for (name const& bound : in_.code.right(statement))
             if (bound.kind != name::kind_type::nothing)
                 in_.names.spoil(bound);
     }
 
-    bool is_single(statement const& one) const { return one.left == 1 && one.right == 1; }
+    bool is_single(statement const& statement) const {
+        return statement.left == 1 && statement.right == 1;
+    }
 
     /// Removal holds for the whole program, so that a use before it is found as well.
     void find_removed() {
-        for (statement const& one : in_.code.statements())
-            if (is_removal(in_.code, one) &&
-                in_.code.left(one)[0].kind != name::kind_type::pattern) {
-                binding& removed = in_.names[in_.code.left(one)[0]];
+        for (statement const& statement : in_.code.statements())
+            if (is_removal(in_.code, statement) &&
+                in_.code.left(statement)[0].kind != name::kind_type::pattern) {
+                binding& removed = in_.names[in_.code.left(statement)[0]];
                 if (std::exchange(removed.is_removed, true))
                     continue;
-                removed.where = in_.code.left(one)[0].where;
-                removed.origin = one.origin;
+                removed.where = in_.code.left(statement)[0].where;
+                removed.origin = statement.origin;
             }
     }
 
-    void run(statement const& one) {
-        if (in_.code.is_broken(one))
-            return pass_over(one);
-        for (name const& each_name : in_.code.names(one))
+    void run(statement const& statement) {
+        if (in_.code.is_broken(statement))
+            return pass_over(statement);
+        for (name const& each_name : in_.code.names(statement))
             if (each_name.transposed || each_name.kind == name::kind_type::pattern)
                 throw statement_error{errc::bad_macro, "the program has not been expanded",
                                       each_name.where};
-        if (is_removal(in_.code, one))
-            return remove(one);
-        if (is_addition(in_.code, one))
-            return add(one);
-        for (name const& each_name : in_.code.names(one))
+        if (is_removal(in_.code, statement))
+            return remove(statement);
+        if (is_addition(in_.code, statement))
+            return add(statement);
+        for (name const& each_name : in_.code.names(statement))
             if (each_name.kind == name::kind_type::nothing)
                 throw statement_error{errc::syntax,
                                       "'_' must be alone on its side, with one name on the other",
                                       each_name.where};
-        if (one.left > 1 && one.right > 1)
+        if (statement.left > 1 && statement.right > 1)
             throw statement_error{
                 errc::syntax,
                 words("a statement may have several names on one side only; this one has ",
-                      one.left, " and ", one.right),
+                      statement.left, " and ", statement.right),
                 {}};
-        make(one);
+        make(statement);
     }
 
     /// The operands of a broken statement count as read, and its results have no value.
-    [[noreturn]] void pass_over(statement const& one) {
-        for (name const& each_name : in_.code.left(one))
+    [[noreturn]] void pass_over(statement const& statement) {
+        for (name const& each_name : in_.code.left(statement))
             try {
                 in_.names.read(each_name);
             } catch (statement_error const&) {
@@ -187,26 +190,26 @@ private:
         throw no_value{};
     }
 
-    void check_bare(statement const& one, std::string_view what) const {
-        if (!in_.code.attributes(one).empty())
-            throw statement_error{errc::syntax, words(what, " takes no attributes"),
-                                  in_.code.attributes(one)[0].where};
+    void check_bare(statement const& statement, std::string_view noun) const {
+        if (!in_.code.attributes(statement).empty())
+            throw statement_error{errc::syntax, words(noun, " takes no attributes"),
+                                  in_.code.attributes(statement)[0].where};
     }
 
     /// The attribute of a removal that names the tensor of which the removed one is a copy, or
     /// null.
-    attribute const* copy_in(statement const& one) const {
-        std::vector<attribute> const& list = in_.code.attributes(one);
+    attribute const* copy_in(statement const& statement) const {
+        std::vector<attribute> const& list = in_.code.attributes(statement);
         if (list.size() != 1 || list[0].word != "copy_of")
-            check_bare(one, "a removal");
+            check_bare(statement, "a removal");
         else
             check_attribute(list[0]);
         return list.empty() ? nullptr : &list[0];
     }
 
-    void remove(statement const& one) {
-        attribute const* const copied = copy_in(one);
-        name const& removed = in_.code.left(one)[0];
+    void remove(statement const& statement) {
+        attribute const* const copied = copy_in(statement);
+        name const& removed = in_.code.left(statement)[0];
         std::string const key(in_.code.text(removed));
         if (in_.names[removed].value != binding::none)
             throw statement_error{errc::unknown_key,
@@ -216,11 +219,11 @@ private:
                                   removed.where, key};
         binding const& first = in_.names[removed];
         if (first.where.first != removed.where.first)
-            in_.warn(one, "no_effect", key,
+            in_.warn(statement, "no_effect", key,
                      "'" + key + "' has been removed by the statement at " +
                          place_text(in_.code, first.where));
         else if (in_.source.find_parameter(key) == source_names::none)
-            in_.warn(one, "no_effect", key,
+            in_.warn(statement, "no_effect", key,
                      "'" + key + "' is not in the source, so nothing is removed" +
                          in_.names.near(key));
         else
@@ -229,17 +232,17 @@ private:
             relate_copy(in_, key, *copied);
     }
 
-    void add(statement const& one) {
-        check_bare(one, "an addition");
-        name const& added = in_.code.right(one)[0];
+    void add(statement const& statement) {
+        check_bare(statement, "an addition");
+        name const& added = in_.code.right(statement)[0];
         std::string const key(in_.code.text(added));
         in_.names[added].is_added = true;
         if (in_.names[added].value != binding::none)
-            in_.warn(one, "no_effect", key,
+            in_.warn(statement, "no_effect", key,
                      "'" + key +
                          "' is already made by an earlier statement, so adding it has no effect");
         else if (!in_.target || !in_.target->find(key))
-            in_.warn(one, "no_effect", key,
+            in_.warn(statement, "no_effect", key,
                      words("'", key, "' is not ",
                            in_.target
                                ? "in the target, so the shape of what is added is not known" +
@@ -248,90 +251,90 @@ private:
     }
 
     /// Rename, concat, split, and the effects of attributes.
-    void make(statement const& one) {
-        read_operands(one);
-        check_results(one);
-        check_scales(in_.code.attributes(one), in_.suffixes, in_.declared);
-        in_.declared.check_matched(in_.code.attributes(one), in_.source.tensors());
-        if (one.attributes == 0 && is_single(one))
-            rename(one, operands_[0]);
+    void make(statement const& statement) {
+        read_operands(statement);
+        check_results(statement);
+        check_scales(in_.code.attributes(statement), in_.suffixes, in_.declared);
+        in_.declared.check_matched(in_.code.attributes(statement), in_.source.tensors());
+        if (statement.attributes == 0 && is_single(statement))
+            rename(statement, operands_[0]);
         else
-            make(one, operands_);
+            make(statement, operands_);
         for (std::uint32_t const id : operands_)
             in_.names.release(id);
     }
 
     /// Reads all names on the left; each that has no value is a finding, an array is one name.
-    void read_operands(statement const& one) {
+    void read_operands(statement const& statement) {
         operands_.clear();
-        std::unordered_set<std::uint32_t> seen;
+        std::unordered_set<std::uint32_t> visited;
         text_span last;
-        for (name const& each_name : in_.code.left(one))
+        for (name const& each_name : in_.code.left(statement))
             try {
-                operands_.push_back(read(one, each_name));
+                operands_.push_back(read(statement, each_name));
             } catch (statement_error const& problem) {
                 if (std::exchange(last, each_name.where) != each_name.where &&
-                    seen.insert(each_name.id).second)
-                    in_.report(problem.code, make_finding(in_.code, one, problem));
+                    visited.insert(each_name.id).second)
+                    in_.report(problem.code, make_finding(in_.code, statement, problem));
             } catch (no_value const&) {
             }
-        if (operands_.size() < one.left)
+        if (operands_.size() < statement.left)
             throw no_value{};
     }
 
-    void rename(statement const& one, std::uint32_t operand) {
-        name const &from = in_.code.left(one)[0], &to = in_.code.right(one)[0];
+    void rename(statement const& statement, std::uint32_t operand) {
+        name const &from = in_.code.left(statement)[0], &to = in_.code.right(statement)[0];
         if (from.kind == to.kind && from.id == to.id)
-            in_.note_idle(one);
-        in_.names.bind(to, operand, one.origin);
+            in_.note_idle(statement);
+        in_.names.bind(to, operand, statement.origin);
     }
 
-    void make(statement const& one, std::vector<std::uint32_t> const& operands) {
-        auto const right = in_.code.right(one);
+    void make(statement const& statement, std::vector<std::uint32_t> const& operands) {
+        auto const right = in_.code.right(statement);
         std::vector<expression const*> values;
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
             values.push_back(&in_.names.value(id).tensor);
-        check_fused_cut(in_.code, one, *values[0]);
-        check_fused_again(in_, one, operands);
-        auto const called = [this, &one](std::size_t k) {
-            return shown_name(in_.code, one, in_.code.names(one)[k]);
+        check_fused_cut(in_.code, statement, *values[0]);
+        check_fused_again(in_, statement, operands);
+        auto const called = [this, &statement](std::size_t k) {
+            return shown_name(in_.code, statement, in_.code.names(statement)[k]);
         };
         operation step(std::move(values), called, right.size());
         step.allow(in_.pieces);
-        if (find_attribute(in_.code.attributes(one), "reshape"))
+        if (find_attribute(in_.code.attributes(statement), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
-        std::vector<expression> made = step.run(in_.code.attributes(one));
-        if (auto const doubt = heads_.look_at(in_.code, one, made))
-            in_.warn(one, "head_size", first_key(in_.code, one), *doubt);
-        if (is_single(one) && step.remarks().empty() &&
-            !find_attribute(in_.code.attributes(one), "scales") &&
-            made[0] == in_.names.value(operands[0]).tensor)
-            in_.note_idle(one);
+        std::vector<expression> expressions = step.run(in_.code.attributes(statement));
+        if (auto const doubt = heads_.look_at(in_.code, statement, expressions))
+            in_.warn(statement, "head_size", first_key(in_.code, statement), *doubt);
+        if (is_single(statement) && step.remarks().empty() &&
+            !find_attribute(in_.code.attributes(statement), "scales") &&
+            expressions[0] == in_.names.value(operands[0]).tensor)
+            in_.note_idle(statement);
         std::vector<key_id> sources;
         auto const empty = static_cast<std::size_t>(std::ranges::count_if(
-            made, [](expression const& tensor) { return !has_source_elements(tensor); }));
+            expressions, [](expression const& tensor) { return !has_source_elements(tensor); }));
         if (empty > 0)
             sources = in_.names.sources_of(operands);
         if (!in_.pieces.take(empty * sources.size()))
             throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
         std::vector<bound_value> results;
-        for (expression& tensor : made) {
+        for (expression& tensor : expressions) {
             results.push_back({std::move(tensor)});
             bound_value& value = results.back();
             if (!has_source_elements(value.tensor))
                 value.sources = sources;
         }
-        note_fused(in_, one, operands, results);
-        note_apart(in_, one, operands, results);
+        note_fused(in_, statement, operands, results);
+        note_apart(in_, statement, operands, results);
         for (std::size_t i = 0; i < right.size(); ++i)
-            in_.names.bind(right[i], in_.names.store(std::move(results[i])), one.origin);
-        if (in_.code.origin(one.origin).macro.empty())
+            in_.names.bind(right[i], in_.names.store(std::move(results[i])), statement.origin);
+        if (in_.code.origin(statement.origin).macro.empty())
             for (operation_remark const& said : step.remarks())
-                in_.warn(one, said.code, said.key, said.message);
+                in_.warn(statement, said.code, said.key, said.message);
     }
 
-    std::uint32_t read(statement const& one, name const& which) {
+    std::uint32_t read(statement const& statement, name const& which) {
         binding& bound = in_.names[which];
         bool const is_shadow = bound.value != binding::none && bound.uses == 0 &&
                                bound.source_value == binding::none &&
@@ -339,7 +342,7 @@ private:
                                in_.names.source(which) != source_names::none;
         bound.is_shadow = bound.is_shadow || is_shadow;
         if (is_shadow)
-            in_.warn(one, "shadowed", std::string(in_.code.text(which)),
+            in_.warn(statement, "shadowed", std::string(in_.code.text(which)),
                      words("'", in_.code.text(which),
                            "' is what an earlier statement made; the source's tensor of that name "
                            "is not used"));
@@ -347,8 +350,8 @@ private:
     }
 
     /// Refuses names that the statement cannot bind; warns of a value that is lost by that.
-    void check_results(statement const& one) {
-        auto const right = in_.code.right(one);
+    void check_results(statement const& statement) {
+        auto const right = in_.code.right(statement);
         if (name const* const again = repeated_name(right)) {
             std::string const key(in_.code.text(*again));
             throw statement_error{errc::syntax,
@@ -359,7 +362,7 @@ private:
         }
         for (name const& each_name : right) {
             in_.check_bindable(each_name);
-            in_.warn_overwritten(one, each_name);
+            in_.warn_overwritten(statement, each_name);
         }
     }
 

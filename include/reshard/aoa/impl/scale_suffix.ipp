@@ -17,10 +17,10 @@
 
 namespace reshard::aoa::detail {
 
-[[noreturn]] inline void refuse_scales(attribute const& one, std::string const& why) {
+[[noreturn]] inline void refuse_scales(attribute const& attribute, std::string const& why) {
     throw statement_error{errc::syntax,
                           words(why, ", as in scales=\"_scale_inv\", blocks=\"[128, 128]\""),
-                          one.where};
+                          attribute.where};
 }
 
 /// The extents of `blocks`.
@@ -56,10 +56,11 @@ inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const&
     attribute const* const blocks = find_attribute(list, "blocks");
     if (!scales && !blocks)
         return std::nullopt;
-    for (attribute const& one : list)
-        if ((one.word == "scales" && &one != scales) || (one.word == "blocks" && &one != blocks))
-            throw statement_error{errc::syntax, words("'", one.word, "' is given twice"),
-                                  one.where};
+    for (attribute const& attribute : list)
+        if ((attribute.word == "scales" && &attribute != scales) ||
+            (attribute.word == "blocks" && &attribute != blocks))
+            throw statement_error{errc::syntax, words("'", attribute.word, "' is given twice"),
+                                  attribute.where};
     if (has_patterns(scales))
         return std::nullopt;
     if (!scales || !blocks)
@@ -129,11 +130,11 @@ RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> co
     std::vector<scale_pattern> patterns;
     for (std::size_t begin = arrow + 2; begin <= text.size();) {
         std::size_t const end = std::min(text.find(',', begin), text.size());
-        std::string_view one = text.substr(begin, end - begin);
-        while (one.ends_with(' '))
-            one.remove_suffix(1);
-        bool const is_optional = take_question(one);
-        patterns.push_back({tensor, starred(one, *by), is_optional,
+        std::string_view name = text.substr(begin, end - begin);
+        while (name.ends_with(' '))
+            name.remove_suffix(1);
+        bool const is_optional = take_question(name);
+        patterns.push_back({tensor, starred(name, *by), is_optional,
                             blocks ? std::optional(block_of(*blocks)) : std::nullopt});
         begin = end + 1;
     }
@@ -141,23 +142,23 @@ RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> co
 }
 
 RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code) {
-    std::vector<scale_pattern> all;
-    std::set<std::pair<std::string, std::string>> seen;
+    std::vector<scale_pattern> patterns;
+    std::set<std::pair<std::string, std::string>> pairs;
     std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
-    for (statement const& one : code.statements()) {
-        if (one.attributes == last)
+    for (statement const& statement : code.statements()) {
+        if (statement.attributes == last)
             continue;
-        last = one.attributes;
+        last = statement.attributes;
         try {
-            for (scale_pattern& pattern : scale_patterns(code.attributes(one)))
-                if (seen.emplace(pattern.tensor.with("*"), pattern.scales.with("*")).second &&
-                    all.size() < max_scale_endings)
-                    all.push_back(std::move(pattern));
+            for (scale_pattern& pattern : scale_patterns(code.attributes(statement)))
+                if (pairs.emplace(pattern.tensor.with("*"), pattern.scales.with("*")).second &&
+                    patterns.size() < max_scale_endings)
+                    patterns.push_back(std::move(pattern));
         } catch (statement_error const&) {
             continue;
         }
     }
-    return all;
+    return patterns;
 }
 
 RESHARD_DECL program with_scale_names(program code, std::vector<scale_pattern> const& patterns) {
@@ -174,12 +175,12 @@ RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suf
                                                    program const& code) {
     std::size_t const most = suffixes.size() + max_scale_endings;
     std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
-    for (statement const& one : code.statements()) {
-        if (one.attributes == last)
+    for (statement const& statement : code.statements()) {
+        if (statement.attributes == last)
             continue;
-        last = one.attributes;
+        last = statement.attributes;
         try {
-            auto const added = scale_suffix_of(code.attributes(one));
+            auto const added = scale_suffix_of(code.attributes(statement));
             if (added && suffixes.size() < most &&
                 std::ranges::find(suffixes, added->suffix, &state_suffix::suffix) == suffixes.end())
                 suffixes.push_back(*added);
@@ -190,19 +191,19 @@ RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suf
     return suffixes;
 }
 
-RESHARD_DECL std::string scale_places::text(state_suffix const& known) {
+RESHARD_DECL std::string scale_places::text(state_suffix const& suffix) {
     if (places_.empty())
-        for (statement const& one : code_.statements())
-            note(one);
-    auto const found = places_.find(known.suffix);
-    return found == places_.end() ? std::string()
-                                  : " in the statement at " + place_text(code_, found->second);
+        for (statement const& statement : code_.statements())
+            note(statement);
+    auto const match = places_.find(suffix.suffix);
+    return match == places_.end() ? std::string()
+                                  : " in the statement at " + place_text(code_, match->second);
 }
 
-RESHARD_DECL void scale_places::note(statement const& one) {
+RESHARD_DECL void scale_places::note(statement const& statement) {
     try {
-        if (auto const added = scale_suffix_of(code_.attributes(one)))
-            places_.emplace(added->suffix, one.where);
+        if (auto const added = scale_suffix_of(code_.attributes(statement)))
+            places_.emplace(added->suffix, statement.where);
     } catch (statement_error const&) {
         return;
     }
@@ -217,13 +218,13 @@ inline std::string unmatched_ending(std::string_view ending, catalog const& sour
                 return {};
         }
     std::string const text = words("no tensor of the source has scales that end in '", ending, "'");
-    auto const other = std::ranges::find_if(
+    auto const match = std::ranges::find_if(
         source, [&](catalog_entry const& entry) { return entry.key.ends_with(ending); });
-    if (other == source.end())
+    if (match == source.end())
         return text;
-    std::string const names = pattern_of_scales(other->key, source);
-    return text + words(": '", other->key, "' ends so, and there is no '",
-                        other->key.substr(0, other->key.size() - ending.size()),
+    std::string const names = pattern_of_scales(match->key, source);
+    return text + words(": '", match->key, "' ends so, and there is no '",
+                        match->key.substr(0, match->key.size() - ending.size()),
                         "'; name both, as in scales=\"",
                         names.empty() ? words("*.weight => *", ending) : names, '"');
 }
@@ -266,19 +267,19 @@ RESHARD_DECL void check_scales(std::vector<attribute> const& list,
     auto const said = scale_suffix_of(list);
     if (!said)
         return static_cast<void>(scale_patterns(list)); // which checks them
-    auto const known = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
-    if (known == suffixes.end())
+    auto const match = std::ranges::find(suffixes, said->suffix, &state_suffix::suffix);
+    if (match == suffixes.end())
         throw statement_error{errc::limit_exceeded,
                               words("a program has at most ", max_scale_endings,
                                     " scale suffixes, and '", said->suffix, "' is one more"),
                               find_attribute(list, "scales")->where};
-    if (*known != *said)
+    if (*match != *said)
         throw statement_error{
             errc::syntax,
             words("keys that end in '", said->suffix, "' are ",
-                  known->block.empty()
+                  match->block.empty()
                       ? "optimizer state"
-                      : "scales of blocks of " + to_string(known->block) + places.text(*known)),
+                      : "scales of blocks of " + to_string(match->block) + places.text(*match)),
             find_attribute(list, "scales")->where};
 }
 

@@ -29,9 +29,9 @@ struct optimizer_container {
 
 /// The segment that begins at an index, without its separator; the last one does not count:
 /// nothing is inside it.
-inline std::string_view segment_at(std::string_view key, std::size_t place) {
-    std::size_t const end = next_separator(key, place);
-    return end == key.size() ? std::string_view() : key.substr(place, end - place);
+inline std::string_view segment_at(std::string_view key, std::size_t index) {
+    std::size_t const end = next_separator(key, index);
+    return end == key.size() ? std::string_view() : key.substr(index, end - index);
 }
 
 /// Whether the segment `state` at the beginning of a key is a trainer's name for all its data,
@@ -43,29 +43,29 @@ inline bool is_trainer_state(std::string_view key, std::string_view next) {
 
 inline optimizer_container container_of(std::string_view key) {
     constexpr int most_before = 2; // `app.optim.`, `chained_0.optimizer.`
-    optimizer_container found;
-    std::size_t place = 0;
-    for (int before = 0; before <= most_before || found.size > 0; ++before) {
-        std::string_view const segment = segment_at(key, place);
+    optimizer_container container;
+    std::size_t index = 0;
+    for (int before = 0; before <= most_before || container.size > 0; ++before) {
+        std::string_view const segment = segment_at(key, index);
         if (segment.empty())
             break;
-        auto const next = [&] { return segment_at(key, place + segment.size() + 1); };
-        bool const is_inside = found.size > 0, may_open = is_inside || place == 0;
+        auto const next = [&] { return segment_at(key, index + segment.size() + 1); };
+        bool const is_inside = container.size > 0, may_open = is_inside || index == 0;
         bool const opens =
             is_optimizer(segment) ||
             (may_open && (segment == "state" ? is_inside || !is_trainer_state(key, next())
                                              : is_optimizer_class(segment)));
         if (!opens && is_inside && !is_number(segment) && next() != "state")
             break;
-        place += segment.size() + 1;
+        index += segment.size() + 1;
         if (opens || is_inside)
-            found.size = place;
+            container.size = index;
         if (opens && holds_states(segment))
-            found.has_any_state = true;
+            container.has_any_state = true;
         if (opens && segment == "state")
             break;
     }
-    return found;
+    return container;
 }
 
 /// Adds the readings of a key whose state is before a number and the parameter, as
@@ -98,10 +98,10 @@ inline std::vector<state_reading> readings_inside(std::string_view key,
     if (container.size == 0 || container.size >= key.size())
         return readings;
     std::string_view const inside = key.substr(container.size);
-    auto const add = [&](state_reading const& one) {
-        if (!one.name.empty() && !one.parameter.empty() &&
-            (container.has_any_state || is_state_name(one.name)))
-            readings.push_back(one);
+    auto const add = [&](state_reading const& reading) {
+        if (!reading.name.empty() && !reading.parameter.empty() &&
+            (container.has_any_state || is_state_name(reading.name)))
+            readings.push_back(reading);
     };
     std::size_t const last = inside.find_last_of(separators),
                       first = inside.find_first_of(separators);
@@ -123,11 +123,11 @@ RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key)
 
 RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
     std::vector<std::size_t> sizes{0};
-    for (std::size_t place = 0;;) {
-        std::string_view const segment = segment_at(key, place);
+    for (std::size_t index = 0;;) {
+        std::string_view const segment = segment_at(key, index);
         if (segment.empty() || is_number(segment) || (sizes.size() >= 3 && !is_model(segment)))
             break;
-        sizes.push_back(place += segment.size() + 1);
+        sizes.push_back(index += segment.size() + 1);
     }
     return sizes;
 }
@@ -136,9 +136,9 @@ RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
 /// names occur in layers, too.
 inline std::vector<state_reading> bare_readings(std::string_view key) {
     std::vector<state_reading> readings;
-    auto const add = [&](state_reading const& one) {
-        if (one.name.size() > 2 && is_state_name(one.name))
-            readings.push_back(one);
+    auto const add = [&](state_reading const& reading) {
+        if (reading.name.size() > 2 && is_state_name(reading.name))
+            readings.push_back(reading);
     };
     if (std::size_t const first = next_separator(key, 0); first < key.size()) {
         std::string_view const name = last_segment(key);
@@ -156,22 +156,22 @@ inline std::size_t rank_of(std::string_view container) {
     if (container.empty())
         return 0;
     auto const rank = [](std::string_view word) {
-        auto const place = std::ranges::find(model_names, word);
-        return static_cast<std::size_t>(place - std::begin(model_names));
+        auto const position = std::ranges::find(model_names, word);
+        return static_cast<std::size_t>(position - std::begin(model_names));
     };
     return 1 + rank(segment_at(container, 0)) * (std::size(model_names) + 1) +
            rank(last_segment(container.substr(0, container.size() - 1)));
 }
 
 RESHARD_DECL std::optional<std::string_view>
-most_voted(std::map<std::string_view, std::size_t> const& all) {
-    auto const likeliness = [](auto const& one) {
-        return std::pair(one.second, ~rank_of(one.first));
+most_voted(std::map<std::string_view, std::size_t> const& values) {
+    auto const likeliness = [](auto const& element) {
+        return std::pair(element.second, ~rank_of(element.first));
     };
-    if (all.empty())
+    if (values.empty())
         return std::nullopt;
-    auto const best = std::ranges::max_element(all, {}, likeliness);
-    bool const is_tied = std::ranges::count(all, likeliness(*best), likeliness) > 1;
+    auto const best = std::ranges::max_element(values, {}, likeliness);
+    bool const is_tied = std::ranges::count(values, likeliness(*best), likeliness) > 1;
     return is_tied ? std::nullopt : std::optional(best->first);
 }
 
@@ -184,22 +184,22 @@ public:
         if (!parameters_.empty())
             for (catalog_entry const& entry : keys)
                 vote(entry.key);
-        for (auto const& [owner, all] : votes_)
-            containers_.emplace(owner, most_voted(all));
+        for (auto const& [owner, vote] : votes_)
+            containers_.emplace(owner, most_voted(vote));
     }
 
     /// Adds what state there is, once for each way in which parameters may be called.
-    void add_to(std::vector<state_suffix>& all) {
-        for (state_entry const& one : states_) {
-            auto readings = optimizer_readings(one.entry->key);
+    void add_to(std::vector<state_suffix>& suffixes) {
+        for (state_entry const& entry : states_) {
+            auto readings = optimizer_readings(entry.entry->key);
             if (readings.empty())
-                readings = bare_readings(one.entry->key);
+                readings = bare_readings(entry.entry->key);
             for (state_reading const& each : readings)
-                if (look_at(one, each))
+                if (look_at(entry, each))
                     break;
         }
         for (auto const& [where, kind] : kinds_)
-            add(all, where, kind);
+            add(suffixes, where, kind);
     }
 
 private:
@@ -220,8 +220,8 @@ private:
             states_.push_back({&entry, owner});
         if (readings.empty() || counts_[owner]++ >= most_parameters)
             return;
-        for (state_reading const& one : readings)
-            parameters_[one.parameter].insert(owner);
+        for (state_reading const& reading : readings)
+            parameters_[reading.parameter].insert(owner);
     }
 
     /// A key may be a parameter that an optimizer has inside its keys.
@@ -229,8 +229,8 @@ private:
         if (container_of(key).size > 0)
             return;
         for (std::size_t const size : container_sizes(key))
-            if (auto const found = parameters_.find(key.substr(size)); found != parameters_.end())
-                for (std::string_view const owner : found->second)
+            if (auto const match = parameters_.find(key.substr(size)); match != parameters_.end())
+                for (std::string_view const owner : match->second)
                     ++votes_[owner][key.substr(0, size)];
     }
 
@@ -242,51 +242,53 @@ private:
     };
 
     struct counts {
-        std::size_t all = 0, alike = 0, single = 0;
+        std::size_t all = 0, same_shape = 0, single = 0;
         std::size_t misses = 0; ///< keys without a parameter inside
     };
 
     static constexpr std::size_t most_counted = 32, most_misses = 1024; ///< of a kind of state
 
     /// Counts a reading of a key. Returns true if the catalog has its parameter.
-    bool look_at(state_entry const& state, state_reading const& one) {
+    bool look_at(state_entry const& state, state_reading const& reading) {
         catalog_entry const& entry = *state.entry;
         auto const owner = containers_.find(state.owner);
         if (owner != containers_.end() && !owner->second)
             return false;
         std::string_view const model = owner != containers_.end() ? *owner->second : "";
-        counts& kind = kinds_[{one.prefix, one.suffix, model}];
+        counts& kind = kinds_[{reading.prefix, reading.suffix, model}];
         if (kind.all == most_counted || kind.misses == most_misses)
             return kind.all == most_counted;
-        bool const is_alone = !one.is_joined && owner == containers_.end() &&
-                              !state.owner.empty() &&
-                              is_state_name(one.name); // the parameters are in another checkpoint
+        bool const is_alone =
+            !reading.is_joined && owner == containers_.end() && !state.owner.empty() &&
+            is_state_name(reading.name); // the parameters are in another checkpoint
         catalog_entry const* const parameter =
-            is_alone ? nullptr : keys_.find(std::string(model) + std::string(one.parameter));
+            is_alone ? nullptr : keys_.find(std::string(model) + std::string(reading.parameter));
         if (!is_alone && (!parameter || parameter == &entry)) {
             ++kind.misses;
             return false;
         }
         bool const is_single = element_count(entry.shape) == 1;
         ++kind.all;
-        kind.alike += is_alone ? !is_single : parameter->shape == entry.shape;
+        kind.same_shape += is_alone ? !is_single : parameter->shape == entry.shape;
         kind.single += is_single;
         return !is_alone;
     }
 
-    static void add(std::vector<state_suffix>& all, around const& where, counts const& kind) {
-        bool const is_alike = 2 * kind.alike > kind.all, is_scalar = 2 * kind.single > kind.all;
-        if (!is_alike && !is_scalar)
+    static void add(std::vector<state_suffix>& suffixes, around const& where, counts const& kind) {
+        bool const is_identical = 2 * kind.same_shape > kind.all,
+                   is_scalar = 2 * kind.single > kind.all;
+        if (!is_identical && !is_scalar)
             return;
-        state_suffix added{std::string(where.suffix),    !is_alike, {}, std::string(where.prefix),
-                           std::string(where.container), true};
-        bool const is_told = std::ranges::any_of(all, [&](state_suffix const& one) {
-            return !one.is_found && one.prefix.empty() && where.prefix.empty() &&
-                   one.suffix == where.suffix;
+        state_suffix added{
+            std::string(where.suffix),    !is_identical, {}, std::string(where.prefix),
+            std::string(where.container), true};
+        bool const is_stated = std::ranges::any_of(suffixes, [&](state_suffix const& suffix) {
+            return !suffix.is_found && suffix.prefix.empty() && where.prefix.empty() &&
+                   suffix.suffix == where.suffix;
         });
-        for (bool is_first = true; !is_told; is_first = false) {
-            if (std::ranges::find(all, added) == all.end())
-                all.push_back(added);
+        for (bool is_first = true; !is_stated; is_first = false) {
+            if (std::ranges::find(suffixes, added) == suffixes.end())
+                suffixes.push_back(added);
             if (!is_first || added.container.empty())
                 break;
             added.container.clear();

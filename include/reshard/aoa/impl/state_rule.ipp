@@ -36,11 +36,11 @@ inline key_id state_source(source_names const& source, key_id parameter, state_s
         fail(errc::unknown_key, "'", key, "' is made of '", wanted,
              "', which the source does not have");
     index_vector const& shape = source.entry(parameter).shape;
-    index_vector const& found = source.entry(id).shape;
+    index_vector const& found_shape = source.entry(id).shape;
     if (!state.block.empty())
         check_scales(source.entry(parameter), source.entry(id), state.block);
-    else if (!state.scalar && found != shape)
-        fail(errc::shape_mismatch, "'", wanted, "' has the shape ", found,
+    else if (!state.scalar && found_shape != shape)
+        fail(errc::shape_mismatch, "'", wanted, "' has the shape ", found_shape,
              ", and its parameter has ", shape);
     return id;
 }
@@ -90,23 +90,23 @@ struct state_survey {
 inline state_survey survey_states(source_names const& source, bound_value const& parameter,
                                   state_suffix const& state) {
     constexpr std::size_t most = 3;
-    state_survey found;
-    std::unordered_set<key_id> seen;
+    state_survey survey;
+    std::unordered_set<key_id> tensors;
     parameter.for_each_source([&](key_id from) {
-        if (!seen.insert(from).second)
+        if (!tensors.insert(from).second)
             return;
         std::string const key = source.state_key(source.parameter(from), state);
         key_id const id = source.find_state(source.parameter(from), state);
         bool const has = id != source_names::none;
-        auto& keys = has ? found.with : found.without;
-        ++(has ? found.with_count : found.without_count);
+        auto& keys = has ? survey.with : survey.without;
+        ++(has ? survey.with_count : survey.without_count);
         if (keys.size() < most)
             keys.push_back("'" + key + "'" +
                            (has ? " (" + std::string(reshard::name(source.entry(id).dtype)) + ", " +
                                       to_string(source.entry(id).shape) + ")"
                                 : ""));
     });
-    return found;
+    return survey;
 }
 
 RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::size_t count) {
@@ -119,10 +119,10 @@ RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::siz
 
 RESHARD_DECL void fail_without_state(source_names const& source, bound_value const& parameter,
                                      state_suffix const& state, std::string const& key) {
-    state_survey const found = survey_states(source, parameter, state);
-    fail(errc::unknown_key, "'", key, "' is made of ", listed(found.without, found.without_count),
+    state_survey const survey = survey_states(source, parameter, state);
+    fail(errc::unknown_key, "'", key, "' is made of ", listed(survey.without, survey.without_count),
          ", which the source does not have",
-         found.with_count == 0 ? "" : "; it has " + listed(found.with, found.with_count));
+         survey.with_count == 0 ? "" : "; it has " + listed(survey.with, survey.with_count));
 }
 
 inline expression make_state(source_names const& source, bound_value const& parameter,
@@ -179,10 +179,10 @@ RESHARD_DECL void relate_numbers(lower_context& context, bound_value const& para
     if (!state.scalar)
         return;
     catalog_entry const* first = nullptr;
-    std::unordered_set<key_id> seen;
+    std::unordered_set<key_id> keys;
     parameter.for_each_source([&](key_id from) {
         key_id const id = context.source.find_state(context.source.parameter(from), state);
-        if (id == source_names::none || !seen.insert(id).second)
+        if (id == source_names::none || !keys.insert(id).second)
             return;
         catalog_entry const& entry = context.source.entry(id);
         if (!first) {

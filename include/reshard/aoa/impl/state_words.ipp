@@ -113,10 +113,10 @@ inline bool is_state_name(std::string_view name) {
 }
 
 /// The end of the segment at an index. A plain loop: it runs for every key.
-inline std::size_t next_separator(std::string_view key, std::size_t place) {
-    while (place < key.size() && key[place] != '.' && key[place] != '/')
-        ++place;
-    return place;
+inline std::size_t next_separator(std::string_view key, std::size_t index) {
+    while (index < key.size() && key[index] != '.' && key[index] != '/')
+        ++index;
+    return index;
 }
 
 inline std::string_view last_segment(std::string_view key) {
@@ -143,10 +143,10 @@ inline bool is_optimizer(std::string_view segment) {
     if (std::size_t const line = segment.rfind('_');
         line != segment.npos && is_number(segment.substr(line + 1)))
         segment = segment.substr(0, line);
-    for (std::string_view const known :
+    for (std::string_view const entry :
          {"optim", "optimizer", "optims", "optimizers", "opt", "opt_state", "optimizer_state",
           "optimizer_states", "optim_state", "optimizer_state_dict", "optimizer_states_dict"})
-        if (segment == known)
+        if (segment == entry)
             return true;
     return false;
 }

@@ -21,8 +21,8 @@ RESHARD_DECL statement_trace::statement_trace(program const& code)
         if (name const& called = chain_.name_of(version); called.kind == name::kind_type::text)
             last_[called.id] = version;
     for (std::size_t i = 0; i < code.statements().size(); ++i)
-        if (statement const& one = code.statements()[i]; is_addition(code, one))
-            added_.emplace(code.text(code.right(one)[0]), i);
+        if (statement const& statement = code.statements()[i]; is_addition(code, statement))
+            added_.emplace(code.text(code.right(statement)[0]), i);
 }
 
 namespace detail {
@@ -41,61 +41,61 @@ RESHARD_DECL auto statement_trace::named(std::string_view key) const
     -> std::optional<named_parameter> {
     if (auto const id = code_.find(key))
         return named_parameter{*id, nullptr};
-    std::optional<named_parameter> found;
+    std::optional<named_parameter> found_parameter;
     detail::any_parameter(key, suffixes_,
                           [&](std::string_view parameter, state_suffix const& state) {
                               if (auto const id = code_.find(parameter))
-                                  found = named_parameter{*id, &state};
-                              return found.has_value();
+                                  found_parameter = named_parameter{*id, &state};
+                              return found_parameter.has_value();
                           });
-    return found;
+    return found_parameter;
 }
 
 RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view source,
                                                                std::string_view target) const {
-    auto made = named(target);
-    std::string const scaled = made ? std::string() : detail::scaled_by(code_, target);
-    if (!made)
-        made = named(scaled);
-    if (!made)
+    auto result = named(target);
+    std::string const scaled = result ? std::string() : detail::scaled_by(code_, target);
+    if (!result)
+        result = named(scaled);
+    if (!result)
         return {};
     std::string const scaling = scaled.empty() ? scaled : detail::scaled_by(code_, source);
-    return makers(made->id, [&](std::uint32_t version) {
+    return makers(result->id, [&](std::uint32_t version) {
         std::string_view const read = code_.text(chain_.name_of(version));
         auto const is_read = [&](std::string_view parameter, state_suffix const&) {
             return parameter == read;
         };
         return read == source || read == scaling ||
-               (made->state && detail::any_parameter(source, suffixes_, is_read));
+               (result->state && detail::any_parameter(source, suffixes_, is_read));
     });
 }
 
 RESHARD_DECL std::vector<std::size_t> statement_trace::leading_to(std::string_view target) const {
-    auto made = named(target);
-    std::string const scaled = made ? std::string() : detail::scaled_by(code_, target);
-    if (!made)
-        made = named(scaled);
-    if (!made)
+    auto result = named(target);
+    std::string const scaled = result ? std::string() : detail::scaled_by(code_, target);
+    if (!result)
+        result = named(scaled);
+    if (!result)
         return {};
-    std::vector<std::size_t> numbers = makers(made->id, [](std::uint32_t) { return true; });
-    name const called{name::kind_type::text, false, made->id, {}};
-    if (auto const place = added_.find(code_.text(called));
-        numbers.empty() && place != added_.end())
-        numbers.push_back(place->second);
+    std::vector<std::size_t> numbers = makers(result->id, [](std::uint32_t) { return true; });
+    name const called{name::kind_type::text, false, result->id, {}};
+    if (auto const position = added_.find(code_.text(called));
+        numbers.empty() && position != added_.end())
+        numbers.push_back(position->second);
     return numbers;
 }
 
 RESHARD_DECL std::vector<std::uint32_t> statement_trace::behind(std::uint32_t version) const {
-    std::unordered_set<std::uint32_t> seen{version};
+    std::unordered_set<std::uint32_t> visited{version};
     std::vector<std::uint32_t> open{version};
     for (std::size_t next = 0; next < open.size(); ++next) {
         std::uint32_t const maker = chain_.maker(open[next]);
         if (maker == detail::name_chain::none)
             continue;
-        statement const& one = chain_.statements()[maker];
-        for (std::uint32_t i = 0; i < one.left; ++i)
-            if (std::uint32_t const read = chain_.version(one, i);
-                read != detail::name_chain::none && seen.insert(read).second)
+        statement const& statement = chain_.statements()[maker];
+        for (std::uint32_t i = 0; i < statement.left; ++i)
+            if (std::uint32_t const read = chain_.version(statement, i);
+                read != detail::name_chain::none && visited.insert(read).second)
                 open.push_back(read);
     }
     std::ranges::sort(open);

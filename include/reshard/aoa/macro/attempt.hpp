@@ -21,27 +21,27 @@ namespace reshard::aoa {
 namespace detail {
 
 /// Whether a statement can still say of a name that it has no value; one with open numbers is lost.
-inline bool keeps(macro_context& context, name const& one, bool is_read) {
-    if (one.kind == name::kind_type::pattern) {
-        context.lost.push_back({one, is_read});
+inline bool keeps(macro_context& context, name const& name, bool is_read) {
+    if (name.kind == name::kind_type::pattern) {
+        context.lost.push_back({name, is_read});
         if (!is_read)
-            context.lost_outlines.insert(outline_of(context.code.pattern(one)));
+            context.lost_outlines.insert(outline_of(context.code.pattern(name)));
     }
-    return one.kind == name::kind_type::text || one.kind == name::kind_type::fresh;
+    return name.kind == name::kind_type::text || name.kind == name::kind_type::fresh;
 }
 
 /// The remains of a statement that has an error: the names that it would have read and bound.
-inline statement broken(macro_context& context, statement const& one) {
+inline statement broken(macro_context& context, statement const& current_statement) {
     std::vector<name> names[2];
-    for (std::size_t i = 0; i < one.left + one.right; ++i) {
-        name each_name = context.code.names(one)[i];
+    for (std::size_t i = 0; i < current_statement.left + current_statement.right; ++i) {
+        name each_name = context.code.names(current_statement)[i];
         each_name.transposed = false;
-        if (keeps(context, each_name, i < one.left))
-            names[i >= one.left].push_back(each_name);
+        if (keeps(context, each_name, i < current_statement.left))
+            names[i >= current_statement.left].push_back(each_name);
     }
-    statement like = one;
+    statement like = current_statement;
     like.attributes = 0;
-    like.origin = context.code.make_origin({{}, 0, one.where, true});
+    like.origin = context.code.make_origin({{}, 0, current_statement.where, true});
     return context.code.make_statement(names[0], names[1], like);
 }
 
@@ -63,12 +63,12 @@ inline void add_error(macro_context& context, error const& problem) {
 /// Runs a step for a statement; whether that went well. An error is a finding.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
-bool succeeds(macro_context& context, statement const& one, auto const& step) {
+bool succeeds(macro_context& context, statement const& statement, auto const& step) {
     try {
         step();
         return true;
     } catch (statement_error const& problem) {
-        add_error(context, {one, problem});
+        add_error(context, {statement, problem});
     } catch (failed_statement const& failure) {
         if (failure.problem.code == errc::limit_exceeded)
             throw;
@@ -81,20 +81,20 @@ bool succeeds(macro_context& context, statement const& one, auto const& step) {
 /// Runs a step for a statement; an error becomes a finding, and the statement is broken.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
-void attempt(macro_context& context, statement& one, auto const& step) {
-    statement const written = one;
+void attempt(macro_context& context, statement& current_statement, auto const& step) {
+    statement const written = current_statement;
     if (!succeeds(context, written, step))
-        one = broken(context, written);
+        current_statement = broken(context, written);
 }
 
 /// The same for a step that is given the statement and appends to `expanded` what becomes of it.
-void attempt(macro_context& context, statement one, std::vector<statement>& expanded,
+void attempt(macro_context& context, statement current_statement, std::vector<statement>& expanded,
              auto const& step) {
     auto const size = static_cast<std::ptrdiff_t>(expanded.size());
-    if (succeeds(context, one, [&] { step(std::as_const(one)); }))
+    if (succeeds(context, current_statement, [&] { step(std::as_const(current_statement)); }))
         return;
     expanded.erase(expanded.begin() + size, expanded.end());
-    expanded.push_back(broken(context, one));
+    expanded.push_back(broken(context, current_statement));
 }
 
 } // namespace detail
@@ -103,20 +103,21 @@ void attempt(macro_context& context, statement one, std::vector<statement>& expa
 /// copied.
 template <void (*Macro)(macro_context&, statement const&, std::vector<statement>&)>
 void each(macro_context& context, std::vector<statement>& statements) {
-    std::vector<statement> made, expanded;
+    std::vector<statement> new_statements, expanded;
     bool is_changed = false;
     for (std::size_t i = 0; i < statements.size(); ++i) {
-        made.clear();
-        detail::attempt(context, statements[i], made,
-                        [&](statement const& one) { Macro(context, one, made); });
-        if (!is_changed && made.size() == 1 && made[0] == statements[i])
+        new_statements.clear();
+        detail::attempt(context, statements[i], new_statements, [&](statement const& statement) {
+            Macro(context, statement, new_statements);
+        });
+        if (!is_changed && new_statements.size() == 1 && new_statements[0] == statements[i])
             continue;
         if (!std::exchange(is_changed, true)) {
-            expanded.reserve(statements.size() + made.size());
+            expanded.reserve(statements.size() + new_statements.size());
             expanded.assign(statements.begin(),
                             statements.begin() + static_cast<std::ptrdiff_t>(i));
         }
-        expanded.insert(expanded.end(), made.begin(), made.end());
+        expanded.insert(expanded.end(), new_statements.begin(), new_statements.end());
     }
     if (is_changed)
         statements = std::move(expanded);

@@ -59,13 +59,13 @@ private:
         std::uint32_t next; ///< of the same version
     };
 
-    std::uint32_t& current(name const& one);
+    std::uint32_t& current(name const& name);
 
-    std::uint32_t bind(name const& one, std::uint32_t maker);
+    std::uint32_t bind(name const& name, std::uint32_t maker);
 
     void record(program const& code, std::uint32_t i);
 
-    std::uint32_t read(name const& one, std::uint32_t reader);
+    std::uint32_t read(name const& name, std::uint32_t reader);
 
     std::vector<statement> statements_;
     std::vector<entry> versions_;

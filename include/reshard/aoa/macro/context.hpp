@@ -65,27 +65,27 @@ inline void append_outline(std::string& outline, std::string_view text) {
 /// The outline of all keys that a name with open numbers may mean.
 inline std::string outline_of(std::vector<segment> const& segments) {
     std::string outline;
-    for (segment const& one : segments)
-        append_outline(outline, one.kind == segment::kind_type::text    ? one.text
-                                : one.kind == segment::kind_type::array ? "_0"
-                                                                        : "0");
+    for (segment const& segment : segments)
+        append_outline(outline, segment.kind == segment::kind_type::text    ? segment.text
+                                : segment.kind == segment::kind_type::array ? "_0"
+                                                                            : "0");
     return outline;
 }
 
 /// How many characters a name has, about.
-inline std::size_t name_length(program const& code, name const& one) {
-    if (one.kind != name::kind_type::pattern)
-        return code.text(one).size();
+inline std::size_t name_length(program const& code, name const& name) {
+    if (name.kind != name::kind_type::pattern)
+        return code.text(name).size();
     std::size_t length = 0;
-    for (segment const& each_segment : code.pattern(one))
+    for (segment const& each_segment : code.pattern(name))
         length += each_segment.text.size() + 1;
     return length;
 }
 
 /// How many characters the attributes of a statement have, about.
-inline std::size_t attribute_length(program const& code, statement const& one) {
+inline std::size_t attribute_length(program const& code, statement const& statement) {
     std::size_t length = 0;
-    for (attribute const& each_attribute : code.attributes(one)) {
+    for (attribute const& each_attribute : code.attributes(statement)) {
         auto const* const text = std::get_if<std::string>(&each_attribute.value);
         length += each_attribute.word.size() + (text ? text->size() : 1);
     }
@@ -134,9 +134,9 @@ struct macro_context {
 
     /// A statement that `macro` makes of `parent`, with their common parts.
     statement derive(statement const& parent, std::string_view macro) const {
-        statement made = parent;
-        made.origin = code.make_origin({std::string(macro), parent.origin, parent.where});
-        return made;
+        statement statement = parent;
+        statement.origin = code.make_origin({std::string(macro), parent.origin, parent.where});
+        return statement;
     }
 
     /// Takes the cost of the next step for a statement from a budget.
@@ -157,8 +157,8 @@ struct macro_context {
     statement make(std::span<name const> from, std::span<name const> to, statement const& like) {
         std::size_t length = detail::attribute_length(code, like);
         for (std::span<name const> const side : {from, to})
-            for (name const& one : side)
-                length += detail::name_length(code, one);
+            for (name const& name : side)
+                length += detail::name_length(code, name);
         count(like, from.size() + to.size(), length);
         return code.make_statement(from, to, like);
     }
@@ -171,9 +171,9 @@ struct macro_context {
 };
 
 /// The first attribute of that word, or null.
-inline attribute const* find_attribute(program const& code, statement const& one,
+inline attribute const* find_attribute(program const& code, statement const& statement,
                                        std::string_view word) {
-    for (attribute const& candidate : code.attributes(one))
+    for (attribute const& candidate : code.attributes(statement))
         if (candidate.word == word)
             return &candidate;
     return nullptr;
@@ -196,14 +196,15 @@ inline std::string_view unknown_keys_text(macro_context const& context) {
 }
 
 /// Whether a name has a segment of that kind.
-inline bool has_segment(program const& code, name const& one, segment::kind_type kind) {
-    return one.kind == name::kind_type::pattern &&
-           std::ranges::any_of(code.pattern(one), [&](segment const& s) { return s.kind == kind; });
+inline bool has_segment(program const& code, name const& name, segment::kind_type kind) {
+    return name.kind == name::kind_type::pattern &&
+           std::ranges::any_of(code.pattern(name),
+                               [&](segment const& s) { return s.kind == kind; });
 }
 
 /// Whether any name of a statement has a segment of that kind.
-inline bool has_segment(program const& code, statement const& one, segment::kind_type kind) {
-    return std::ranges::any_of(code.names(one),
+inline bool has_segment(program const& code, statement const& statement, segment::kind_type kind) {
+    return std::ranges::any_of(code.names(statement),
                                [&](name const& n) { return has_segment(code, n, kind); });
 }
 

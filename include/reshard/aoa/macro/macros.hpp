@@ -30,7 +30,7 @@ namespace reshard::aoa::detail {
 RESHARD_DECL name const* repeated_name(std::span<name const> names);
 
 /// Whether a statement has the word of a macro.
-RESHARD_DECL bool is_fused(macro_context const& context, statement const& one,
+RESHARD_DECL bool is_fused(macro_context const& context, statement const& statement,
                            std::string_view word);
 
 /// The statements that `expand(i, expanded)` appends for each statement `i`, called in the order in
@@ -64,15 +64,16 @@ inline void add_made_array(macro_context const& context, std::vector<segment> co
 
 /// Adds the names that a statement makes to an index: names on the right or, if the program runs
 /// backwards, on the left.
-inline void add_made(macro_context const& context, statement const& one, pattern_index& index) {
+inline void add_made(macro_context const& context, statement const& statement,
+                     pattern_index& index) {
     if (!index.has_open())
         return;
     program const& code = context.code;
-    for (name const& made : context.options.reverse ? code.left(one) : code.right(one))
-        if (made.kind == name::kind_type::text)
-            index.add_made(code.text(made));
-        else if (has_segment(code, made, segment::kind_type::array))
-            add_made_array(context, code.pattern(made), index);
+    for (name const& name : context.options.reverse ? code.left(statement) : code.right(statement))
+        if (name.kind == name::kind_type::text)
+            index.add_made(code.text(name));
+        else if (has_segment(code, name, segment::kind_type::array))
+            add_made_array(context, code.pattern(name), index);
 }
 
 /// `an earlier statement`: what makes names that a statement may read.
@@ -111,7 +112,7 @@ RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement
 /// \throws     failed_statement with errc::bad_macro for a range without numbers
 /// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
 ///             the name
-RESHARD_DECL void expand_array(macro_context& context, statement const& one,
+RESHARD_DECL void expand_array(macro_context& context, statement const& current_statement,
                                std::vector<statement>& expanded);
 
 /// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
@@ -134,7 +135,7 @@ RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& st
 ///             have
 /// \par Source the fused_qkv_old macro of AOA (PaddlePaddle flex_checkpoint); there heads that do
 ///             not divide are lost
-RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& current_statement,
                                        std::vector<statement>& expanded);
 
 /// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and
@@ -145,7 +146,7 @@ RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& 
 ///             does not fit, or an attribute it does not have
 /// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), whose
 ///             `num_key_value_groups` is the number of key heads
-RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& current_statement,
                                    std::vector<statement>& expanded);
 
 /// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
@@ -155,7 +156,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
 ///             have, or unknown parts
 /// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
 ///             is the number of different offsets along any axis, and 1 for a transposed tensor
-RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& current_statement,
                                    std::vector<statement>& expanded);
 
 /// Replaces `s -> d`, `s -> a, b, ...` and `a, b, ... -> d`, each with `fused, sizes="[...]"`, by
@@ -165,7 +166,7 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
 /// \throws     failed_statement with errc::bad_macro for another form, for sizes that are missing,
 ///             that are not one for each tensor, or that do not divide into the parts
 /// \par Source none: it is this library's own, and `fused_ffn` for any number of tensors
-RESHARD_DECL void expand_fused(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused(macro_context& context, statement const& current_statement,
                                std::vector<statement>& expanded);
 
 } // namespace reshard::aoa::detail

@@ -39,28 +39,29 @@ RESHARD_DECL std::string quoted_name(std::string_view text);
 RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments);
 
 /// An attribute as it has to be written, in the quotes in which it was.
-RESHARD_DECL std::string attribute_text(attribute const& one);
+RESHARD_DECL std::string attribute_text(attribute const& attribute);
 
 /// `left -> right, attributes`, with names as `spell` writes them.
-std::string statement_text(program const& whole, statement const& one, auto const& spell) {
+std::string statement_text(program const& whole_program, statement const& statement,
+                           auto const& spell) {
     std::string line;
-    for (std::size_t i = 0; i < whole.names(one).size(); ++i) {
-        line += i == one.left ? " -> " : i > 0 ? ", " : "";
-        name const& each = whole.names(one)[i];
+    for (std::size_t i = 0; i < whole_program.names(statement).size(); ++i) {
+        line += i == statement.left ? " -> " : i > 0 ? ", " : "";
+        name const& each = whole_program.names(statement)[i];
         line += spell(each) + (each.transposed ? "^T" : "");
     }
-    for (attribute const& each : whole.attributes(one))
+    for (attribute const& each : whole_program.attributes(statement))
         line += ", " + attribute_text(each);
     return line;
 }
 
 /// A name as it has to be written, without `^T`.
-RESHARD_DECL std::string bare_name_text(program const& whole, name const& one);
+RESHARD_DECL std::string bare_name_text(program const& whole_program, name const& name);
 
 } // namespace detail
 
 /// One statement as a line of text. Temporaries have the names that they would like to have.
-RESHARD_DECL std::string print(program const& whole, statement const& one);
+RESHARD_DECL std::string print(program const& whole_program, statement const& statement);
 
 } // namespace reshard::aoa
 
@@ -110,19 +111,19 @@ RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
 key_pattern make_key_pattern(std::vector<segment> const& segments, auto const& capture_of) {
     key_pattern result;
     result.pieces.emplace_back();
-    for (segment const& one : segments) {
+    for (segment const& segment : segments) {
         pattern_piece& last = result.pieces.back();
-        if (one.kind == segment::kind_type::text) {
-            last.text += one.text;
+        if (segment.kind == segment::kind_type::text) {
+            last.text += segment.text;
             continue;
         }
-        if (one.kind == segment::kind_type::array)
+        if (segment.kind == segment::kind_type::array)
             last.text += '_';
         if (result.pieces.size() > 1 && digits_at(last.text, 0) == last.text.size())
             throw statement_error{
                 errc::bad_macro, "two open numbers with nothing but digits between them", {}};
         last.has_number = true;
-        last.capture = capture_of(one);
+        last.capture = capture_of(segment);
         result.captures += last.capture.has_value();
         result.pieces.emplace_back();
     }

@@ -92,7 +92,7 @@ private:
 
     /// Notes when an attribute cuts or joins a tensor so that parts along the axis differ from the
     /// other side's.
-    static void note_doubt(statement const& one, attribute const& by, followed_axis& at);
+    static void note_doubt(statement const& statement, attribute const& by, followed_axis& at);
 
     /// Whether an attribute may mean that axis: of a tensor that is not known, the last axis and
     /// axis 0 may be one.
@@ -105,7 +105,7 @@ private:
     static std::vector<index_t> permutation_of(attribute const& permute);
     static std::size_t index_in(std::vector<index_t> const& order, index_t axis);
     void add_readers(followed_axis const& from, std::vector<followed_axis>& open) const;
-    void settle(std::uint32_t version, std::optional<index_t>& found, index_t parts) const;
+    void settle(std::uint32_t version, std::optional<index_t>& index, index_t parts) const;
 
     /// The parts of a key along an axis: of the parameter and of its states, which must agree.
     std::optional<index_t> parts_of_key(std::uint32_t version, index_t axis) const;
@@ -127,20 +127,20 @@ private:
 /// default.
 ///
 /// \param word the macro
-RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one,
+RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& statement,
                                     std::string_view word, std::optional<index_t> named);
 
 /// Warns of a tensor with groups of heads that the target cuts inside a group.
 ///
 /// \param word the macro
-RESHARD_DECL void report_cut_groups(macro_context& context, statement const& one,
+RESHARD_DECL void report_cut_groups(macro_context& context, statement const& statement,
                                     std::string_view word, index_t axis, index_t groups);
 
 /// Warns of a tensor of which a rank holds several parts along the axis: these are not the parts of
 /// ranks that the macro interleaves. The tool refuses it.
 ///
 /// \param counter the findings on that side
-RESHARD_DECL void report_scattered(macro_context& context, statement const& one,
+RESHARD_DECL void report_scattered(macro_context& context, statement const& statement,
                                    std::string_view word, index_t axis, part_counter const& counter,
                                    std::string_view side);
 

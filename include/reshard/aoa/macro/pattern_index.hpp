@@ -30,16 +30,16 @@ namespace reshard::aoa::detail {
 /// state that is found by its convention. Names last as long as the keys.
 void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
                              std::vector<state_suffix> const& suffixes, auto const& visit) {
-    bool is_told = false;
+    bool is_stated = false;
     any_parameter(entry.key, suffixes, [&](std::string_view parameter, state_suffix const& state) {
-        bool const is_there = keys.find(parameter) != nullptr;
-        bool const is_meant = is_there || state.container.empty();
+        bool const exists = keys.find(parameter) != nullptr;
+        bool const is_meant = exists || state.container.empty();
         if (is_meant && state.container.empty()) // else the parameter's own key says its name
             visit(parameter);
-        is_told = is_meant && is_there && !state.is_found;
+        is_stated = is_meant && exists && !state.is_found;
         return is_meant;
     });
-    if (!is_told)
+    if (!is_stated)
         visit(std::string_view(entry.key));
 }
 

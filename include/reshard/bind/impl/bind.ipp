@@ -17,28 +17,29 @@ RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer
     source_side const& side = bound.problem.sources[t.source_key];
     const_tensor_view const& view = bound.sources.at(side.tensor, t.source_shard);
     cut const geometry = cut_of(bound.whole, t);
-    memory_place place =
+    memory_place memory =
         place_in_shard(side.shards, t.source_shard, geometry.source_offset, view.strides);
-    place.strides = geometry.source_strides(place.strides);
-    return {view.data, place};
+    memory.strides = geometry.source_strides(memory.strides);
+    return {view.data, memory};
 }
 
 RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const& t) {
     target_side const& side = bound.problem.targets[t.target_key];
     tensor_view const& view = bound.targets.at(t.target_key, t.target_shard);
     cut const geometry = cut_of(bound.whole, t);
-    memory_place place =
+    memory_place memory =
         place_in_shard(side.shards, t.target_shard, geometry.target_offset, view.strides);
-    place.strides = geometry.target_strides(place.strides);
-    return {view.data, place};
+    memory.strides = geometry.target_strides(memory.strides);
+    return {view.data, memory};
 }
 
-RESHARD_DECL element_conversion conversion_of(plan const& whole, transfer const& t) {
-    return {whole.source_dtypes[t.source_key], whole.chains[t.chain]};
+RESHARD_DECL element_conversion conversion_of(plan const& plan, transfer const& t) {
+    return {plan.source_dtypes[t.source_key], plan.chains[t.chain]};
 }
 
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
-    memory_place const source = source_end(bound, t).place, target = target_end(bound, t).place;
+    memory_place const source = source_end(bound, t).position,
+                       target = target_end(bound, t).position;
     return {cut_of(bound.whole, t).extent, source.offset, source.strides, target.offset,
             target.strides};
 }
@@ -48,8 +49,8 @@ inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);
     index_vector const extent = cut_of(bound.whole, t).extent;
     std::uint64_t const zero = 0;
-    copy_elements({extent, 0, index_vector::filled(extent.size(), 0), target.place.offset,
-                   target.place.strides},
+    copy_elements({extent, 0, index_vector::filled(extent.size(), 0), target.position.offset,
+                   target.position.strides},
                   {bound.whole.target_dtypes[t.target_key], {}}, &zero, target.data);
 }
 
@@ -60,8 +61,9 @@ RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t
         return detail::fill_zeros(bound, t);
     detail::bound_end<void const*> const source = detail::source_end(bound, t);
     detail::bound_end<void*> const target = detail::target_end(bound, t);
-    detail::copy_elements({detail::cut_of(bound.whole, t).extent, source.place.offset,
-                           source.place.strides, target.place.offset, target.place.strides},
+    detail::copy_elements({detail::cut_of(bound.whole, t).extent, source.position.offset,
+                           source.position.strides, target.position.offset,
+                           target.position.strides},
                           detail::conversion_of(bound.whole, t), source.data, target.data);
 }
 

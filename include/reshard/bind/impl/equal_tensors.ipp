@@ -59,22 +59,22 @@ first_difference(affine_copy const& loop, const_tensor_view const& a, const_tens
         index_vector const at = unravel_index(row, outer.extent);
         index_t const a_first = outer.source_offset + linear_offset(at, outer.source_strides);
         index_t const b_first = outer.target_offset + linear_offset(at, outer.target_strides);
-        index_t const found = first_difference(
+        index_t const index = first_difference(
             element_row{static_cast<unsigned char const*>(a.data), a_first, a_step},
             element_row{static_cast<unsigned char const*>(b.data), b_first, b_step}, count,
             bits(a.dtype));
-        if (found < count)
-            return b_first + found * b_step;
+        if (index < count)
+            return b_first + index * b_step;
     }
     return std::nullopt;
 }
 
-/// Element `place` of a tensor in memory, converted to `T`.
+/// Element `index` of a tensor in memory, converted to `T`.
 template <class T>
-T element_as(const_tensor_view const& elements, index_t place) {
+T element_as(const_tensor_view const& elements, index_t index) {
     T value{};
     data_type const wanted = data_type_of<T>;
-    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
+    copy_elements({{}, index, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
                   elements.data, &value);
     return value;
 }
@@ -89,24 +89,24 @@ std::string text_of_complex(auto const& value) {
     return "(" + text_of_number(value.real()) + ", " + text_of_number(value.imag()) + ")";
 }
 
-RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t place) {
+RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t index) {
     data_type const dtype = elements.dtype;
     if (dtype == data_type::c64)
-        return text_of_complex(element_as<std::complex<float>>(elements, place));
+        return text_of_complex(element_as<std::complex<float>>(elements, index));
     if (dtype == data_type::c128)
-        return text_of_complex(element_as<std::complex<double>>(elements, place));
+        return text_of_complex(element_as<std::complex<double>>(elements, index));
     if (is_integer(dtype))
-        return text_of_number(element_as<std::int64_t>(elements, place));
+        return text_of_number(element_as<std::int64_t>(elements, index));
     if (dtype == data_type::u64)
-        return text_of_number(element_as<std::uint64_t>(elements, place));
+        return text_of_number(element_as<std::uint64_t>(elements, index));
     if (dtype == data_type::f64)
-        return text_of_number(element_as<double>(elements, place));
-    return text_of_number(element_as<float>(elements, place));
+        return text_of_number(element_as<double>(elements, index));
+    return text_of_number(element_as<float>(elements, index));
 }
 
-RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t place) {
+RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, index_t index) {
     std::array<unsigned char, 16> element{};
-    copy_elements({{}, place, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
+    copy_elements({{}, index, {}, 0, {}}, {elements.dtype, {}}, elements.data, element.data());
     std::string text = "0x";
     for (int i = (bits(elements.dtype) + 7) / 8; i-- > 0;) {
         text += "0123456789abcdef"[element[static_cast<std::size_t>(i)] >> 4];
@@ -115,12 +115,13 @@ RESHARD_DECL std::string element_bits_text(const_tensor_view const& elements, in
     return text;
 }
 
-RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& all, std::string const& key) {
-    const_state_dict found;
-    for (auto const& [descriptor, tensor] : all)
+RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& tensors,
+                                            std::string const& key) {
+    const_state_dict state;
+    for (auto const& [descriptor, tensor] : tensors)
         if (descriptor.key == key)
-            found.add(descriptor, tensor);
-    return found;
+            state.add(descriptor, tensor);
+    return state;
 }
 
 RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const& key) {
@@ -130,9 +131,10 @@ RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const&
 
 RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors) {
     return std::ranges::all_of(alias, [&](const_local_shard const& shard) {
-        return std::ranges::any_of(tensors, [&](const_local_shard const& other) {
-            return renamed(shard.descriptor, other.descriptor.key) == other.descriptor &&
-                   shard.tensor == other.tensor;
+        return std::ranges::any_of(tensors, [&](const_local_shard const& other_shard) {
+            return renamed(shard.descriptor, other_shard.descriptor.key) ==
+                       other_shard.descriptor &&
+                   shard.tensor == other_shard.tensor;
         });
     });
 }
@@ -160,14 +162,14 @@ inline index_t place_of(shard_descriptor const& shard, index_t local) {
 }
 
 /// An element as text; where that is the same for both, their bits.
-inline alias_difference described(index_t place, const_tensor_view const& alias, index_t in_alias,
+inline alias_difference described(index_t index, const_tensor_view const& alias, index_t in_alias,
                                   const_tensor_view const& copy, index_t in_copy) {
-    alias_difference found{place, element_text(alias, in_alias), element_text(copy, in_copy)};
-    if (found.alias == found.key) {
-        found.alias += " " + element_bits_text(alias, in_alias);
-        found.key += " " + element_bits_text(copy, in_copy);
+    alias_difference difference{index, element_text(alias, in_alias), element_text(copy, in_copy)};
+    if (difference.alias == difference.key) {
+        difference.alias += " " + element_bits_text(alias, in_alias);
+        difference.key += " " + element_bits_text(copy, in_copy);
     }
-    return found;
+    return difference;
 }
 
 RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
@@ -175,15 +177,15 @@ RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict c
     std::optional<alias_difference> first;
     for (std::size_t i = 0; i < alias.size(); ++i) {
         auto const& [shard, tensor] = alias[i];
-        const_tensor_view const other = copy.shards[i].tensor;
+        const_tensor_view const view = copy.shards[i].tensor;
         auto const local = first_difference(
-            affine_copy{tensor.shape, 0, tensor.strides, 0, other.strides}, tensor, other);
+            affine_copy{tensor.shape, 0, tensor.strides, 0, view.strides}, tensor, view);
         if (!local)
             continue;
-        index_t const place = place_of(shard, *local);
+        index_t const index = place_of(shard, *local);
         index_t const in_alias = linear_offset(unravel_index(*local, tensor.shape), tensor.strides);
-        if (!first || place < first->place)
-            first = described(place, tensor, in_alias, other, *local);
+        if (!first || index < first->position)
+            first = described(index, tensor, in_alias, view, *local);
     }
     return first;
 }
@@ -211,15 +213,15 @@ RESHARD_DECL void check_twins(const_state_dict const& source) {
 }
 
 RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key) {
-    for (mapping_source const& one : program.sources())
-        if (one.key == key)
-            return one.shape;
+    for (mapping_source const& source : program.sources())
+        if (source.key == key)
+            return source.shape;
     return {};
 }
 
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key) {
-    if (copied.what == relation::kind::number)
+    if (copied.type == relation::kind::number)
         return words("'", copied.key, "' and '", copied.companion, "' are ", key, " and ", copy,
                      ", but the program joins their parameters, and the result has one number; "
                      "add a statement that takes it from one of them, and remove the other:  '",
@@ -233,43 +235,44 @@ RESHARD_DECL std::string copies_differ(relation const& copied, index_vector cons
 /// Keys of the sources of a program that are not one element.
 inline std::unordered_set<std::string_view> keys_of_several(mapping const& program) {
     std::unordered_set<std::string_view> keys;
-    for (mapping_source const& one : program.sources())
-        if (element_count(one.shape) != 1)
-            keys.insert(one.key);
+    for (mapping_source const& source : program.sources())
+        if (element_count(source.shape) != 1)
+            keys.insert(source.key);
     return keys;
 }
 
 RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program) {
     std::optional<std::unordered_set<std::string_view>> several;
     std::vector<relation> compared;
-    for (relation const& one : program.relations()) {
-        if (one.what == relation::kind::number && !several)
+    for (relation const& relation : program.relations()) {
+        if (relation.type == relation::kind::number && !several)
             several = keys_of_several(program);
-        if (one.is_compared() && (one.what != relation::kind::number || several->contains(one.key)))
-            compared.push_back(one);
+        if (relation.is_compared() &&
+            (relation.type != relation::kind::number || several->contains(relation.key)))
+            compared.push_back(relation);
     }
     return compared;
 }
 
 RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors,
                                                  mapping const& program) {
-    std::unordered_map<std::string_view, const_tensor_view const*> held;
+    std::unordered_map<std::string_view, const_tensor_view const*> views;
     for (auto const& [shard, tensor] : tensors)
         if (element_count(shard.global_shape) == 1 && element_count(tensor.shape) == 1)
-            held.try_emplace(shard.key, &tensor);
+            views.try_emplace(shard.key, &tensor);
     std::unordered_map<std::string_view, std::size_t> firsts; // places in `numbers`
     std::vector<held_number> numbers;
-    for (relation const& one : program.relations())
-        for (std::string const* const key : {&one.key, &one.companion}) {
-            auto const found = held.find(*key);
-            if (one.what != relation::kind::number || found == held.end())
+    for (relation const& relation : program.relations())
+        for (std::string const* const key : {&relation.key, &relation.companion}) {
+            auto const match = views.find(*key);
+            if (relation.type != relation::kind::number || match == views.end())
                 continue;
-            held_number mine{one.key, *key, element_text(*found->second, 0),
-                             element_bits_text(*found->second, 0)};
-            auto const [first, is_new] = firsts.try_emplace(one.key, numbers.size());
-            bool const differs = !is_new && numbers[first->second].bits != mine.bits;
+            held_number held_number{relation.key, *key, element_text(*match->second, 0),
+                                    element_bits_text(*match->second, 0)};
+            auto const [first, is_new] = firsts.try_emplace(relation.key, numbers.size());
+            bool const differs = !is_new && numbers[first->second].bits != held_number.bits;
             if (is_new || differs)
-                numbers.push_back(std::move(mine));
+                numbers.push_back(std::move(held_number));
             if (differs)
                 return numbers;
         }
@@ -279,11 +282,11 @@ RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors
 RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks) {
     std::unordered_map<std::string_view, held_number const*> firsts;
     for (std::vector<held_number> const& of_rank : of_ranks)
-        for (held_number const& one : of_rank) {
-            held_number const& first = *firsts.try_emplace(one.first, &one).first->second;
-            if (first.key != one.key && first.bits != one.bits)
-                fail(errc::overlap, copies_differ({relation::kind::number, first.key, one.key}, {},
-                                                  one.text, first.text));
+        for (held_number const& element : of_rank) {
+            held_number const& first = *firsts.try_emplace(element.first, &element).first->second;
+            if (first.key != element.key && first.bits != element.bits)
+                fail(errc::overlap, copies_differ({relation::kind::number, first.key, element.key},
+                                                  {}, element.text, first.text));
         }
 }
 

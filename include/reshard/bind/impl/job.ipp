@@ -12,8 +12,8 @@
 namespace reshard {
 
 RESHARD_DECL job::job(std::unique_ptr<detail::job_state> state) : state_(std::move(state)) {}
-RESHARD_DECL job::job(job&& other) noexcept = default;
-RESHARD_DECL job& job::operator=(job&& other) noexcept = default;
+RESHARD_DECL job::job(job&& other_job) noexcept = default;
+RESHARD_DECL job& job::operator=(job&& other_job) noexcept = default;
 RESHARD_DECL job::~job() = default;
 
 RESHARD_DECL detail::job_state& job::state() const {

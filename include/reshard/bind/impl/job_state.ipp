@@ -18,32 +18,33 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL compared_values alike_in_call(options const& how) {
-    mapping const* const known = how.program.known();
-    compared_values alike;
-    alike.add_digest("options.program", known ? digest_of(*known) : how.program.is_by_name());
-    alike.add("options", how);
-    alike.add("options.strict", how.strict);
-    alike.add_presence("options.cache", how.cache != nullptr);
-    alike.add_presence("options.allocate", static_cast<bool>(how.allocate));
-    return alike;
+RESHARD_DECL compared_values call_fingerprint(options const& options) {
+    mapping const* const mapping = options.program.known();
+    compared_values fingerprint;
+    fingerprint.add_digest("options.program",
+                           mapping ? digest_of(*mapping) : options.program.is_by_name());
+    fingerprint.add("options", options);
+    fingerprint.add("options.strict", options.strict);
+    fingerprint.add_presence("options.cache", options.cache != nullptr);
+    fingerprint.add_presence("options.allocate", static_cast<bool>(options.allocate));
+    return fingerprint;
 }
 
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
-                             options const& how) {
+                             options const& options) {
     reshard::detail::check_memory({&have.tensors, 1}, {&want.tensors, 1});
-    if (!how.needs.empty())
-        fail(errc::usage, "options.needs has ", how.needs.size(),
+    if (!options.needs.empty())
+        fail(errc::usage, "options.needs has ", options.needs.size(),
              " entries, and a redistribution looks at none; give them to a load or a save");
-    if (!how.allocate && (how.memory_budget != any_budget || how.release))
+    if (!options.allocate && (options.memory_budget != any_budget || options.release))
         fail(errc::usage, "a redistribution with a memory budget or `release` fills its targets in "
                           "rounds; set options.allocate, too");
-    if (!how.allocate)
+    if (!options.allocate)
         return;
     if (!want.layout || !want.tensors.empty())
         fail(errc::usage, "options.allocate makes the targets, but ", want.tensors.size(),
              " are given; give the layout of the targets alone");
-    if (how.relays)
+    if (options.relays)
         fail(errc::usage,
              "a redistribution in rounds passes nothing on; leave options.relays out, or "
              "options.allocate");
@@ -51,7 +52,7 @@ RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& w
         fail(errc::usage, "a redistribution in rounds moves ",
              counted(have.tensors.size(), "source"),
              " in messages; leave the arena out, or options.allocate");
-    if (how.cache)
+    if (options.cache)
         fail(errc::usage, "the plans of rounds are not kept; leave options.cache out, or "
                           "options.allocate");
 }
@@ -66,17 +67,18 @@ RESHARD_DECL bound_job::bound_job(std::shared_ptr<planned_job const> ready, hold
 }
 
 /// Some tensors of a layout; `numbers` ascending.
-inline layout some_tensors(layout const& all, std::vector<std::uint32_t> const& numbers) {
-    layout some{all.holders, {}, {}};
-    std::vector<std::optional<std::uint32_t>> places(all.spreads.size()); // among those of `some`
+inline layout some_tensors(layout const& full_layout, std::vector<std::uint32_t> const& numbers) {
+    layout some{full_layout.holders, {}, {}};
+    std::vector<std::optional<std::uint32_t>> places(
+        full_layout.spreads.size()); // among those of `some`
     for (std::uint32_t const number : numbers) {
-        tensor_layout const& tensor = all.tensors[number];
-        auto& place = places[tensor.spread];
-        if (!place) {
-            place = static_cast<std::uint32_t>(some.spreads.size());
-            some.spreads.push_back(all.spread_of(tensor));
+        tensor_layout const& tensor = full_layout.tensors[number];
+        auto& position = places[tensor.spread];
+        if (!position) {
+            position = static_cast<std::uint32_t>(some.spreads.size());
+            some.spreads.push_back(full_layout.spread_of(tensor));
         }
-        some.tensors.push_back({tensor.key, tensor.dtype, *place});
+        some.tensors.push_back({tensor.key, tensor.dtype, *position});
     }
     return some;
 }
@@ -84,11 +86,11 @@ inline layout some_tensors(layout const& all, std::vector<std::uint32_t> const& 
 RESHARD_DECL const_state_dict without(const_state_dict const& shards,
                                       std::vector<std::string> keys) {
     std::sort(keys.begin(), keys.end());
-    const_state_dict rest;
+    const_state_dict tensors;
     for (auto const& [descriptor, tensor] : shards)
         if (!std::binary_search(keys.begin(), keys.end(), descriptor.key))
-            rest.add(descriptor, tensor);
-    return rest;
+            tensors.add(descriptor, tensor);
+    return tensors;
 }
 
 RESHARD_DECL const_state_dict shards_in(const_state_dict const& shards, layout const& some) {
@@ -114,31 +116,32 @@ inline std::vector<std::uint32_t> sources_of_round(plan_problem const& problem,
 }
 
 /// The tensors of one round, and what rank `me` moves of them.
-inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& all,
+inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& full_job,
                                                         plan_round const& round, holder_t me,
-                                                        plan_options const& how) {
+                                                        plan_options const& options) {
     std::vector<std::uint32_t> wanted;
     for (std::uint32_t t = round.first; t < round.last; ++t)
         wanted.push_back(t);
     auto planned = std::make_shared<planned_job>();
-    planned->source = some_tensors(all.source, sources_of_round(all.problem, round));
-    planned->target = some_tensors(all.target, wanted);
-    planned->program = all.program;
+    planned->source = some_tensors(full_job.source, sources_of_round(full_job.problem, round));
+    planned->target = some_tensors(full_job.target, wanted);
+    planned->program = full_job.program;
     planned->problem = problem_of(planned->program, planned->source, planned->target);
-    holder_set const mine({me});
-    planned->whole = make_plan(planned->problem, {mine, mine}, how);
+    holder_set const set({me});
+    planned->whole = make_plan(planned->problem, {set, set}, options);
     return planned;
 }
 
-RESHARD_DECL planned_rounds plan_in_rounds(std::shared_ptr<planned_job> all,
-                                           std::optional<mapping> program, options const& how,
+RESHARD_DECL planned_rounds plan_in_rounds(std::shared_ptr<planned_job> planned_job,
+                                           std::optional<mapping> program, options const& options,
                                            rounds_scope const& scope) {
-    fit_program(*all, std::move(program), {how.strict, how.shape_mismatch});
-    all->problem = problem_of(all->program, all->source, all->target);
-    plan_flows const flows(all->problem, scope.nodes);
-    planned_rounds result{all, rounds_of(flows, scope.ranks, how.memory_budget), {}};
+    fit_program(*planned_job, std::move(program), {options.strict, options.shape_mismatch});
+    planned_job->problem =
+        problem_of(planned_job->program, planned_job->source, planned_job->target);
+    plan_flows const flows(planned_job->problem, scope.nodes);
+    planned_rounds result{planned_job, rounds_of(flows, scope.ranks, options.memory_budget), {}};
     for (plan_round const& round : result.rounds.rounds)
-        result.plans.push_back(plan_of_round(*all, round, scope.me, scope.nodes));
+        result.plans.push_back(plan_of_round(*planned_job, round, scope.me, scope.nodes));
     return result;
 }
 

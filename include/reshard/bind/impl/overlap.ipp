@@ -57,61 +57,62 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
 }
 
 template <class View>
-void list_memory(basic_state_dict<View> const& held, bool is_target,
-                 std::vector<used_memory>& all) {
-    for (auto const& local : held)
+void list_memory(basic_state_dict<View> const& tensors, bool is_target,
+                 std::vector<used_memory>& memories) {
+    for (auto const& local : tensors)
         if (address_range const bytes = addresses(local.tensor); !bytes.empty())
-            all.push_back({bytes, &local.descriptor.key, is_target,
-                           static_cast<index_t>(bytes.bytes()) ==
-                               byte_count(element_count(local.tensor.shape), local.tensor.dtype)});
+            memories.push_back(
+                {bytes, &local.descriptor.key, is_target,
+                 static_cast<index_t>(bytes.bytes()) ==
+                     byte_count(element_count(local.tensor.shape), local.tensor.dtype)});
 }
 
-inline void keep_furthest(used_memory const*& furthest, used_memory const& one) {
-    if (!furthest || one.bytes.end > furthest->bytes.end)
-        furthest = &one;
+inline void keep_furthest(used_memory const*& furthest, used_memory const& memory) {
+    if (!furthest || memory.bytes.end > furthest->bytes.end)
+        furthest = &memory;
 }
 
-RESHARD_DECL void check_apart(used_memory const* before, used_memory const& one) {
-    if (!before || before->bytes.end <= one.bytes.begin)
+RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memory) {
+    if (!before || before->bytes.end <= memory.bytes.begin)
         return;
     auto const named = [](used_memory const& tensor) {
         return (tensor.is_target ? "target '" : "source '") + *tensor.key + "'";
     };
-    fail(errc::memory_overlap, named(*before), " and ", named(one),
+    fail(errc::memory_overlap, named(*before), " and ", named(memory),
          " share memory; give the target memory of its own");
 }
 
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
                                std::span<state_dict const> target) {
-    std::vector<used_memory> all;
+    std::vector<used_memory> memories;
     for (const_state_dict const& tensors : source) {
         tensors.check();
-        list_memory(tensors, false, all);
+        list_memory(tensors, false, memories);
     }
     for (state_dict const& tensors : target) {
         tensors.check();
-        list_memory(tensors, true, all);
+        list_memory(tensors, true, memories);
     }
-    std::sort(all.begin(), all.end(),
+    std::sort(memories.begin(), memories.end(),
               [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
     used_memory const* sources = nullptr; // of each kind the one that reaches furthest so far
     used_memory const* targets = nullptr;
     used_memory const* dense_targets = nullptr;
     used_memory const* last_target = nullptr; // a first byte always belongs to an element
-    for (used_memory const& one : all) {
-        if (one.is_target) {
-            check_apart(sources, one);
-            check_apart(dense_targets, one);
-            check_apart(last_target && last_target->bytes.begin == one.bytes.begin ? last_target
-                                                                                   : nullptr,
-                        one);
-            last_target = &one;
-            keep_furthest(targets, one);
-            if (one.is_dense)
-                keep_furthest(dense_targets, one);
+    for (used_memory const& memory : memories) {
+        if (memory.is_target) {
+            check_apart(sources, memory);
+            check_apart(dense_targets, memory);
+            check_apart(last_target && last_target->bytes.begin == memory.bytes.begin ? last_target
+                                                                                      : nullptr,
+                        memory);
+            last_target = &memory;
+            keep_furthest(targets, memory);
+            if (memory.is_dense)
+                keep_furthest(dense_targets, memory);
         } else {
-            check_apart(targets, one);
-            keep_furthest(sources, one);
+            check_apart(targets, memory);
+            keep_furthest(sources, memory);
         }
     }
 }

@@ -39,28 +39,28 @@ inline std::unique_ptr<job_state> bind_alone(std::shared_ptr<planned_job const> 
 
 /// \throws error with errc::bad_layout for a layout of more than one rank
 template <class View>
-layout layout_alone(side<View> const& all, std::string_view what) {
-    if (!all.layout)
-        return layout_of({all.tensors.descriptors()});
-    if (all.layout->holders > 1)
-        fail(errc::bad_layout, "the layout of the ", what, " is for ", all.layout->holders,
+layout layout_alone(side<View> const& side, std::string_view noun) {
+    if (!side.layout)
+        return layout_of({side.tensors.descriptors()});
+    if (side.layout->holders > 1)
+        fail(errc::bad_layout, "the layout of the ", noun, " is for ", side.layout->holders,
              " ranks, and the group has 1");
-    return *all.layout;
+    return *side.layout;
 }
 
 /// What a program makes of two catalogs; nothing where tensors move by name.
 inline std::optional<mapping> mapping_of_call(any_program const& program, catalog const& source,
                                               catalog const& target) {
-    if (mapping const* const known = program.known())
-        return *known;
+    if (mapping const* const mapping = program.known())
+        return *mapping;
     if (program.is_by_name())
         return std::nullopt;
     return (*program.made())(source, &target);
 }
 
 inline std::uint64_t digest_of_job(planned_job const& layouts,
-                                   std::optional<mapping> const& program, options const& how) {
-    return digest_of_all(planner_version, alike_in_call(how).digest(),
+                                   std::optional<mapping> const& program, options const& options) {
+    return digest_of_all(planner_version, call_fingerprint(options).digest(),
                          program ? digest_of_all(digest_of(*program), program->left_over()) : 0,
                          digest_of(layouts.source), digest_of(layouts.target));
 }
@@ -71,28 +71,29 @@ namespace detail {
 
 /// Prepares a job; where it is to run at once, tensors that the program calls copies are compared.
 inline job prepare_call(solo const& alone, source_tensors have, target_tensors want,
-                        options const& how, bool runs_at_once) {
-    check_call(have, want, how);
+                        options const& options, bool runs_at_once) {
+    check_call(have, want, options);
     if (runs_at_once)
         check_twins(have.tensors);
     auto planned = std::make_shared<planned_job>();
     planned->source = layout_alone(have, "source");
     planned->target = layout_alone(want, "target");
     auto program =
-        mapping_of_call(how.program, catalog_of(planned->source), catalog_of(planned->target));
+        mapping_of_call(options.program, catalog_of(planned->source), catalog_of(planned->target));
     if (runs_at_once && program)
         check_copies(alone, have.tensors, *program);
-    if (how.allocate)
+    if (options.allocate)
         return job(std::make_unique<rounds_job<solo>>(
-            alone, plan_in_rounds(planned, std::move(program), how, {0, 1, {}}),
-            std::move(have.tensors), how, bind_alone));
-    std::uint64_t const digest = how.cache ? digest_of_job(*planned, program, how) : 0;
-    std::shared_ptr<planned_job const> ready = how.cache ? how.cache->find(digest) : nullptr;
+            alone, plan_in_rounds(planned, std::move(program), options, {0, 1, {}}),
+            std::move(have.tensors), options, bind_alone));
+    std::uint64_t const digest = options.cache ? digest_of_job(*planned, program, options) : 0;
+    std::shared_ptr<planned_job const> ready =
+        options.cache ? options.cache->find(digest) : nullptr;
     bool const was_kept = ready != nullptr;
     if (!was_kept) {
-        fit_program(*planned, std::move(program), {how.strict, how.shape_mismatch});
+        fit_program(*planned, std::move(program), {options.strict, options.shape_mismatch});
         plan_transfers(*planned, {}, {});
-        ready = how.cache ? how.cache->add(digest, std::move(planned)) : std::move(planned);
+        ready = options.cache ? options.cache->add(digest, std::move(planned)) : std::move(planned);
     }
     auto state = bind_alone(std::move(ready), have.tensors, want.tensors);
     state->was_kept = was_kept;
@@ -103,8 +104,8 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
 RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_tensors have,
                               target_tensors want) {
     check_call(have, want, {});
-    made_plan made = plan.make(have, want, {static_cast<holder_t>(alone.rank()), 1});
-    auto state = bind_alone(std::move(made.planned), have.tensors, want.tensors);
+    made_plan made_plan = plan.make(have, want, {static_cast<holder_t>(alone.rank()), 1});
+    auto state = bind_alone(std::move(made_plan.planned), have.tensors, want.tensors);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
@@ -112,13 +113,13 @@ RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_
 } // namespace detail
 
 RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
-                         options const& how) {
-    return detail::prepare_call(alone, std::move(have), std::move(want), how, false);
+                         options const& options) {
+    return detail::prepare_call(alone, std::move(have), std::move(want), options, false);
 }
 
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
-                               options const& how) {
-    job ready = detail::prepare_call(alone, std::move(have), std::move(want), how, true);
+                               options const& options) {
+    job ready = detail::prepare_call(alone, std::move(have), std::move(want), options, true);
     run(ready);
 }
 

@@ -8,13 +8,13 @@
 namespace reshard::detail {
 
 RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder) {
-    std::vector<std::uint32_t> held;
+    std::vector<std::uint32_t> indices;
     shards.for_each_of(holder, [&](std::uint32_t shard) {
         auto const flat = shards.flat(shard);
         if (flat ? flat->size() > 0 : !is_empty(shards.region(shard)))
-            held.push_back(shard);
+            indices.push_back(shard);
     });
-    return held;
+    return indices;
 }
 
 } // namespace reshard::detail

@@ -20,28 +20,29 @@
 namespace reshard::detail {
 
 inline layout layout_of(typed_tensors const& tensors) {
-    layout made = reshard::layout_of(shardings_of(tensors.keys, tensors.kinds));
-    made.holders = tensors.ranks;
-    return made;
+    layout layout = reshard::layout_of(shardings_of(tensors.keys, tensors.kinds));
+    layout.holders = tensors.ranks;
+    return layout;
 }
 
 /// The place in a layout of each of its tensors as a type.
-inline std::vector<std::uint32_t> places_in(layout const& all, std::span<hashed_key const> keys) {
+inline std::vector<std::uint32_t> places_in(layout const& layout,
+                                            std::span<hashed_key const> keys) {
     std::vector<std::uint32_t> places;
     places.reserve(keys.size());
     for (hashed_key const& key : keys)
-        places.push_back(static_cast<std::uint32_t>(all.find(key.text) - all.tensors.data()));
+        places.push_back(static_cast<std::uint32_t>(layout.find(key.text) - layout.tensors.data()));
     return places;
 }
 
 /// Lists the transfers of one rank, a pattern at a time.
 class typed_lister {
 public:
-    typed_lister(typed_tables const& tables, holder_t me, planned_job& made)
+    typed_lister(typed_tables const& tables, holder_t me, planned_job& planned_job)
         : tables_(tables),
           me_(me),
-          made_(made),
-          sources_(places_in(made.source, tables.source.keys)) {}
+          made_(planned_job),
+          sources_(places_in(planned_job.source, tables.source.keys)) {}
 
     void list() {
         add_sides();
@@ -64,16 +65,16 @@ private:
         layout const &source = made_.source, &target = made_.target;
         made_.problem.source_holders = source.holders;
         made_.problem.target_holders = target.holders;
-        for (tensor_layout const& one : source.tensors) {
-            auto const place = static_cast<std::uint32_t>(made_.problem.sources.size());
+        for (tensor_layout const& layout : source.tensors) {
+            auto const index = static_cast<std::uint32_t>(made_.problem.sources.size());
             made_.problem.sources.push_back(
-                {one.key, one.dtype, source.shards_of(one), one.spread, place});
-            made_.whole.source_dtypes.push_back(one.dtype);
+                {layout.key, layout.dtype, source.shards_of(layout), layout.spread, index});
+            made_.whole.source_dtypes.push_back(layout.dtype);
         }
-        for (tensor_layout const& one : target.tensors) {
-            made_.problem.targets.push_back(
-                {one.key, one.dtype, target.shards_of(one), nullptr, false, one.spread});
-            made_.whole.target_dtypes.push_back(one.dtype);
+        for (tensor_layout const& layout : target.tensors) {
+            made_.problem.targets.push_back({layout.key, layout.dtype, target.shards_of(layout),
+                                             nullptr, false, layout.spread});
+            made_.whole.target_dtypes.push_back(layout.dtype);
         }
     }
 
@@ -82,11 +83,11 @@ private:
             tables_.operands.data() + tables_.first_operand[number];
         own_pattern const& own = pattern_of(*tables_.contents[number], target, operands);
         made_.whole.pattern_of.push_back(own.number);
-        for (transfer one : own.transfers) {
-            one.target_key = target;
-            if (one.source_key != zero_source)
-                one.source_key = sources_[operands[one.source_key]];
-            made_.whole.transfers.push_back(one);
+        for (transfer transfer : own.transfers) {
+            transfer.target_key = target;
+            if (transfer.source_key != zero_source)
+                transfer.source_key = sources_[operands[transfer.source_key]];
+            made_.whole.transfers.push_back(transfer);
         }
     }
 
@@ -94,8 +95,8 @@ private:
     /// \param operands its sources
     own_pattern const& pattern_of(pattern_content const& content, std::uint32_t target,
                                   std::uint32_t const* operands) {
-        auto const [place, is_new] = own_.try_emplace(&content);
-        own_pattern& own = place->second;
+        auto const [position, is_new] = own_.try_emplace(&content);
+        own_pattern& own = position->second;
         if (!is_new)
             return own;
         index_vector const shape = made_.target.shape_of(made_.target.tensors[target]);
@@ -128,21 +129,21 @@ private:
 };
 
 template <class View>
-void check_typed_side(side<View> const& given, layout const& all, std::string_view what,
+void check_typed_side(side<View> const& side, layout const& layout, std::string_view noun,
                       holder_t ranks) {
-    if (given.layout)
-        fail(errc::usage, "a typed plan has a layout of the ", what,
+    if (side.layout)
+        fail(errc::usage, "a typed plan has a layout of the ", noun,
              ", and another one is given beside the tensors; leave that out");
-    if (all.holders > ranks)
-        fail(errc::bad_layout, "the layout of the ", what, " is for ", all.holders,
+    if (layout.holders > ranks)
+        fail(errc::bad_layout, "the layout of the ", noun, " is for ", layout.holders,
              " ranks, and the group has ", ranks);
 }
 
 /// Equal on all ranks with the same plan.
-inline std::uint64_t digest_of(typed_tables const& plan, planned_job const& made) {
+inline std::uint64_t digest_of(typed_tables const& plan, planned_job const& planned_job) {
     hasher digest;
-    digest.add(digest_of(made.source));
-    digest.add(digest_of(made.target));
+    digest.add(digest_of(planned_job.source));
+    digest.add(digest_of(planned_job.target));
     for (std::size_t i = 0; i < plan.contents.size(); ++i)
         if (i == 0 || plan.contents[i] != plan.contents[i - 1])
             digest.add(digest_of(*plan.contents[i]));
@@ -153,14 +154,14 @@ inline std::uint64_t digest_of(typed_tables const& plan, planned_job const& made
 
 RESHARD_DECL made_plan listed_plan(typed_tables const& plan, source_tensors const& have,
                                    target_tensors const& want, group_place at) {
-    auto made = std::make_shared<planned_job>();
-    made->source = layout_of(plan.source);
-    made->target = layout_of(plan.target);
-    check_typed_side(have, made->source, "source", at.ranks);
-    check_typed_side(want, made->target, "target", at.ranks);
-    typed_lister(plan, at.me, *made).list();
-    std::uint64_t const digest = digest_of(plan, *made);
-    return {std::move(made), digest};
+    auto shared = std::make_shared<planned_job>();
+    shared->source = layout_of(plan.source);
+    shared->target = layout_of(plan.target);
+    check_typed_side(have, shared->source, "source", at.ranks);
+    check_typed_side(want, shared->target, "target", at.ranks);
+    typed_lister(plan, at.me, *shared).list();
+    std::uint64_t const digest = digest_of(plan, *shared);
+    return {std::move(shared), digest};
 }
 
 } // namespace reshard::detail

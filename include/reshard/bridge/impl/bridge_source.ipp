@@ -38,15 +38,15 @@ inline bool are_equal(const_tensor_view const& elements, const_tensor_view const
 }
 
 /// The address of a segment for other programs; empty without memory.
-inline port_segment told_of(shared_segment const& segment) {
+inline port_segment described_segment(shared_segment const& segment) {
     return {segment.address(), segment.bytes(), this_process()};
 }
 
 /// Memory with a name, or without one if the system supports that.
 inline shared_segment make_segment(index_t bytes, bool named) {
-    shared_segment made;
-    if (!named && !attempt([&] { made = shared_segment::create(bytes, segment_kind::unnamed); }))
-        return made;
+    shared_segment segment;
+    if (!named && !attempt([&] { segment = shared_segment::create(bytes, segment_kind::unnamed); }))
+        return segment;
     return shared_segment::create(bytes, segment_kind::named);
 }
 
@@ -55,7 +55,7 @@ class source_state {
 public:
     /// \par Collective every rank of the group, in the same order, here and below
     source_state(any_group world, source_tensors const& have, std::filesystem::path const& port,
-                 bridge_options const& how);
+                 bridge_options const& options);
     source_state(source_state const&) = delete;
     ~source_state() { control().is_closed.store(1); }
 
@@ -68,10 +68,10 @@ private:
     bool is_first() const { return world_.rank() == 0; }
 
     /// Finds the caller's tensors and makes memory for their copies.
-    void bind(source_tensors const& have, bridge_options const& how);
+    void bind(source_tensors const& have, bridge_options const& options);
 
     /// Publishes the port file: the first rank does, for all ranks.
-    void open(std::filesystem::path const& port, bridge_options const& how);
+    void open(std::filesystem::path const& port, bridge_options const& options);
 
     /// Which tensors match a pattern, by their index in the layout.
     std::vector<bool> matching(std::vector<std::string> const& patterns) const;
@@ -98,55 +98,56 @@ private:
 
 RESHARD_DECL source_state::source_state(any_group world, source_tensors const& have,
                                         std::filesystem::path const& port,
-                                        bridge_options const& how)
+                                        bridge_options const& options)
     : world_(std::move(world)),
       whole_(layout_of_side(world_, have, "source")),
       handles_(have.tensors.handles()),
-      deadline_(how.deadline.seconds) {
-    agree_on(world_, [&] { bind(have, how); });
-    open(port, how);
+      deadline_(options.deadline.seconds) {
+    agree_on(world_, [&] { bind(have, options); });
+    open(port, options);
     done_.version = gather_values(world_, port_.begun()).front();
 }
 
-RESHARD_DECL void source_state::bind(source_tensors const& have, bridge_options const& how) {
-    version_behind(how.versions_before);
+RESHARD_DECL void source_state::bind(source_tensors const& have, bridge_options const& options) {
+    version_behind(options.versions_before);
     auto const me = static_cast<holder_t>(world_.rank());
     check_twins(have.tensors);
-    shard_views<const_tensor_view> held;
-    held.add(have.tensors, whole_, me);
-    check_complete(held, whole_, me);
+    shard_views<const_tensor_view> views;
+    views.add(have.tensors, whole_, me);
+    check_complete(views, whole_, me);
     stored_ = stored_shards(whole_, me);
-    for (stored_shard const& one : stored_.list())
-        views_.push_back(held.at(one.tensor, one.shard));
-    memory_ = make_segment(stored_.segment_bytes(), how.named_memory);
+    for (stored_shard const& shard : stored_.list())
+        views_.push_back(views.at(shard.tensor, shard.shard));
+    memory_ = make_segment(stored_.segment_bytes(), options.named_memory);
     if (is_first())
-        control_ = make_segment(sizeof(control_block), how.named_memory);
+        control_ = make_segment(sizeof(control_block), options.named_memory);
 }
 
 /// The mapping of a source's program, as bytes; empty if tensors keep their names.
-inline std::string program_bytes(any_program const& program, layout const& whole) {
+inline std::string program_bytes(any_program const& program, layout const& layout) {
     if (program.is_by_name())
         return {};
-    if (mapping const* const known = program.known())
-        return to_bytes(*known);
-    return to_bytes((*program.made())(catalog_of(whole), nullptr));
+    if (mapping const* const mapping = program.known())
+        return to_bytes(*mapping);
+    return to_bytes((*program.made())(catalog_of(layout), nullptr));
 }
 
-RESHARD_DECL void source_state::open(std::filesystem::path const& port, bridge_options const& how) {
-    port_content content{{}, {}, {}, gather_values(world_, told_of(memory_))};
-    content.control = gather_values(world_, told_of(control_)).front();
+RESHARD_DECL void source_state::open(std::filesystem::path const& port,
+                                     bridge_options const& options) {
+    port_content content{{}, {}, {}, gather_values(world_, described_segment(memory_))};
+    content.control = gather_values(world_, described_segment(control_)).front();
     agree_on(world_, [&] {
         if (!is_first())
             control_ = shared_segment::open(content.control.address, content.control.bytes);
-        content.program = program_bytes(how.program, whole_);
+        content.program = program_bytes(options.program, whole_);
     });
     agree_on(world_, [&] {
         if (!is_first())
             return;
         content.layout = to_bytes(whole_);
         control().token.store(new_token());
-        port_ = written_port(port, content, control().token.load(), how.versions_before);
-        if (how.numbers_go_on)
+        port_ = written_port(port, content, control().token.load(), options.versions_before);
+        if (options.continue_numbering)
             port_.keep_count();
     });
 }
@@ -229,9 +230,9 @@ RESHARD_DECL std::uint64_t source_state::publish(std::vector<std::string> const*
 
 RESHARD_DECL bool source_state::wait_for_readers(std::size_t least, double seconds) const {
     auto const have_come = [&] {
-        readers_seen const seen = look_at_readers(control());
-        return seen.count + seen.left_with_newest >= least &&
-               seen.slowest >= control().newest.load();
+        readers_seen const readers_seen = look_at_readers(control());
+        return readers_seen.count + readers_seen.left_with_newest >= least &&
+               readers_seen.slowest >= control().newest.load();
     };
     bool come = true;
     if (is_first()) {
@@ -244,10 +245,10 @@ RESHARD_DECL bool source_state::wait_for_readers(std::size_t least, double secon
 
 RESHARD_DECL bridge_stats source_state::stats() const {
     bridge_stats now = done_;
-    readers_seen const seen = look_at_readers(control());
-    now.others = seen.count;
-    now.other_lives = seen.count > 0;
-    now.lag = now.version - std::min(now.version, seen.slowest);
+    readers_seen const readers_seen = look_at_readers(control());
+    now.others = readers_seen.count;
+    now.other_lives = readers_seen.count > 0;
+    now.lag = now.version - std::min(now.version, readers_seen.slowest);
     return now;
 }
 
@@ -255,10 +256,10 @@ RESHARD_DECL bridge_stats source_state::stats() const {
 
 RESHARD_DECL bridge_source::bridge_source(detail::any_group world, source_tensors const& have,
                                           std::filesystem::path const& port,
-                                          bridge_options const& how)
-    : state_(std::make_unique<detail::source_state>(std::move(world), have, port, how)) {}
-RESHARD_DECL bridge_source::bridge_source(bridge_source&& other) noexcept = default;
-RESHARD_DECL bridge_source& bridge_source::operator=(bridge_source&& other) noexcept = default;
+                                          bridge_options const& options)
+    : state_(std::make_unique<detail::source_state>(std::move(world), have, port, options)) {}
+RESHARD_DECL bridge_source::bridge_source(bridge_source&& source) noexcept = default;
+RESHARD_DECL bridge_source& bridge_source::operator=(bridge_source&& source) noexcept = default;
 RESHARD_DECL bridge_source::~bridge_source() = default;
 
 RESHARD_DECL detail::source_state& bridge_source::state() const {

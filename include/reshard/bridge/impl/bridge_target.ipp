@@ -52,7 +52,7 @@ class target_state {
 public:
     /// \par Collective every rank of the group, in the same order, here and below
     target_state(any_group world, std::vector<target_tensors> const& sets,
-                 std::filesystem::path path, bridge_options const& how);
+                 std::filesystem::path path, bridge_options const& options);
     target_state(target_state const&) = delete;
 
     std::uint64_t update(std::uint64_t least);
@@ -68,10 +68,10 @@ private:
     void meet_first();
 
     /// Sends the first rank's view to all ranks.
-    seen_source tell(seen_source mine);
+    seen_source tell(seen_source source);
 
     /// Plans for another source; false if that has ended meanwhile.
-    bool meet(seen_source const& seen);
+    bool meet(seen_source const& source);
 
     /// Waits for a port file.
     seen_source wait_for_port(waiting& patience) const;
@@ -108,20 +108,20 @@ private:
 
 /// \throws error with errc::bad_layout for sets of different shards
 inline void check_sets(std::vector<target_tensors> const& sets) {
-    std::vector<state_dict> all;
-    for (target_tensors const& one : sets) {
-        all.push_back(one.tensors);
-        if (one.tensors.descriptors() != sets[0].tensors.descriptors())
+    std::vector<state_dict> tensors;
+    for (target_tensors const& set : sets) {
+        tensors.push_back(set.tensors);
+        if (set.tensors.descriptors() != sets[0].tensors.descriptors())
             fail(errc::bad_layout, "the second set of tensors has other shards than the first, ",
-                 one.tensors.size(), " and ", sets[0].tensors.size(),
+                 set.tensors.size(), " and ", sets[0].tensors.size(),
                  "; give the same ones in the same order");
     }
-    check_memory({}, all);
+    check_memory({}, tensors);
 }
 
 RESHARD_DECL target_state::target_state(any_group world, std::vector<target_tensors> const& sets,
-                                        std::filesystem::path path, bridge_options const& how)
-    : world_(std::move(world)), path_(std::move(path)), how_(how) {
+                                        std::filesystem::path path, bridge_options const& options)
+    : world_(std::move(world)), path_(std::move(path)), how_(options) {
     wanted_.me = static_cast<holder_t>(world_.rank());
     wanted_.whole = layout_of_side(world_, sets[0], "target");
     agree_on(world_, [&] {
@@ -129,17 +129,19 @@ RESHARD_DECL target_state::target_state(any_group world, std::vector<target_tens
         if (is_first())
             check_meeting_path(path_, name_of_port);
     });
-    for (target_tensors const& one : sets) {
-        wanted_.sets.push_back(one.tensors);
-        handles_.insert(handles_.end(), one.tensors.handles().begin(), one.tensors.handles().end());
+    for (target_tensors const& tensors : sets) {
+        wanted_.sets.push_back(tensors.tensors);
+        handles_.insert(handles_.end(), tensors.tensors.handles().begin(),
+                        tensors.tensors.handles().end());
     }
     meet_first();
 }
 
-RESHARD_DECL seen_source target_state::tell(seen_source mine) {
-    seen_source told = gather_values(world_, is_first() ? mine : seen_source{}).front();
-    throw_encoded(told.problem);
-    return told;
+RESHARD_DECL seen_source target_state::tell(seen_source source) {
+    seen_source received_source =
+        gather_values(world_, is_first() ? source : seen_source{}).front();
+    throw_encoded(received_source.problem);
+    return received_source;
 }
 
 /// The description of a source, which may have ended.
@@ -148,14 +150,14 @@ inline std::string state_of(process_mark const& source, bool lives) {
 }
 
 RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
-    seen_source seen;
+    seen_source source;
     auto const problem = attempt([&] {
         for (;; patience.pause()) {
             auto port = read_port(path_);
             if (port && port->head.token != gone_) {
-                seen.is_new = true;
-                seen.head = port->head;
-                seen.content = std::move(port->content);
+                source.is_new = true;
+                source.head = port->head;
+                source.content = std::move(port->content);
                 return;
             }
             if (patience.is_over())
@@ -167,8 +169,8 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
                      "; start the source, with this path");
         }
     });
-    seen.problem = encode(problem);
-    return seen;
+    source.problem = encode(problem);
+    return source;
 }
 
 RESHARD_DECL void target_state::sleep_until_port(waiting& patience) const {
@@ -184,19 +186,19 @@ RESHARD_DECL void target_state::meet_first() {
     for (;;) {
         if (!is_first())
             sleep_until_port(patience);
-        seen_source const seen = tell(is_first() ? wait_for_port(patience) : seen_source());
-        if (meet(seen))
+        seen_source const source = tell(is_first() ? wait_for_port(patience) : seen_source());
+        if (meet(source))
             return;
-        gone_ = seen.head.token;
+        gone_ = source.head.token;
     }
 }
 
-RESHARD_DECL bool target_state::meet(seen_source const& seen) {
+RESHARD_DECL bool target_state::meet(seen_source const& source) {
     std::unique_ptr<bridge_session> fresh;
     try {
         agree_on(world_, [&] {
-            fresh = std::make_unique<bridge_session>(port_bytes{seen.head, seen.content}, wanted_,
-                                                     how_);
+            fresh = std::make_unique<bridge_session>(port_bytes{source.head, source.content},
+                                                     wanted_, how_);
         });
     } catch (error const& problem) {
         if (problem.code() == errc::io)
@@ -222,9 +224,9 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
         auto const head = read_port_head(path_);
         if (!head || head->token == session_->token() || head->token == gone_)
             return;
-        auto found = read_port(path_);
-        if (found && !has_ended(read_content(*found).control.maker))
-            port = std::move(found);
+        auto match = read_port(path_);
+        if (match && !has_ended(read_content(*match).control.maker))
+            port = std::move(match);
     });
     return port;
 }
@@ -232,22 +234,22 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
 /// Why a version does not come although there are new ones.
 inline std::string counts_anew(std::uint64_t had) {
     return words("; it counts anew, and the source before had come to ", had,
-                 ": give it numbers_go_on or versions_before");
+                 ": give it continue_numbering or versions_before");
 }
 
 RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patience) {
-    seen_source seen;
+    seen_source source;
     auto const problem = attempt([&] {
         for (;; patience.pause()) {
             if (auto port = new_port()) {
-                seen.is_new = true;
-                seen.head = port->head;
-                seen.content = std::move(port->content);
+                source.is_new = true;
+                source.head = port->head;
+                source.content = std::move(port->content);
                 return;
             }
             std::uint64_t const newest = seat_.begin_reading();
-            seen.version = newest == taken_ ? 0 : newest;
-            if (seen.version == 0)
+            source.version = newest == taken_ ? 0 : newest;
+            if (source.version == 0)
                 seat_.end_reading();
             if (std::max(newest, done_.version) >= least)
                 return;
@@ -262,8 +264,8 @@ RESHARD_DECL seen_source target_state::look(std::uint64_t least, waiting& patien
                          : "");
         }
     });
-    seen.problem = encode(problem);
-    return seen;
+    source.problem = encode(problem);
+    return source;
 }
 
 RESHARD_DECL void target_state::sleep_until(std::uint64_t least, waiting& patience) const {
@@ -274,32 +276,32 @@ RESHARD_DECL void target_state::sleep_until(std::uint64_t least, waiting& patien
 /// Every version was overwritten while it was read, for as long as may be waited.
 inline seen_source always_overwritten(std::filesystem::path const& path, std::uint64_t times,
                                       double seconds) {
-    seen_source seen;
-    seen.problem = encode(
+    seen_source source;
+    source.problem = encode(
         error(errc::deadline, words(path.string(), ": ", times,
                                     " versions were overwritten while they were read, within ",
                                     seconds_text(seconds),
                                     "; give the source a deadline that reading takes less than")));
-    return seen;
+    return source;
 }
 
 RESHARD_DECL std::uint64_t target_state::update(std::uint64_t least) {
     waiting patience(how_.deadline.seconds);
     gone_ = 0;
     for (std::uint64_t overwritten = 0;;) {
-        seen_source mine;
+        seen_source source;
         if (is_first())
-            mine = overwritten > 0 && patience.is_over()
-                       ? always_overwritten(path_, overwritten, how_.deadline.seconds)
-                       : look(least, patience);
+            source = overwritten > 0 && patience.is_over()
+                         ? always_overwritten(path_, overwritten, how_.deadline.seconds)
+                         : look(least, patience);
         else
             sleep_until(least, patience);
-        seen_source const seen = tell(std::move(mine));
-        if (seen.is_new) {
-            gone_ = meet(seen) ? 0 : seen.head.token;
+        seen_source const seen_source = tell(std::move(source));
+        if (seen_source.is_new) {
+            gone_ = meet(seen_source) ? 0 : seen_source.head.token;
             continue;
         }
-        if (seen.version == 0 || read(seen.version))
+        if (seen_source.version == 0 || read(seen_source.version))
             return done_.version;
         ++overwritten;
         ++done_.overwritten;
@@ -315,11 +317,11 @@ RESHARD_DECL bool target_state::read(std::uint64_t version) {
         is_intact = session_->fill({set, bases_[set], version}, how_.ready, bytes);
     });
     double const seconds = clock.seconds();
-    auto const all = gather_values(world_, read_outcome{encode(problem), is_intact});
+    auto const values = gather_values(world_, read_outcome{encode(problem), is_intact});
     seat_.end_reading();
-    for (read_outcome const& one : all)
-        throw_encoded(one.problem);
-    if (!std::ranges::all_of(all, &read_outcome::is_intact))
+    for (read_outcome const& outcome : values)
+        throw_encoded(outcome.problem);
+    if (!std::ranges::all_of(values, &read_outcome::is_intact))
         return false;
     done_.bytes = bytes;
     done_.seconds = seconds;
@@ -347,10 +349,10 @@ RESHARD_DECL bridge_stats target_state::stats() const {
 
 RESHARD_DECL
 bridge_target::bridge_target(detail::any_group world, std::vector<target_tensors> const& sets,
-                             std::filesystem::path const& port, bridge_options const& how)
-    : state_(std::make_unique<detail::target_state>(std::move(world), sets, port, how)) {}
-RESHARD_DECL bridge_target::bridge_target(bridge_target&& other) noexcept = default;
-RESHARD_DECL bridge_target& bridge_target::operator=(bridge_target&& other) noexcept = default;
+                             std::filesystem::path const& port, bridge_options const& options)
+    : state_(std::make_unique<detail::target_state>(std::move(world), sets, port, options)) {}
+RESHARD_DECL bridge_target::bridge_target(bridge_target&& target) noexcept = default;
+RESHARD_DECL bridge_target& bridge_target::operator=(bridge_target&& target) noexcept = default;
 RESHARD_DECL bridge_target::~bridge_target() = default;
 
 RESHARD_DECL detail::target_state& bridge_target::state() const {

@@ -51,7 +51,7 @@ inline void free_seat(control_block& control, reader_seat& seat) {
 }
 
 RESHARD_DECL readers_seen look_at_readers(control_block& control) {
-    readers_seen seen{0, std::numeric_limits<std::uint64_t>::max(), 0};
+    readers_seen readers_seen{0, std::numeric_limits<std::uint64_t>::max(), 0};
     for (reader_seat& seat : control.seats) {
         process_mark const reader = reader_of(seat);
         if (reader.number == 0)
@@ -60,12 +60,12 @@ RESHARD_DECL readers_seen look_at_readers(control_block& control) {
             free_seat(control, seat);
             continue;
         }
-        ++seen.count;
-        seen.slowest = std::min(seen.slowest, seat.has.load());
+        ++readers_seen.count;
+        readers_seen.slowest = std::min(readers_seen.slowest, seat.has.load());
     }
     if (std::uint64_t const left = control.left.load(); left >> 16 == control.newest.load())
-        seen.left_with_newest = left & 0xffff;
-    return seen;
+        readers_seen.left_with_newest = left & 0xffff;
+    return readers_seen;
 }
 
 /// True if a reader keeps the buffer of a version.
@@ -136,13 +136,12 @@ RESHARD_DECL taken_seat::taken_seat(control_block& control) : control_(&control)
         }
 }
 
-RESHARD_DECL taken_seat::taken_seat(taken_seat&& other) noexcept
-    : control_(std::exchange(other.control_, nullptr)),
-      seat_(std::exchange(other.seat_, nullptr)) {}
+RESHARD_DECL taken_seat::taken_seat(taken_seat&& seat) noexcept
+    : control_(std::exchange(seat.control_, nullptr)), seat_(std::exchange(seat.seat_, nullptr)) {}
 
-RESHARD_DECL taken_seat& taken_seat::operator=(taken_seat&& other) noexcept {
-    std::swap(control_, other.control_);
-    std::swap(seat_, other.seat_);
+RESHARD_DECL taken_seat& taken_seat::operator=(taken_seat&& seat) noexcept {
+    std::swap(control_, seat.control_);
+    std::swap(seat_, seat.seat_);
     return *this;
 }
 

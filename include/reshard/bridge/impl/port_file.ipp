@@ -99,8 +99,8 @@ inline std::uint64_t take_over(std::filesystem::path const& path) {
     auto const file = open_if_there(path);
     if (!file)
         return 0;
-    std::uint64_t const known = std::min<std::uint64_t>(file->facts().bytes, port_magic.size());
-    if (bytes_from(*file, 0, known) != port_magic)
+    std::uint64_t const candidate = std::min<std::uint64_t>(file->facts().bytes, port_magic.size());
+    if (bytes_from(*file, 0, candidate) != port_magic)
         fail(errc::already_exists, path.string(),
              ": a file is there that is no port file; remove it, or give another path");
     std::uint64_t begun = 0;

@@ -14,10 +14,10 @@
 namespace reshard::detail {
 
 RESHARD_DECL bridge_session::bridge_session(port_bytes const& port, target_sets const& wanted,
-                                            bridge_options const& how)
+                                            bridge_options const& options)
     : token_(port.head.token), content_(read_content(port)) {
     open_source();
-    plan_for(wanted, how);
+    plan_for(wanted, options);
     bind();
     for (state_dict const& set : wanted.sets) {
         targets_.emplace_back().add(set, planned_.target, wanted.me);
@@ -38,29 +38,30 @@ RESHARD_DECL void bridge_session::open_source() {
 }
 
 /// The mapping of the call: of this side or of the other one; std::nullopt if tensors move by name.
-inline std::optional<mapping> program_of(planned_job const& planned, std::string const& told,
+inline std::optional<mapping> program_of(planned_job const& planned, std::string const& text,
                                          any_program const& program) {
-    if (!told.empty() && !program.is_by_name())
+    if (!text.empty() && !program.is_by_name())
         fail(errc::usage, "both sides of the bridge have a program; give it on one side only");
-    if (!told.empty())
-        return from_bytes<mapping>(told);
-    if (mapping const* const known = program.known())
-        return *known;
+    if (!text.empty())
+        return from_bytes<mapping>(text);
+    if (mapping const* const mapping = program.known())
+        return *mapping;
     if (program.is_by_name())
         return std::nullopt;
     catalog const target = catalog_of(planned.target);
     return (*program.made())(catalog_of(planned.source), &target);
 }
 
-RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted, bridge_options const& how) {
+RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted,
+                                           bridge_options const& options) {
     planned_.source = from_bytes<layout>(content_.layout);
     if (planned_.source.holders > content_.ranks.size())
         fail(errc::corrupt_file, "a port file has a layout for ",
              counted(planned_.source.holders, "rank"), ", and the memory of ",
              content_.ranks.size());
     planned_.target = wanted.whole;
-    fit_program(planned_, program_of(planned_, content_.program, how.program),
-                {how.strict, how.shape_mismatch});
+    fit_program(planned_, program_of(planned_, content_.program, options.program),
+                {options.strict, options.shape_mismatch});
     plan_transfers(planned_, {holder_set::nobody(), holder_set({wanted.me})}, {});
 }
 
@@ -77,18 +78,19 @@ RESHARD_DECL void bridge_session::bind(std::size_t number, std::vector<stored_sh
     auto& segment = segments_[t.source_holder];
     stored_shards& shards = stored[t.source_holder];
     if (!segment) {
-        port_segment const& told = content_.ranks[t.source_holder];
+        port_segment const& port_segment = content_.ranks[t.source_holder];
         shards = stored_shards(planned_.source, t.source_holder);
-        if (told.bytes != shards.segment_bytes())
-            fail(errc::corrupt_file, "rank ", t.source_holder, " of a source has ", told.bytes,
-                 " bytes of shared memory, and its layout needs ", shards.segment_bytes());
-        segment = shared_segment::open_to_read(told.address, told.bytes);
+        if (port_segment.bytes != shards.segment_bytes())
+            fail(errc::corrupt_file, "rank ", t.source_holder, " of a source has ",
+                 port_segment.bytes, " bytes of shared memory, and its layout needs ",
+                 shards.segment_bytes());
+        segment = shared_segment::open_to_read(port_segment.address, port_segment.bytes);
     }
     std::uint32_t const tensor = planned_.problem.sources[t.source_key].tensor;
-    std::size_t const place = *shards.find(tensor, t.source_shard);
+    std::size_t const index = *shards.find(tensor, t.source_shard);
     for (std::size_t buffer = 0; buffer < 2; ++buffer) {
-        transfers_[number].stamps[buffer] = &shards.stamp(segment->data(), buffer, place);
-        sources_[buffer].add(tensor, t.source_shard, shards.view(segment->data(), buffer, place));
+        transfers_[number].stamps[buffer] = &shards.stamp(segment->data(), buffer, index);
+        sources_[buffer].add(tensor, t.source_shard, shards.view(segment->data(), buffer, index));
     }
 }
 
@@ -100,23 +102,24 @@ RESHARD_DECL bool bridge_session::stamped_transfer::is_needed(wanted_version con
 RESHARD_DECL bool bridge_session::fill(wanted_version const& version,
                                        decltype(bridge_options::ready) const& ready,
                                        index_t& bytes) const {
-    auto const& all = planned_.whole.transfers;
+    auto const& transfers = planned_.whole.transfers;
     bound_plan const bound{planned_.whole, planned_.problem, sources_[version.number % 2],
                            targets_[version.set]};
     bool is_touched = false; // the tensor of this transfer
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
         if (transfers_[i].is_needed(version)) {
-            run_locally(bound, all[i]);
-            bytes += wire_bytes(planned_.whole, all[i]);
+            run_locally(bound, transfers[i]);
+            bytes += wire_bytes(planned_.whole, transfers[i]);
             is_touched = true;
         }
-        bool const is_last = i + 1 == all.size() || all[i + 1].target_key != all[i].target_key;
+        bool const is_last =
+            i + 1 == transfers.size() || transfers[i + 1].target_key != transfers[i].target_key;
         if (!is_last || !std::exchange(is_touched, false))
             continue;
         if (!is_intact(control(), version.number))
             return false;
         if (ready)
-            ready(planned_.target.tensors[all[i].target_key].key, version.number);
+            ready(planned_.target.tensors[transfers[i].target_key].key, version.number);
     }
     return is_intact(control(), version.number);
 }

@@ -19,35 +19,36 @@ inline constexpr index_t shard_alignment = 64, buffer_alignment = 4096;
 
 inline index_t aligned_up(index_t bytes, index_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-RESHARD_DECL stored_shards::stored_shards(layout const& whole, holder_t holder) {
-    std::vector<std::optional<std::vector<std::uint32_t>>> held(whole.spreads.size());
+RESHARD_DECL stored_shards::stored_shards(layout const& layout, holder_t holder) {
+    std::vector<std::optional<std::vector<std::uint32_t>>> held(layout.spreads.size());
     index_t end = 0;
-    for (std::uint32_t t = 0; t < whole.tensors.size(); ++t) {
-        tensor_layout const& tensor = whole.tensors[t];
+    for (std::uint32_t t = 0; t < layout.tensors.size(); ++t) {
+        tensor_layout const& tensor = layout.tensors[t];
         auto& shards = held[tensor.spread];
         if (!shards)
-            shards = shards_held(whole.shards_of(tensor), holder);
+            shards = shards_held(layout.shards_of(tensor), holder);
         for (std::uint32_t const i : *shards) {
-            index_vector const shape = local_shape(descriptor_of(whole, tensor, i));
+            index_vector const shape = local_shape(descriptor_of(layout, tensor, i));
             index_t const bytes = byte_count(element_count(shape), tensor.dtype);
             list_.push_back({t, i, tensor.dtype, shape, end, bytes});
             end = aligned_up(end + bytes, shard_alignment);
         }
     }
-    std::ranges::sort(list_, {}, [](auto const& one) { return std::tie(one.tensor, one.shard); });
+    std::ranges::sort(list_, {},
+                      [](auto const& element) { return std::tie(element.tensor, element.shard); });
     head_bytes_ = aligned_up(16 * std::max<index_t>(1, std::ssize(list_)), buffer_alignment);
     buffer_bytes_ = aligned_up(end, buffer_alignment);
 }
 
 RESHARD_DECL std::optional<std::size_t> stored_shards::find(std::uint32_t tensor,
                                                             std::uint32_t shard) const {
-    auto const place =
-        std::ranges::lower_bound(list_, std::pair(tensor, shard), {}, [](stored_shard const& one) {
-            return std::pair(one.tensor, one.shard);
+    auto const position = std::ranges::lower_bound(
+        list_, std::pair(tensor, shard), {}, [](stored_shard const& stored_shard) {
+            return std::pair(stored_shard.tensor, stored_shard.shard);
         });
-    if (place == list_.end() || place->tensor != tensor || place->shard != shard)
+    if (position == list_.end() || position->tensor != tensor || position->shard != shard)
         return std::nullopt;
-    return static_cast<std::size_t>(place - list_.begin());
+    return static_cast<std::size_t>(position - list_.begin());
 }
 
 RESHARD_DECL std::atomic<std::uint64_t>&
@@ -58,9 +59,9 @@ stored_shards::stamp(std::byte* segment, std::size_t buffer, std::size_t number)
 
 RESHARD_DECL tensor_view stored_shards::view(std::byte* segment, std::size_t buffer,
                                              std::size_t number) const {
-    stored_shard const& one = list_[number];
-    return {segment + head_bytes_ + static_cast<index_t>(buffer) * buffer_bytes_ + one.offset,
-            one.dtype, one.shape, row_major_strides(one.shape)};
+    stored_shard const& shard = list_[number];
+    return {segment + head_bytes_ + static_cast<index_t>(buffer) * buffer_bytes_ + shard.offset,
+            shard.dtype, shard.shape, row_major_strides(shard.shape)};
 }
 
 } // namespace reshard::detail

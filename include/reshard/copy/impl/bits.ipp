@@ -41,12 +41,12 @@ RESHARD_DECL void copy_bits(bit_place source, unsigned char* target, index_t pos
     if (count > 0 && position % 8 != 0)
         move(static_cast<int>(std::min<index_t>(count, 8 - position % 8)));
     if (count >= 8 && source.position % 8 == 0) {
-        index_t const whole = count / 8;
+        index_t const total = count / 8;
         std::memcpy(target + position / 8, source.bytes + source.position / 8,
-                    static_cast<std::size_t>(whole));
-        source.position += 8 * whole;
-        position += 8 * whole;
-        count -= 8 * whole;
+                    static_cast<std::size_t>(total));
+        source.position += 8 * total;
+        position += 8 * total;
+        count -= 8 * total;
     }
     while (count > 0)
         move(static_cast<int>(std::min<index_t>(count, 8)));

@@ -129,8 +129,9 @@ constexpr bool counts_bits(copy_kernel kernel) {
     return kernel == copy_kernel::packed || kernel == copy_kernel::convert_strided;
 }
 
-inline bool is_streaming(index_t bytes, stores how) {
-    return how == stores::streaming || (how == stores::by_size && bytes >= streaming_threshold);
+inline bool is_streaming(index_t bytes, stores stores) {
+    return stores == stores::streaming ||
+           (stores == stores::by_size && bytes >= streaming_threshold);
 }
 
 /// A copy of whole bytes that changes no type: its elements may be taken for wider ones.
@@ -142,10 +143,10 @@ inline void prepare_bytes(prepared_copy& ready, affine_copy const& fused, index_
 }
 
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
-                                   stores how) {
+                                   stores stores) {
     affine_copy const fused = fuse(copy);
     if (is_complex(conversion.source) && !conversion.chain.empty())
-        return prepare(by_parts(fused), by_parts(conversion), how);
+        return prepare(by_parts(fused), by_parts(conversion), stores);
     prepared_copy ready;
     ready.kernel = choose(fused, conversion);
     ready.conversion = detail::conversion(conversion.source, conversion.chain.steps());
@@ -153,7 +154,7 @@ RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion c
         return ready;
     index_t const source_bits = bits(conversion.source);
     index_t const target_bits = bits(conversion.target());
-    ready.streaming = is_streaming(byte_count(element_count(fused), conversion.target()), how);
+    ready.streaming = is_streaming(byte_count(element_count(fused), conversion.target()), stores);
     if (conversion.chain.empty() && ready.kernel != copy_kernel::packed) {
         prepare_bytes(ready, fused, source_bits / 8);
         return ready;

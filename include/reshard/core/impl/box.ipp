@@ -17,9 +17,9 @@ RESHARD_DECL std::string to_string(box const& region) {
 
 RESHARD_DECL std::string to_string(detail::axis_cycles const& cycles) {
     std::string text;
-    for (detail::axis_cycle const& one : cycles)
-        text += " axis " + std::to_string(one.axis) + ": " + std::to_string(one.block) + " of " +
-                std::to_string(one.period);
+    for (detail::axis_cycle const& cycle : cycles)
+        text += " axis " + std::to_string(cycle.axis) + ": " + std::to_string(cycle.block) +
+                " of " + std::to_string(cycle.period);
     return text;
 }
 

@@ -13,12 +13,12 @@ RESHARD_DECL void fail_many_axes() {
     fail(errc::limit_exceeded, "a tensor has more than ", max_ndim, " axes");
 }
 
-RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view what) {
-    fail(errc::overflow, "the product of ", what, " ", a, " and ", b, " does not fit in 64 bits");
+RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view noun) {
+    fail(errc::overflow, "the product of ", noun, " ", a, " and ", b, " does not fit in 64 bits");
 }
 
-RESHARD_DECL void fail_sum(index_t a, index_t b, std::string_view what) {
-    fail(errc::overflow, "the sum of ", what, " ", a, " and ", b, " does not fit in 64 bits");
+RESHARD_DECL void fail_sum(index_t a, index_t b, std::string_view noun) {
+    fail(errc::overflow, "the sum of ", noun, " ", a, " and ", b, " does not fit in 64 bits");
 }
 
 } // namespace detail

@@ -69,15 +69,15 @@ RESHARD_DECL bool nearest_text::is_far(std::string_view text) const {
 }
 
 RESHARD_DECL bool nearest_text::has_same_numbers(std::string_view text) const {
-    auto mine = wanted_.begin();
+    auto own = wanted_.begin();
     for (char const c : text) {
         if (!is_digit(c))
             continue;
-        mine = std::find_if(mine, wanted_.end(), is_digit);
-        if (mine == wanted_.end() || *mine++ != c)
+        own = std::find_if(own, wanted_.end(), is_digit);
+        if (own == wanted_.end() || *own++ != c)
             return false;
     }
-    return std::none_of(mine, wanted_.end(), is_digit);
+    return std::none_of(own, wanted_.end(), is_digit);
 }
 
 RESHARD_DECL std::size_t nearest_text::other_letters(std::string_view text) const {
@@ -108,17 +108,17 @@ RESHARD_DECL std::string_view text_list::operator[](std::uint32_t id) const {
     return {characters_.data() + first, ends_[id] - first};
 }
 
-RESHARD_DECL void key_index::append(std::string_view key, std::uint32_t place) {
+RESHARD_DECL void key_index::append(std::string_view key, std::uint32_t index) {
     make_room();
-    put({hash_of(key), place});
+    put({hash_of(key), index});
     ++count_;
 }
 
-RESHARD_DECL void key_index::put(slot one) {
-    std::size_t at = one.hash & mask();
-    while (slots_[at].place != none)
+RESHARD_DECL void key_index::put(slot current_slot) {
+    std::size_t at = current_slot.hash & mask();
+    while (slots_[at].position != none)
         at = (at + 1) & mask();
-    slots_[at] = one;
+    slots_[at] = current_slot;
 }
 
 RESHARD_DECL void key_index::make_room() {
@@ -126,9 +126,9 @@ RESHARD_DECL void key_index::make_room() {
         return;
     std::vector<slot> const before =
         std::exchange(slots_, std::vector<slot>(slots_.empty() ? 64 : 2 * slots_.size()));
-    for (slot const& one : before)
-        if (one.place != none)
-            put(one);
+    for (slot const& element : before)
+        if (element.position != none)
+            put(element);
 }
 
 } // namespace reshard::detail

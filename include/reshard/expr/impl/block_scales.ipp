@@ -33,13 +33,13 @@ struct axis_span {
 /// Refuses a piece that begins inside a block, or that ends inside one before the end of either
 /// tensor: if a tensor is made longer or shorter, its last block may have other elements than
 /// before.
-inline void check_blocks(axis_span const& one, axis_span const& other, index_t block) {
-    bool const is_at_end = one.last == one.extent || other.last == other.extent;
-    for (index_t const cut : {one.first, is_at_end ? one.first : one.last})
+inline void check_blocks(axis_span const& span, axis_span const& axis_span, index_t block) {
+    bool const is_at_end = span.last == span.extent || axis_span.last == axis_span.extent;
+    for (index_t const cut : {span.first, is_at_end ? span.first : span.last})
         if (cut % block != 0) {
             index_t const first = cut - cut % block;
-            fail(errc::shape_mismatch, "axis ", one.axis, " of the ", one.side, " is cut at ", cut,
-                 ", inside the block from ", first, " to ", first + block,
+            fail(errc::shape_mismatch, "axis ", span.axis, " of the ", span.side, " is cut at ",
+                 cut, ", inside the block from ", first, " to ", first + block,
                  ", which has one scale; cut at multiples of ", block);
         }
 }
@@ -64,15 +64,15 @@ public:
         for (std::size_t axis = 0; axis < source_.ndim(); ++axis)
             if (!is_kept_[axis])
                 share_out(axis);
-        scaled_piece made;
+        scaled_piece piece;
         for (std::size_t axis = 0; axis < target_.ndim(); ++axis) {
             auto const [block, count] = form_along(axis);
-            made.form.block.push_back(block);
-            made.form.count.push_back(count);
+            piece.form.block.push_back(block);
+            piece.form.count.push_back(count);
         }
-        check_cuts(made.form);
-        made.scales = scales(scales_of_box(target_, made.form));
-        return made;
+        check_cuts(piece.form);
+        piece.scales = scales(scales_of_box(target_, piece.form));
+        return piece;
     }
 
 private:
@@ -102,29 +102,29 @@ private:
 
     /// The factors of an axis of the source, the innermost first.
     std::vector<std::size_t> factors_of_source(std::size_t axis) const {
-        std::vector<std::size_t> found;
-        for (std::size_t place = p_.extent.size(); place-- > 0;)
+        std::vector<std::size_t> matches;
+        for (std::size_t index = p_.extent.size(); index-- > 0;)
             for (std::size_t k = 0; k < p_.extent.size(); ++k)
-                if (p_.order[k] == place && source_axis(k) == axis)
-                    found.push_back(k);
-        return found;
+                if (p_.order[k] == index && source_axis(k) == axis)
+                    matches.push_back(k);
+        return matches;
     }
 
     /// Finds how many elements of each factor of an axis have one scale.
     void share_out(std::size_t axis) {
         index_t const count = from_.form.count_of(axis);
-        index_t rest = from_.form.block[axis];
+        index_t remainder = from_.form.block[axis];
         if (count > 1)
             refuse(axis);
-        bool const is_one_block = count == 0 || rest == 0;
+        bool const is_one_block = count == 0 || remainder == 0;
         for (std::size_t const k : factors_of_source(axis)) {
             index_t const extent = p_.extent[k];
-            if (!is_one_block && extent % rest != 0 && rest % extent != 0)
+            if (!is_one_block && extent % remainder != 0 && remainder % extent != 0)
                 refuse(axis);
-            shared_[k] = is_one_block ? extent : std::min(rest, extent);
-            rest = is_one_block ? 1 : rest / shared_[k];
+            shared_[k] = is_one_block ? extent : std::min(remainder, extent);
+            remainder = is_one_block ? 1 : remainder / shared_[k];
         }
-        if (rest > 1 && source_.shape[axis] != from_.shape[axis])
+        if (remainder > 1 && source_.shape[axis] != from_.shape[axis])
             refuse(axis);
     }
 
@@ -148,7 +148,7 @@ private:
                                           : std::pair<index_t, index_t>{block, 1};
     }
 
-    void check_cuts(block_form const& made) const {
+    void check_cuts(block_form const& form) const {
         auto const span_of_source = [&](std::size_t axis) {
             return axis_span::of("source", axis, source_, from_.shape);
         };
@@ -156,9 +156,9 @@ private:
             auto const own = axis_span::of("target", axis, target_, shape_);
             bool const has_partner = partner_[axis] != none;
             auto const other = has_partner ? span_of_source(partner_[axis]) : own;
-            if (made.block[axis] > 0) {
-                check_blocks(own, other, made.block[axis]);
-                check_blocks(other, own, made.block[axis]);
+            if (form.block[axis] > 0) {
+                check_blocks(own, other, form.block[axis]);
+                check_blocks(other, own, form.block[axis]);
             }
         }
         for (std::size_t axis = 0; axis < source_.ndim(); ++axis)
@@ -179,32 +179,32 @@ private:
         return p_.extent[k] == source_.shape[axis] ? scales.shape[of_scales] : 1;
     }
 
-    /// The scales of the piece as pieces of `made`, a box of the target's scales.
-    piece_list scales(box const& made) const {
+    /// The scales of the piece as pieces of `new_box`, a box of the target's scales.
+    piece_list scales(box const& new_box) const {
         box const read = scales_of_box(source_, from_.form);
         index_vector extents, order; // of factors of several scales, in the order of the source
         std::vector<std::size_t> places;
-        for (std::size_t place = 0; place < p_.extent.size(); ++place)
+        for (std::size_t index = 0; index < p_.extent.size(); ++index)
             for (std::size_t k = 0; k < p_.extent.size(); ++k)
-                if (p_.order[k] == place && scales_along(k, read) > 1) {
+                if (p_.order[k] == index && scales_along(k, read) > 1) {
                     extents.push_back(scales_along(k, read));
-                    places.push_back(place);
+                    places.push_back(index);
                 }
         for (std::size_t k = 0; k < p_.extent.size(); ++k)
             for (std::size_t i = 0; i < places.size(); ++i)
                 if (places[i] == p_.order[k])
                     order.push_back(static_cast<index_t>(i));
-        expression const found = reshape(
+        expression const expression = reshape(
             permute(reshape(one_piece(from_.scales, read.shape, from_.dtype), extents), order),
-            made.shape);
-        piece_list moved(made.ndim());
-        for (std::size_t i = 0; i < found.pieces.size(); ++i) {
-            piece one = found.pieces[i];
+            new_box.shape);
+        piece_list moved(new_box.ndim());
+        for (std::size_t i = 0; i < expression.pieces.size(); ++i) {
+            piece piece = expression.pieces[i];
             for (std::size_t axis = 0; axis < read.ndim(); ++axis)
-                one.source_offset[axis] += read.offset[axis];
-            for (std::size_t axis = 0; axis < made.ndim(); ++axis)
-                one.target_offset[axis] += made.offset[axis];
-            moved.push_back(one);
+                piece.source_offset[axis] += read.offset[axis];
+            for (std::size_t axis = 0; axis < new_box.ndim(); ++axis)
+                piece.target_offset[axis] += new_box.offset[axis];
+            moved.push_back(piece);
         }
         return moved;
     }
@@ -222,25 +222,25 @@ RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,
                                           scale_source const& from) {
     if (p.joins.any())
         return reshaped_scales(p, shape, from).run();
-    scaled_piece made{permuted(from.form, p.order), {}};
+    scaled_piece piece{permuted(from.form, p.order), {}};
     box const target = p.target_box(), source = p.source_box();
     for (std::size_t axis = 0; axis < p.ndim(); ++axis)
-        if (index_t const block = made.form.block[axis]; block > 0) {
+        if (index_t const block = piece.form.block[axis]; block > 0) {
             auto const own = axis_span::of("target", axis, target, shape);
-            auto const other = axis_span::of("source", p.order[axis], source, from.shape);
-            check_blocks(own, other, block);
-            check_blocks(other, own, block);
+            auto const of = axis_span::of("source", p.order[axis], source, from.shape);
+            check_blocks(own, of, block);
+            check_blocks(of, own, block);
         }
-    box const scales = scales_of_box(target, made.form);
+    box const scales = scales_of_box(target, piece.form);
     p.source_offset = scales_of_box(source, from.form).offset;
     p.source = from.scales;
     p.stored = from.dtype;
     p.order = order_of_scales(from.form, p.order);
     p.target_offset = scales.offset;
     p.extent = scales.shape;
-    made.scales = piece_list(scales.ndim());
-    made.scales.push_back(p);
-    return made;
+    piece.scales = piece_list(scales.ndim());
+    piece.scales.push_back(p);
+    return piece;
 }
 
 RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form const& form) {
@@ -259,19 +259,19 @@ RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form cons
 
 /// Adds zeros for what no piece from number `i` on has of a box.
 inline void add_zeros(piece_list& pieces, box const& region, data_type dtype, std::size_t i) {
-    box rest = region;
+    box box = region;
     for (; i < pieces.size(); ++i)
         if (auto const common = intersect(pieces.target_box(i), region)) {
-            for (std::size_t axis = 0; axis < rest.ndim(); ++axis) {
-                index_t const ends[] = {rest.offset[axis], common->offset[axis], common->end(axis),
-                                        rest.end(axis)};
+            for (std::size_t axis = 0; axis < box.ndim(); ++axis) {
+                index_t const ends[] = {box.offset[axis], common->offset[axis], common->end(axis),
+                                        box.end(axis)};
                 for (std::size_t k : {0u, 2u}) {
-                    rest.offset[axis] = ends[k];
-                    rest.shape[axis] = ends[k + 1] - ends[k];
-                    add_zeros(pieces, rest, dtype, i + 1);
+                    box.offset[axis] = ends[k];
+                    box.shape[axis] = ends[k + 1] - ends[k];
+                    add_zeros(pieces, box, dtype, i + 1);
                 }
-                rest.offset[axis] = ends[1];
-                rest.shape[axis] = ends[2] - ends[1];
+                box.offset[axis] = ends[1];
+                box.shape[axis] = ends[2] - ends[1];
             }
             return;
         }

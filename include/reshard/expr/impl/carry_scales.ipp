@@ -36,15 +36,16 @@ public:
     std::vector<scale_finding> run() {
         if (in_.empty())
             return {};
-        for (relation const& one : program_.relations())
-            if (one.what == relation::kind::scale)
-                declared_.emplace(one.key, one);
+        for (relation const& relation : program_.relations())
+            if (relation.type == relation::kind::scale)
+                declared_.emplace(relation.key, relation);
         for (mapping_output const& output : program_.outputs())
             judge(output);
-        for (relation& one : made_)
-            program_.relate(std::move(one));
-        std::ranges::stable_partition(
-            findings_, [](scale_finding const& one) { return one.level == severity::error; });
+        for (relation& relation : made_)
+            program_.relate(std::move(relation));
+        std::ranges::stable_partition(findings_, [](scale_finding const& finding) {
+            return finding.level == severity::error;
+        });
         return std::move(findings_);
     }
 
@@ -55,8 +56,8 @@ private:
         numbers const ids = scaled_sources::sources_of(output.value);
         std::vector<scale_rule const*> rules;
         for (key_id const id : ids)
-            for (found_scales const* const one : in_.all_of(id))
-                rules.push_back(one->rule);
+            for (found_scales const* const scales : in_.all_of(id))
+                rules.push_back(scales->rule);
         std::ranges::sort(rules);
         rules.erase(std::unique(rules.begin(), rules.end()), rules.end());
         if (rules.empty() || refuses_cast(output))
@@ -132,12 +133,12 @@ private:
     /// source.
     relation const* declaration_of(std::string const& key, found_scales const& scaled) const {
         auto const [first, last] = declared_.equal_range(key);
-        auto const found = std::find_if(first, last, [&](auto const& one) {
-            mapping_output const* const made = program_.find(one.second.companion);
-            return made && std::ranges::count(scaled_sources::sources_of(made->value),
-                                              in_.number_of(scaled.scales));
+        auto const match = std::find_if(first, last, [&](auto const& element) {
+            mapping_output const* const output = program_.find(element.second.companion);
+            return output && std::ranges::count(scaled_sources::sources_of(output->value),
+                                                in_.number_of(scaled.scales));
         });
-        return found == last ? nullptr : &found->second;
+        return match == last ? nullptr : &match->second;
     }
 
     /// Compares scales that `scales=` names, if it has the blocks that their keys and extents say.
@@ -186,37 +187,39 @@ private:
             if (mapping_output const* const named = program_.find(*key))
                 return named;
         bool const keeps_name = output.key == key_of(scaled.tensor);
-        for (mapping_output const* const made : outputs_of(in_.number_of(scaled.scales)))
-            if (keeps_name || made->key != key_of(scaled.scales))
-                return made;
+        for (mapping_output const* const mapping_output : outputs_of(in_.number_of(scaled.scales)))
+            if (keeps_name || mapping_output->key != key_of(scaled.scales))
+                return mapping_output;
         return nullptr;
     }
 
     /// How to let scales follow the tensor that a statement makes.
-    static std::string advice(std::string const& made, scale_rule const& rule,
+    static std::string advice(std::string const& result, scale_rule const& rule,
                               std::string const& tensor, std::string const& scales) {
-        auto const own = with_ending(made, rule.tensor, rule.scales);
+        auto const own = with_ending(result, rule.tensor, rule.scales);
         if (rule.tensor.starts_with(".state")) // no statement makes it: it follows a parameter
-            return words("; 8-bit state cannot be joined or split: if '", made,
+            return words("; 8-bit state cannot be joined or split: if '", result,
                          "' is only renamed, add  ", scales, " -> ", own.value_or("_"),
                          "  ; otherwise remove the state:  ", tensor, " -> _");
         return words("; write  scales=\"", names_as_pattern(tensor, scales),
-                     "\"  in the statement that makes '", made, "', unless it is a macro, or make ",
+                     "\"  in the statement that makes '", result,
+                     "', unless it is a macro, or make ",
                      own ? "'" + *own + "'" : std::string("its scales"), " in another statement");
     }
 
     void refuse_missing(mapping_output const& output, scale_rule const& rule,
                         found_scales const& scaled, bool is_whole) {
         std::string const &tensor = key_of(scaled.tensor), &scales = key_of(scaled.scales);
-        auto const& made = outputs_of(in_.number_of(scaled.scales));
+        auto const& outputs = outputs_of(in_.number_of(scaled.scales));
         std::string text = words("'", output.key, "' has elements of '", tensor, "', and "), by;
-        if (made.empty())
+        if (outputs.empty())
             text += rule.is_aside ? "no output has '" + scales + "', which belongs to them"
                                   : "no output has their scales '" + scales + "'";
         else
-            text += words("'", scales, "', which belongs to them, ",
-                          made.front()->key == scales ? "keeps its name"
-                                                      : "becomes '" + made.front()->key + "'");
+            text +=
+                words("'", scales, "', which belongs to them, ",
+                      outputs.front()->key == scales ? "keeps its name"
+                                                     : "becomes '" + outputs.front()->key + "'");
         bool const is_error = !rule.is_aside || is_whole;
         if (output.key == tensor)
             text += "; keep both, or remove both";
@@ -227,7 +230,7 @@ private:
                     "', or remove it";
         auto const own = with_ending(output.key, rule.tensor, rule.scales);
         findings_.push_back({is_error ? severity::error : severity::warning,
-                             made.empty() ? errc::unknown_key : errc::bad_layout, output.key,
+                             outputs.empty() ? errc::unknown_key : errc::bad_layout, output.key,
                              std::move(text), std::move(by), own ? scales + '=' + *own : ""});
     }
 
@@ -286,8 +289,8 @@ private:
 
     /// Relates scales that belong to an output as a whole.
     void relate_as_whole(mapping_output const& output, mapping_output const& scales) {
-        constexpr scale_rule whole{"", "", scale_axes::none};
-        if (auto form = form_by_rule(whole, output.value.shape, scales.value.shape, {}))
+        constexpr scale_rule rule{"", "", scale_axes::none};
+        if (auto form = form_by_rule(rule, output.value.shape, scales.value.shape, {}))
             relate(output.key, scales.key, std::move(*form));
     }
 
@@ -323,9 +326,9 @@ RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout co
 }
 
 RESHARD_DECL void check_scales(mapping& program, layout const& source, bool needs_all) {
-    for (scale_finding const& one : carry_scales(program, source))
-        if (one.level == severity::error && (needs_all || one.code != errc::unknown_key))
-            fail(one.code, one.message, one.statement);
+    for (scale_finding const& finding : carry_scales(program, source))
+        if (finding.level == severity::error && (needs_all || finding.code != errc::unknown_key))
+            fail(finding.code, finding.message, finding.statement);
 }
 
 } // namespace reshard::detail

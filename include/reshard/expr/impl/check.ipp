@@ -82,8 +82,8 @@ RESHARD_DECL key_classes classify(mapping const& map, catalog const& source) {
 namespace reshard {
 
 RESHARD_DECL bool report::ok() const {
-    return std::ranges::none_of(findings, [](detail::mapping_finding const& one) {
-        return one.level == detail::severity::error;
+    return std::ranges::none_of(findings, [](detail::mapping_finding const& finding) {
+        return finding.level == detail::severity::error;
     });
 }
 
@@ -104,8 +104,8 @@ public:
         result_.keys = classify(map_, source_);
         auto const usages = usages_of(map_);
         result_.losses = losses_of(map_, usages);
-        for (loss const& one : result_.losses)
-            note_loss(one);
+        for (loss const& loss : result_.losses)
+            note_loss(loss);
         note_unwanted();
         return std::move(result_);
     }
@@ -170,10 +170,10 @@ private:
         result_.findings.push_back({severity::note, std::move(code), key, std::move(message)});
     }
 
-    void note_loss(loss const& one) {
-        if (one.what != loss::kind::removed)
-            note(one.what == loss::kind::rounded ? "rounded" : "unused", one.key,
-                 "'" + one.key + "' " + describe(one, map_.sources()[one.source]));
+    void note_loss(loss const& loss) {
+        if (loss.type != loss::kind::removed)
+            note(loss.type == loss::kind::rounded ? "rounded" : "unused", loss.key,
+                 "'" + loss.key + "' " + describe(loss, map_.sources()[loss.source]));
     }
 
     void note_unwanted() {

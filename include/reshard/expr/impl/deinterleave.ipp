@@ -31,10 +31,10 @@ namespace reshard::detail {
 /// The positive number after one of two words and `=` in a text, or 0.
 inline index_t number_after(std::string_view text, std::string_view word, std::string_view other) {
     for (std::string_view const name : {word, other}) {
-        std::size_t const place = text.find(std::string(name) + '=');
+        std::size_t const index = text.find(std::string(name) + '=');
         index_t number = 0;
-        if (place != text.npos)
-            std::from_chars(text.data() + place + name.size() + 1, text.data() + text.size(),
+        if (index != text.npos)
+            std::from_chars(text.data() + index + name.size() + 1, text.data() + text.size(),
                             number);
         if (number > 0)
             return number;
@@ -66,8 +66,8 @@ inline std::vector<index_t> member_weights(std::string_view macro) {
     if (word == "fused_ffn")
         return {1, 1};
     if (word == "fused") {
-        std::size_t const place = macro.find("sizes=");
-        return place == macro.npos ? std::vector<index_t>() : numbers_in_list(macro.substr(place));
+        std::size_t const index = macro.find("sizes=");
+        return index == macro.npos ? std::vector<index_t>() : numbers_in_list(macro.substr(index));
     }
     if (word != "fused_qkv_old" && word != "fused_qkv")
         return {};
@@ -77,8 +77,8 @@ inline std::vector<index_t> member_weights(std::string_view macro) {
                                    : std::vector<index_t>{heads, groups, groups};
 }
 
-RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& made, index_t extent) {
-    std::vector<index_t> sizes = member_weights(made.macro);
+RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& tensor, index_t extent) {
+    std::vector<index_t> sizes = member_weights(tensor.macro);
     index_t sum = 0;
     for (index_t const weight : sizes) {
         if (weight > extent - sum)
@@ -89,7 +89,7 @@ RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& made, index_t
         return {};
     for (index_t& size : sizes) {
         size *= extent / sum;
-        if (size % made.blocks != 0)
+        if (size % tensor.blocks != 0)
             return {};
     }
     return sizes;
@@ -97,9 +97,9 @@ RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& made, index_t
 
 /// `'w', shape [24, 4], is interleaved in 3 parts along axis 0`.
 inline std::string fused_text_of(std::string_view key, index_vector const& shape,
-                                 fused_tensor const& made) {
-    return words("'", key, "', shape ", shape, ", is interleaved in ", counted(made.blocks, "part"),
-                 " along axis ", made.axis);
+                                 fused_tensor const& tensor) {
+    return words("'", key, "', shape ", shape, ", is interleaved in ",
+                 counted(tensor.blocks, "part"), " along axis ", tensor.axis);
 }
 
 /// Names for the tensors that a macro fuses.
@@ -134,9 +134,9 @@ inline expression deinterleaved(expression const& fused, std::size_t axis, index
 
 /// The shards of a tensor, if a layout lists them and none is of blocks; otherwise null.
 inline shard_table const* listed_shards(layout const& target, std::string_view key) {
-    tensor_layout const* const found = target.find(key);
+    tensor_layout const* const layout = target.find(key);
     auto const* const list =
-        found ? std::get_if<shard_table>(&target.spread_of(*found).shards) : nullptr;
+        layout ? std::get_if<shard_table>(&target.spread_of(*layout).shards) : nullptr;
     for (std::size_t i = 0; list && i < list->size(); ++i)
         if (!list->cycles(i).empty())
             return nullptr;
@@ -164,72 +164,73 @@ inline bool is_whole(layout const& target, catalog_entry const& wanted, std::siz
 
 /// The fused outputs of several blocks that a target has whole along their axis.
 inline fused_tensors whole_outputs(mapping const& program, layout const* target) {
-    fused_tensors found;
+    fused_tensors tensors;
     std::optional<catalog> wanted;
-    for (auto const& [key, made] : program.fused()) {
+    for (auto const& [key, result] : program.fused()) {
         mapping_output const* const output = program.find(key);
-        auto const axis = static_cast<std::size_t>(made.axis);
-        if (!output || made.blocks < 2 || axis >= output->value.ndim())
+        auto const axis = static_cast<std::size_t>(result.axis);
+        if (!output || result.blocks < 2 || axis >= output->value.ndim())
             continue;
         if (target && !wanted)
             wanted = catalog_of(*target);
         catalog_entry const* const entry = wanted ? wanted->find(key) : nullptr;
         if (!target || (entry && axis < entry->parts.size() && is_whole(*target, *entry, axis)))
-            found.emplace(key, made);
+            tensors.emplace(key, result);
     }
-    return found;
+    return tensors;
 }
 
 /// Gives the scales of an output the order that its elements have got: of the tensors of `sizes`.
-inline void deinterleave_scales(mapping& program, relation const& of, fused_tensor const& made,
+inline void deinterleave_scales(mapping& program, relation const& of, fused_tensor const& tensor,
                                 std::vector<index_t> const& sizes) {
     mapping_output const* const scales = program.find(of.companion);
-    auto const axis = static_cast<std::size_t>(made.axis);
+    auto const axis = static_cast<std::size_t>(tensor.axis);
     if (!scales || program.fused().contains(of.companion) || axis >= scales->value.ndim() ||
         scales->value.shape[axis] < 2)
         return;
-    auto const own = member_sizes(made, scales->value.shape[axis]);
+    auto const own = member_sizes(tensor, scales->value.shape[axis]);
     index_t const block = axis < of.block.size() ? of.block[axis] : 1;
     bool const is_between = block > 0 && std::ranges::all_of(sizes, [&](index_t size) {
-                                return size / made.blocks % block == 0;
+                                return size / tensor.blocks % block == 0;
                             });
     if (own.empty() || !is_between)
-        fail(errc::bad_layout, fused_text_of(of.key, program.find(of.key)->value.shape, made),
+        fail(errc::bad_layout, fused_text_of(of.key, program.find(of.key)->value.shape, tensor),
              ", and the target has it whole, but its scales '", of.companion, "', shape ",
              scales->value.shape,
              ", are for elements of several parts; give a layout that cuts "
              "both into ",
-             made.blocks, ", or write them as they are (cut_fused)");
-    program.define(of.companion, deinterleaved(scales->value, axis, made.blocks, own));
+             tensor.blocks, ", or write them as they are (cut_fused)");
+    program.define(of.companion, deinterleaved(scales->value, axis, tensor.blocks, own));
 }
 
 RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& source,
                                             layout const* target) {
-    fused_tensors const all = whole_outputs(program, target);
-    if (all.empty())
+    fused_tensors const tensors = whole_outputs(program, target);
+    if (tensors.empty())
         return {};
     mapping related = program; // to scales; their faults are found later
     carry_scales(related, source);
-    for (auto const& [key, made] : all) {
-        auto const axis = static_cast<std::size_t>(made.axis);
+    for (auto const& [key, tensor] : tensors) {
+        auto const axis = static_cast<std::size_t>(tensor.axis);
         expression const& fused = program.find(key)->value;
-        auto const sizes = member_sizes(made, fused.shape[axis]);
-        if (sizes.empty() || made.blocks >= too_many_blocks)
-            fail(errc::bad_layout, fused_text_of(key, fused.shape, made),
-                 ", and the target does not cut it, and its note (", made.macro,
+        auto const sizes = member_sizes(tensor, fused.shape[axis]);
+        if (sizes.empty() || tensor.blocks >= too_many_blocks)
+            fail(errc::bad_layout, fused_text_of(key, fused.shape, tensor),
+                 ", and the target does not cut it, and its note (", tensor.macro,
                  ") does not give the sizes of its tensors; give a layout that cuts it into ",
-                 made.blocks, ", or write it as it is (cut_fused)");
-        for (relation const& one : related.relations())
-            if (one.what == relation::kind::scale && one.key == key)
-                deinterleave_scales(program, one, made, sizes);
-        program.define(key, deinterleaved(program.find(key)->value, axis, made.blocks, sizes));
-        program.fuse(key, {made.axis, 1, made.macro});
+                 tensor.blocks, ", or write it as it is (cut_fused)");
+        for (relation const& relation : related.relations())
+            if (relation.type == relation::kind::scale && relation.key == key)
+                deinterleave_scales(program, relation, tensor, sizes);
+        program.define(key, deinterleaved(program.find(key)->value, axis, tensor.blocks, sizes));
+        program.fuse(key, {tensor.axis, 1, tensor.macro});
     }
-    auto const& [key, made] = *all.begin();
-    return fused_text_of(key, program.find(key)->value.shape, made) + and_more_keys(all.size()) +
+    auto const& [key, result] = *tensors.begin();
+    return fused_text_of(key, program.find(key)->value.shape, result) +
+           and_more_keys(tensors.size()) +
            ", and the target has it whole: its tensors are written one after the other, as the "
            "statement  " +
-           key + " -> " + key + ", " + made.macro + "  does; --cut-fused writes it as it is";
+           key + " -> " + key + ", " + result.macro + "  does; --cut-fused writes it as it is";
 }
 
 /// Which of the fused tensors each index along the axis belongs to.
@@ -241,12 +242,12 @@ public:
             ends_.push_back((ends_.empty() ? 0 : ends_.back()) + size / blocks);
     }
 
-    std::size_t at(index_t place) const {
-        auto const found = std::ranges::upper_bound(ends_, place % ends_.back());
-        return static_cast<std::size_t>(found - ends_.begin());
+    std::size_t at(index_t index) const {
+        auto const match = std::ranges::upper_bound(ends_, index % ends_.back());
+        return static_cast<std::size_t>(match - ends_.begin());
     }
-    /// The end of the run of that tensor's indices that contains `place`.
-    index_t end(index_t place) const { return place - place % ends_.back() + ends_[at(place)]; }
+    /// The end of the run of that tensor's indices that contains `index`.
+    index_t end(index_t index) const { return index - index % ends_.back() + ends_[at(index)]; }
 
 private:
     std::vector<index_t> ends_; ///< in a block
@@ -288,25 +289,25 @@ private:
 
 /// Whether an output that a macro interleaves has, as one of its tensors, several that the source
 /// `id` has interleaved.
-inline bool fuses_again(expression const& value, fused_tensor const& made, key_id id,
-                        index_vector const& shape, fused_tensor const& known) {
-    auto const axis = static_cast<std::size_t>(made.axis);
-    auto const along = static_cast<std::size_t>(known.axis);
-    if (axis >= value.ndim() || along >= shape.size() || made.blocks >= too_many_blocks ||
-        known.blocks >= too_many_blocks)
+inline bool fuses_again(expression const& value, fused_tensor const& tensor, key_id id,
+                        index_vector const& shape, fused_tensor const& fused_tensor) {
+    auto const axis = static_cast<std::size_t>(tensor.axis);
+    auto const along = static_cast<std::size_t>(fused_tensor.axis);
+    if (axis >= value.ndim() || along >= shape.size() || tensor.blocks >= too_many_blocks ||
+        fused_tensor.blocks >= too_many_blocks)
         return false;
-    auto const sizes = member_sizes(made, value.shape[axis]);
-    auto const known_sizes = member_sizes(known, shape[along]);
+    auto const sizes = member_sizes(tensor, value.shape[axis]);
+    auto const known_sizes = member_sizes(fused_tensor, shape[along]);
     if (sizes.empty() || known_sizes.empty())
         return false;
-    member_places const output(sizes, made.blocks), source(known_sizes, known.blocks);
+    member_places const output(sizes, tensor.blocks), source(known_sizes, fused_tensor.blocks);
     member_pairs pairs;
     for (std::size_t i = 0; i < value.pieces.size(); ++i) {
         if (value.pieces.source(i) != id)
             continue;
-        piece const one = value.pieces[i];
-        box const target = one.target_box(), from = one.source_box();
-        bool const is_parallel = same_axis(one, along) == axis;
+        piece const piece = value.pieces[i];
+        box const target = piece.target_box(), from = piece.source_box();
+        bool const is_parallel = same_axis(piece, along) == axis;
         if (!pairs.add(output, {target.offset[axis], target.end(axis)}, source,
                        {from.offset[along], from.end(along)}, is_parallel))
             return true;
@@ -317,36 +318,38 @@ inline bool fuses_again(expression const& value, fused_tensor const& made, key_i
 /// The fused tensors of a source that an output has elements of.
 inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output const& output,
                                                               source_list const& sources,
-                                                              fused_tensors const& known) {
-    std::map<key_id, fused_tensor const*> found;
+                                                              fused_tensors const& tensors) {
+    std::map<key_id, fused_tensor const*> found_tensors;
     for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
         key_id const id = output.value.pieces.source(i);
-        if (id >= sources.size() || found.contains(id))
+        if (id >= sources.size() || found_tensors.contains(id))
             continue;
-        auto const place = known.find(sources.key(id));
-        found.emplace(id, place != known.end() ? &place->second : nullptr);
+        auto const position = tensors.find(sources.key(id));
+        found_tensors.emplace(id, position != tensors.end() ? &position->second : nullptr);
     }
-    std::erase_if(found, [](auto const& one) { return one.second == nullptr; });
-    return found;
+    std::erase_if(found_tensors, [](auto const& element) { return element.second == nullptr; });
+    return found_tensors;
 }
 
 /// The first output that a macro interleaves of a fused tensor of the source as if that were a
 /// plain one, so that the facts about the source would be lost; std::nullopt if there is none.
 inline std::optional<std::string> find_fused_again(mapping const& program,
-                                                   fused_tensors const& known) {
-    for (auto const& [key, made] : program.fused()) {
+                                                   fused_tensors const& tensors) {
+    for (auto const& [key, result] : program.fused()) {
         mapping_output const* const output = program.find(key);
         if (!output)
             continue;
-        for (auto const& [id, how] : fused_sources_of(*output, program.sources(), known)) {
+        for (auto const& [id, fused_source] :
+             fused_sources_of(*output, program.sources(), tensors)) {
             mapping_source const from = program.sources()[id];
-            if (fuses_again(output->value, made, id, from.shape, *how)) {
+            if (fuses_again(output->value, result, id, from.shape, *fused_source)) {
                 std::string const name(from.key);
-                return fused_text_of(name, from.shape, *how) + ", and '" + key +
-                       "' is made of it by  " + made.macro +
+                return fused_text_of(name, from.shape, *fused_source) + ", and '" + key +
+                       "' is made of it by  " + result.macro +
                        "  as one tensor, and the order of its parts would be lost; take it apart "
                        "first, with the statement  " +
-                       name + " -> " + operands_of(how->macro) + ", " + how->macro;
+                       name + " -> " + operands_of(fused_source->macro) + ", " +
+                       fused_source->macro;
             }
         }
     }

@@ -41,15 +41,15 @@ RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view
              detail::did_you_mean_key(key, program.outputs(), &mapping_output::key));
     box const wanted = region.value_or(whole(output->value.shape));
     detail::check_region(output->key, output->value.shape, wanted);
-    std::vector<piece> found;
+    std::vector<piece> pieces;
     for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
         piece const p = output->value.pieces[i];
         if (auto const common = intersect(p.target_box(), wanted))
-            detail::cut_to_target(p, *common, [&](piece const& one) { found.push_back(one); });
+            detail::cut_to_target(p, *common, [&](piece const& piece) { pieces.push_back(piece); });
     }
-    std::sort(found.begin(), found.end(),
+    std::sort(pieces.begin(), pieces.end(),
               [](piece const& a, piece const& b) { return a.target_offset < b.target_offset; });
-    return found;
+    return pieces;
 }
 
 namespace detail {
@@ -65,32 +65,35 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
              did_you_mean_key(key, sources, &mapping_source::key));
     box const wanted = region.value_or(whole(sources[id].shape));
     check_region(std::string(key), sources[id].shape, wanted);
-    std::vector<destination> found;
+    std::vector<destination> destinations;
     for (mapping_output const& output : program.outputs())
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             if (output.value.pieces.source(i) != id)
                 continue;
             piece const p = output.value.pieces[i];
             if (auto const common = intersect(p.source_box(), wanted))
-                cut_to_source(p, *common, [&](piece const& one) {
-                    found.push_back({output.key, one});
+                cut_to_source(p, *common, [&](piece const& piece) {
+                    destinations.push_back({output.key, piece});
                 });
         }
-    std::ranges::stable_sort(found, {},
-                             [](destination const& one) { return one.part.source_offset; });
-    return found;
+    std::ranges::stable_sort(destinations, {}, [](destination const& destination) {
+        return destination.part.source_offset;
+    });
+    return destinations;
 }
 
 RESHARD_DECL std::vector<located_piece> locate(piece const& p, shard_table const& source) {
-    std::vector<located_piece> found;
+    std::vector<located_piece> pieces;
     for (std::uint32_t const i : main_copies(source))
-        for (box const& held : source.boxes(i))
-            if (auto const common = intersect(p.source_box(), held))
-                cut_to_source(p, *common, [&](piece const& one) { found.push_back({one, i}); });
-    std::sort(found.begin(), found.end(), [](located_piece const& a, located_piece const& b) {
+        for (box const& box : source.boxes(i))
+            if (auto const common = intersect(p.source_box(), box))
+                cut_to_source(p, *common, [&](piece const& piece) {
+                    pieces.push_back({piece, i});
+                });
+    std::sort(pieces.begin(), pieces.end(), [](located_piece const& a, located_piece const& b) {
         return a.part.target_offset < b.part.target_offset;
     });
-    return found;
+    return pieces;
 }
 
 } // namespace detail

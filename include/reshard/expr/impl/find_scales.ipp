@@ -175,10 +175,10 @@ inline std::optional<axis_form> form_along(index_t extent, index_t scales, scale
                                            std::vector<index_t> const& likely) {
     if (extent == scales)
         return axis_form{1, 1};
-    auto const found = std::ranges::find_if(
+    auto const match = std::ranges::find_if(
         likely, [&](index_t block) { return is_block(block, extent, scales); });
-    if (found != likely.end())
-        return axis_form{*found, 1};
+    if (match != likely.end())
+        return axis_form{*match, 1};
     if (scales == 1)
         return axis_form{0, 1};
     if (extent == 0 || scales == 0)
@@ -301,7 +301,7 @@ struct found_scales {
 
 /// All of them, in the order of their tensors. Most layouts have none, and no key is looked for.
 inline std::vector<found_scales> find_scales(layout const& source) {
-    std::vector<found_scales> found;
+    std::vector<found_scales> scales;
     std::unordered_map<std::string_view, std::size_t> places;
     for (std::size_t i = 0; i < source.tensors.size(); ++i) {
         tensor_layout const& tensor = source.tensors[i];
@@ -309,24 +309,25 @@ inline std::vector<found_scales> find_scales(layout const& source) {
             continue;
         for (std::size_t k = places.size(); k < source.tensors.size(); ++k)
             places.emplace(source.tensors[k].key, k);
-        auto const first = std::ssize(found);
+        auto const first = std::ssize(scales);
         for (scale_rule const& rule : scale_rules) {
             auto const key = with_ending(tensor.key, rule.tensor, rule.scales);
-            auto const place = key ? places.find(*key) : places.end();
-            bool const is_known =
-                place == places.end() ||
-                std::any_of(found.begin() + first, found.end(),
-                            [&](found_scales const& one) { return one.scales == place->second; });
+            auto const position = key ? places.find(*key) : places.end();
+            bool const is_known = position == places.end() ||
+                                  std::any_of(scales.begin() + first, scales.end(),
+                                              [&](found_scales const& found_scales) {
+                                                  return found_scales.scales == position->second;
+                                              });
             if (is_known)
                 continue;
             auto form =
                 form_by_rule(rule, source.shape_of(tensor),
-                             source.shape_of(source.tensors[place->second]), source.quantised);
+                             source.shape_of(source.tensors[position->second]), source.quantised);
             if (form)
-                found.push_back({&rule, i, place->second, *form});
+                scales.push_back({&rule, i, position->second, *form});
         }
     }
-    return found;
+    return scales;
 }
 
 } // namespace reshard::detail

@@ -32,29 +32,29 @@ inline std::string with_axis(std::string_view macro, index_t axis) {
 }
 
 /// The facts of a fused tensor, for a tensor with the fused axis at another position.
-inline fused_tensor along_axis(fused_tensor known, index_t axis) {
-    if (axis != known.axis && !known.macro.empty())
-        known.macro = with_axis(known.macro, axis);
-    known.axis = axis;
-    return known;
+inline fused_tensor along_axis(fused_tensor tensor, index_t axis) {
+    if (axis != tensor.axis && !tensor.macro.empty())
+        tensor.macro = with_axis(tensor.macro, axis);
+    tensor.axis = axis;
+    return tensor;
 }
 
 /// The facts of the source of a piece that has all of its fused axis, as an axis of the output;
 /// std::nullopt for other pieces.
-inline std::optional<fused_tensor> fused_source(piece const& one, expression const& output,
+inline std::optional<fused_tensor> fused_source(piece const& piece, expression const& output,
                                                 source_list const& sources,
-                                                fused_tensors const& known) {
-    if (one.source >= sources.size())
+                                                fused_tensors const& tensors) {
+    if (piece.source >= sources.size())
         return std::nullopt;
-    auto const found = known.find(sources.key(one.source));
-    if (found == known.end())
+    auto const match = tensors.find(sources.key(piece.source));
+    if (match == tensors.end())
         return std::nullopt;
-    auto const along = static_cast<std::size_t>(found->second.axis);
-    auto const axis = same_axis(one, along);
-    index_vector const made = one.target_box().shape, shape = sources[one.source].shape;
-    if (!axis || made[*axis] != shape[along] || made[*axis] != output.shape[*axis])
+    auto const along = static_cast<std::size_t>(match->second.axis);
+    auto const axis = same_axis(piece, along);
+    index_vector const made_shape = piece.target_box().shape, shape = sources[piece.source].shape;
+    if (!axis || made_shape[*axis] != shape[along] || made_shape[*axis] != output.shape[*axis])
         return std::nullopt;
-    return along_axis(found->second, static_cast<index_t>(*axis));
+    return along_axis(match->second, static_cast<index_t>(*axis));
 }
 
 /// Whether all zeros that an output has are of whole columns along an axis.
@@ -68,48 +68,48 @@ inline bool has_whole_zeros(expression const& value, std::size_t axis) {
 
 /// Declares the facts of an output that is made of fused tensors of the source, all fused in the
 /// same way, and perhaps of zeros, unless a macro has declared them.
-inline void carry(mapping& program, mapping_output const& output, fused_tensors const& known) {
+inline void carry(mapping& program, mapping_output const& output, fused_tensors const& tensors) {
     if (program.fused().contains(output.key))
         return;
     piece_list const& pieces = output.value.pieces;
-    std::optional<fused_tensor> made;
+    std::optional<fused_tensor> tensor;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (pieces.source(i) == zero_source)
             continue;
-        auto const here = fused_source(pieces[i], output.value, program.sources(), known);
-        if (!here || (made && *made != *here))
+        auto const here = fused_source(pieces[i], output.value, program.sources(), tensors);
+        if (!here || (tensor && *tensor != *here))
             return;
-        made = here;
+        tensor = here;
     }
-    if (made && has_whole_zeros(output.value, static_cast<std::size_t>(made->axis)))
-        program.fuse(output.key, std::move(*made));
+    if (tensor && has_whole_zeros(output.value, static_cast<std::size_t>(tensor->axis)))
+        program.fuse(output.key, std::move(*tensor));
 }
 
 RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
     if (!source.fused.empty())
         for (mapping_output const& output : program.outputs())
             carry(program, output, source.fused);
-    for (relation const& one : program.relations())
-        if (one.what == relation::kind::state)
-            if (auto const known = program.fused().find(one.key);
-                known != program.fused().end() && !program.fused().contains(one.companion))
-                program.fuse(one.companion, known->second);
+    for (relation const& relation : program.relations())
+        if (relation.type == relation::kind::state)
+            if (auto const match = program.fused().find(relation.key);
+                match != program.fused().end() && !program.fused().contains(relation.companion))
+                program.fuse(relation.companion, match->second);
 }
 
 /// The fault in a target's cut of a fused tensor, and its consequence.
 ///
-/// \param other a shard that is not one of its parts
+/// \param box a shard that is not one of its parts
 inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
-                            std::optional<box> const& other) {
+                            std::optional<box> const& box) {
     index_t const parts = wanted.parts[axis];
     if (wanted.is_scattered(axis))
         return words(", and rank ", wanted.scattered.rank, " of the target holds ",
                      wanted.scattered.held,
                      " boxes there, so that ranks would get elements of wrong tensors");
     bool const is_listed = parts == 1 || wanted.is_even(axis);
-    if (other && is_listed && other->shape[axis] * parts != wanted.shape[axis])
-        return words(", and a shard of the target has ", other->shape[axis], " of ",
-                     wanted.shape[axis], " places there, from ", other->offset[axis],
+    if (box && is_listed && box->shape[axis] * parts != wanted.shape[axis])
+        return words(", and a shard of the target has ", box->shape[axis], " of ",
+                     wanted.shape[axis], " places there, from ", box->offset[axis],
                      " on, so that ranks would get elements of wrong tensors");
     if (parts == 1)
         return ", and the target does not cut it there, so that each rank would read the tensors "
@@ -120,14 +120,14 @@ inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
 }
 
 /// The statement that adapts a fused tensor to the target.
-inline std::string remedy(std::string const& key, fused_tensor const& made, bool is_scattered) {
-    if (made.macro.empty())
+inline std::string remedy(std::string const& key, fused_tensor const& tensor, bool is_scattered) {
+    if (tensor.macro.empty())
         return "; fuse it again for that number of parts";
-    std::string const macro = ", " + made.macro, parts = operands_of(made.macro);
+    std::string const macro = ", " + tensor.macro, parts = operands_of(tensor.macro);
     if (is_scattered)
         return "; take it apart with the statement  " + key + " -> " + parts + macro +
                "  and write the plain concatenation  " + parts + " -> " + key +
-               words(", axis=", made.axis);
+               words(", axis=", tensor.axis);
     return "; make it anew with the statement  " + key + " -> " + key + macro;
 }
 
@@ -136,20 +136,20 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
     if (program.fused().empty())
         return std::nullopt;
     catalog const wanted = catalog_of(target);
-    for (auto const& [key, made] : program.fused()) {
+    for (auto const& [key, result] : program.fused()) {
         catalog_entry const* const entry = wanted.find(key);
-        auto const axis = static_cast<std::size_t>(made.axis);
+        auto const axis = static_cast<std::size_t>(result.axis);
         if (!entry || axis >= entry->shape.size())
             continue;
         bool const is_scattered = entry->is_scattered(axis);
         shard_table const* const list = listed_shards(target, key);
         auto const other =
-            list ? find_other_shard(*list, entry->shape[axis], axis, made.blocks) : std::nullopt;
+            list ? find_other_shard(*list, entry->shape[axis], axis, result.blocks) : std::nullopt;
         bool const is_fit =
-            list ? !other : entry->parts[axis] == made.blocks && entry->is_even(axis);
+            list ? !other : entry->parts[axis] == result.blocks && entry->is_even(axis);
         if (!is_fit || is_scattered)
-            return fused_text_of(key, entry->shape, made) + cut_text(*entry, axis, other) +
-                   remedy(key, made, is_scattered);
+            return fused_text_of(key, entry->shape, result) + cut_text(*entry, axis, other) +
+                   remedy(key, result, is_scattered);
     }
     return std::nullopt;
 }
@@ -179,30 +179,31 @@ struct parts_taken {
 /// The fused tensors among the sources of a mapping, by number.
 class fused_sources {
 public:
-    fused_sources(mapping const& program, fused_tensors const& known)
+    fused_sources(mapping const& program, fused_tensors const& tensors)
         : sources_(program.sources()),
-          known_(known),
+          known_(tensors),
           apart_(program.apart()),
           made_(sources_.size()) {
         for (key_id id = 0; id < made_.size(); ++id)
-            if (auto const found = known.find(sources_.key(id)); found != known.end())
-                if (has_parts(sources_[id].shape, found->second))
-                    made_[id] = &found->second;
-        for (relation const& one : program.relations())
-            if ((one.what == relation::kind::state || one.what == relation::kind::scale) &&
-                apart_.contains(one.key) && !apart_.contains(one.companion))
-                followed_.emplace(one.companion, one.key);
+            if (auto const match = tensors.find(sources_.key(id)); match != tensors.end())
+                if (has_parts(sources_[id].shape, match->second))
+                    made_[id] = &match->second;
+        for (relation const& relation : program.relations())
+            if ((relation.type == relation::kind::state ||
+                 relation.type == relation::kind::scale) &&
+                apart_.contains(relation.key) && !apart_.contains(relation.companion))
+                followed_.emplace(relation.companion, relation.key);
     }
 
     /// The parts of each that an output has.
     std::vector<parts_taken> taken_by(expression const& value) const {
-        std::vector<parts_taken> all;
+        std::vector<parts_taken> takens;
         for (std::size_t i = 0; i < value.pieces.size(); ++i) {
             key_id const id = value.pieces.source(i);
             if (id < made_.size() && made_[id])
-                add(place_of(all, id), value.pieces[i].source_box());
+                add(place_of(takens, id), value.pieces[i].source_box());
         }
-        return all;
+        return takens;
     }
 
     /// Whether an output alternates the tensors of a fused one, and no macro took them apart.
@@ -211,7 +212,9 @@ public:
     bool are_in_turns(mapping_output const& output, parts_taken const& taken) const {
         std::size_t const along = axis(taken.source);
         auto pieces = member_pieces(output.value.pieces, taken);
-        auto const is_first = [&](auto const& one) { return one.member == pieces[0].member; };
+        auto const is_first = [&](auto const& element) {
+            return element.member == pieces[0].member;
+        };
         if (std::ranges::all_of(pieces, is_first) || is_taken_apart(output.key, taken))
             return false;
         for (std::size_t k = 0; k < output.value.ndim(); ++k)
@@ -225,14 +228,16 @@ public:
         auto const followed = followed_.find(output.key);
         if (followed == followed_.end())
             return std::nullopt;
-        for (auto const& [id, known] : fused_sources_of(output, sources_, known_)) {
-            auto const& all = apart_.find(followed->second)->second;
-            auto const blocks = [](taken_apart const& one) { return one.how.blocks; };
-            if (std::ranges::find(all, known->blocks, blocks) == all.end())
-                return fused_text_of(sources_.key(id), sources_[id].shape, *known) + ", and '" +
-                       output.key + "' is taken apart as its parameter '" +
+        for (auto const& [id, fused_source] : fused_sources_of(output, sources_, known_)) {
+            auto const& elements = apart_.find(followed->second)->second;
+            auto const blocks = [](taken_apart const& split_source) {
+                return split_source.fused.blocks;
+            };
+            if (std::ranges::find(elements, fused_source->blocks, blocks) == elements.end())
+                return fused_text_of(sources_.key(id), sources_[id].shape, *fused_source) +
+                       ", and '" + output.key + "' is taken apart as its parameter '" +
                        std::string(followed->second) + "', which has " +
-                       counted(blocks(all.front()), "part") +
+                       counted(blocks(elements.front()), "part") +
                        "; first convert with a layout that cuts both into equally many parts, or "
                        "cuts neither";
         }
@@ -241,62 +246,63 @@ public:
 
 private:
     /// Whether a tensor has those parts, several and not more than a job has ranks.
-    static bool has_parts(index_vector const& shape, fused_tensor const& made) {
+    static bool has_parts(index_vector const& shape, fused_tensor const& tensor) {
         constexpr index_t most = 1 << 20;
-        auto const axis = static_cast<std::size_t>(made.axis);
-        return axis < shape.size() && made.blocks > 1 && made.blocks <= most && shape[axis] > 0 &&
-               shape[axis] % made.blocks == 0;
+        auto const axis = static_cast<std::size_t>(tensor.axis);
+        return axis < shape.size() && tensor.blocks > 1 && tensor.blocks <= most &&
+               shape[axis] > 0 && shape[axis] % tensor.blocks == 0;
     }
 
     std::vector<member_piece> member_pieces(piece_list const& pieces,
                                             parts_taken const& taken) const {
         std::size_t const along = axis(taken.source);
         index_t const step = sources_[taken.source].shape[along] / taken.made->blocks;
-        std::vector<member_piece> found;
+        std::vector<member_piece> member_pieces;
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             if (pieces.source(i) != taken.source)
                 continue;
-            piece const one = pieces[i];
-            box const from = one.source_box();
+            piece const piece = pieces[i];
+            box const from = piece.source_box();
             index_t const first = from.offset[along];
             auto const member = static_cast<index_t>(taken.members.at(first));
-            found.push_back(
-                {taken.is_sized ? member : first % step, first / step, one.target_box(), from});
+            member_pieces.push_back(
+                {taken.is_sized ? member : first % step, first / step, piece.target_box(), from});
         }
-        return found;
+        return member_pieces;
     }
 
     /// Whether macros took apart all parts of a fused tensor in an output or its parameter.
     bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
         index_t const extent = sources_[taken.source].shape[axis(taken.source)];
         auto const sizes = member_sizes(*taken.made, extent);
-        auto const is_wrong = [&](taken_apart const& one) {
-            return one.how.blocks != taken.made->blocks ||
-                   (!sizes.empty() && member_sizes(one.how, extent) != sizes);
+        auto const is_wrong = [&](taken_apart const& split_source) {
+            return split_source.fused.blocks != taken.made->blocks ||
+                   (!sizes.empty() && member_sizes(split_source.fused, extent) != sizes);
         };
         auto const followed = followed_.find(output);
-        auto const found = apart_.find(followed != followed_.end() ? followed->second : output);
-        if (found == apart_.end())
+        auto const match = apart_.find(followed != followed_.end() ? followed->second : output);
+        if (match == apart_.end())
             return false;
-        std::vector<taken_apart> all = found->second;
+        std::vector<taken_apart> split_sources = match->second;
         if (followed == followed_.end())
-            std::erase_if(all, [&](auto const& one) { return one.source != taken.source; });
-        return !all.empty() && std::ranges::none_of(all, is_wrong);
+            std::erase_if(split_sources,
+                          [&](auto const& element) { return element.source != taken.source; });
+        return !split_sources.empty() && std::ranges::none_of(split_sources, is_wrong);
     }
 
-    parts_taken& place_of(std::vector<parts_taken>& all, key_id id) const {
-        auto const place = std::ranges::find(all, id, &parts_taken::source);
-        if (place != all.end())
-            return *place;
-        fused_tensor const& made = *made_[id];
+    parts_taken& place_of(std::vector<parts_taken>& takens, key_id id) const {
+        auto const position = std::ranges::find(takens, id, &parts_taken::source);
+        if (position != takens.end())
+            return *position;
+        fused_tensor const& tensor = *made_[id];
         index_t const extent = sources_[id].shape[axis(id)];
-        std::vector<index_t> sizes = member_sizes(made, extent);
+        std::vector<index_t> sizes = member_sizes(tensor, extent);
         bool const is_sized = !sizes.empty();
         if (!is_sized)
             sizes = {extent};
-        return all.emplace_back(id, &made, member_places(sizes, made.blocks),
-                                std::vector<index_t>(static_cast<std::size_t>(made.blocks)), false,
-                                extent, is_sized);
+        return takens.emplace_back(id, &tensor, member_places(sizes, tensor.blocks),
+                                   std::vector<index_t>(static_cast<std::size_t>(tensor.blocks)),
+                                   false, extent, is_sized);
     }
 
     std::size_t axis(key_id id) const { return static_cast<std::size_t>(made_[id]->axis); }
@@ -338,38 +344,41 @@ inline std::string taken_text(std::vector<index_t> const& elements) {
 }
 
 /// The outputs that have elements of a fused tensor, in their order, as names of a statement.
-inline std::string takers_of(mapping const& program, fused_sources const& known,
-                             parts_taken const& from) {
-    std::vector<std::pair<index_t, std::string>> takers;
+inline std::string receivers_of(mapping const& program, fused_sources const& sources,
+                                parts_taken const& from) {
+    std::vector<std::pair<index_t, std::string>> receivers;
     for (mapping_output const& output : program.outputs())
-        for (parts_taken const& one : known.taken_by(output.value))
-            if (one.source == from.source)
-                takers.emplace_back(one.first, output.key);
-    std::ranges::sort(takers);
+        for (parts_taken const& taken : sources.taken_by(output.value))
+            if (taken.source == from.source)
+                receivers.emplace_back(taken.first, output.key);
+    std::ranges::sort(receivers);
     std::string names;
-    for (auto const& [first, key] : takers)
+    for (auto const& [first, key] : receivers)
         names += (names.empty() ? "" : ", ") + key;
-    return takers.size() == member_weights(from.made->macro).size() ? names
-                                                                    : operands_of(from.made->macro);
+    return receivers.size() == member_weights(from.made->macro).size()
+               ? names
+               : operands_of(from.made->macro);
 }
 
 /// The fault in an output's parts of a fused tensor of the source.
-inline std::string taken_fault(mapping const& program, fused_sources const& known,
-                               std::string const& output, parts_taken const& one) {
-    mapping_source const from = program.sources()[one.source];
+inline std::string taken_fault(mapping const& program, fused_sources const& sources,
+                               std::string const& output, parts_taken const& taken) {
+    mapping_source const from = program.sources()[taken.source];
     std::string const key(from.key);
-    std::string const text = fused_text_of(key, from.shape, *one.made) + ", and '" + output + "' ";
-    if (one.is_even())
+    std::string const text =
+        fused_text_of(key, from.shape, *taken.made) + ", and '" + output + "' ";
+    if (taken.is_even())
         return text +
-               (one.crosses
+               (taken.crosses
                     ? "reshapes it, so its tensors can no longer be identified"
                     : "alternates pieces of its tensors, so it would be interleaved without a "
                       "note") +
-               remedy(key, *one.made, true);
-    return text + "takes " + taken_text(one.elements) +
-           (one.made->macro.empty() ? "; take it apart part by part"
-                                    : "; take it apart with the statement  " + key + " -> " +
-                                          takers_of(program, known, one) + ", " + one.made->macro);
+               remedy(key, *taken.made, true);
+    return text + "takes " + taken_text(taken.elements) +
+           (taken.made->macro.empty()
+                ? "; take it apart part by part"
+                : "; take it apart with the statement  " + key + " -> " +
+                      receivers_of(program, sources, taken) + ", " + taken.made->macro);
 }
 
 RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
@@ -378,14 +387,14 @@ RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
         return std::nullopt;
     if (auto fault = find_fused_again(program, source.fused))
         return fault;
-    fused_sources const known(program, source.fused);
+    fused_sources const sources(program, source.fused);
     for (mapping_output const& output : program.outputs()) {
-        if (auto fault = known.find_other_parts(output))
+        if (auto fault = sources.find_other_parts(output))
             return fault;
-        for (parts_taken const& one : known.taken_by(output.value))
-            if (!one.is_even() || (!program.fused().contains(output.key) &&
-                                   (one.crosses || known.are_in_turns(output, one))))
-                return taken_fault(program, known, output.key, one);
+        for (parts_taken const& taken : sources.taken_by(output.value))
+            if (!taken.is_even() || (!program.fused().contains(output.key) &&
+                                     (taken.crosses || sources.are_in_turns(output, taken))))
+                return taken_fault(program, sources, output.key, taken);
     }
     return std::nullopt;
 }

@@ -65,15 +65,15 @@ inline std::optional<piece_fault> find_target_fault(piece const& p, expression c
 }
 
 RESHARD_DECL std::optional<piece_fault> find_cover_fault(expression const& value) {
-    box const all = whole(value.shape);
-    if (is_empty(all) || (value.pieces.size() == 1 && value.pieces[0].target_box() == all))
+    box const box = whole(value.shape);
+    if (is_empty(box) || (value.pieces.size() == 1 && value.pieces[0].target_box() == box))
         return std::nullopt;
     box_index const index(value.pieces.target_boxes());
     if (auto const fault = find_overlap(index))
         return piece_fault{errc::overlap,
                            words("has two sources for its elements ", fault->where, ": the pieces ",
                                  index[fault->first], " and ", index[fault->second])};
-    if (auto const gap = uncovered(all, index))
+    if (auto const gap = uncovered(box, index))
         return piece_fault{errc::not_covered,
                            words("has no source for its elements ", *gap, " of ", value.shape)};
     return std::nullopt;
@@ -121,28 +121,28 @@ inline void add_usage(std::vector<source_usage>& usages, source_list const& sour
     }
 }
 
-/// Boxes of a tensor that none of `held` has elements of; of many, the first ones, and one more.
-inline std::vector<box> gaps_of(index_vector const& shape, box_list held) {
+/// Boxes of a tensor that none of `boxes` has elements of; of many, the first ones, and one more.
+inline std::vector<box> gaps_of(index_vector const& shape, box_list boxes) {
     constexpr std::size_t most = 4;
     std::vector<box> gaps;
     while (gaps.size() <= most) {
-        auto const gap = uncovered(whole(shape), box_index(held));
+        auto const gap = uncovered(whole(shape), box_index(boxes));
         if (!gap)
             break;
         gaps.push_back(*gap);
-        held.push_back(*gap);
+        boxes.push_back(*gap);
     }
     return gaps;
 }
 
-RESHARD_DECL std::optional<loss> loss_beyond(box_list const& held, key_id id,
+RESHARD_DECL std::optional<loss> loss_beyond(box_list const& boxes, key_id id,
                                              mapping_source const& source) {
-    box const all = whole(source.shape);
-    if (is_empty(all) || (held.size() == 1 && held[0] == all))
+    box const full_box = whole(source.shape);
+    if (is_empty(full_box) || (boxes.size() == 1 && boxes[0] == full_box))
         return std::nullopt;
-    if (held.size() == 0)
-        return loss{loss::kind::unused, id, std::string(source.key), {all}};
-    std::vector<box> gaps = gaps_of(source.shape, held);
+    if (boxes.size() == 0)
+        return loss{loss::kind::unused, id, std::string(source.key), {full_box}};
+    std::vector<box> gaps = gaps_of(source.shape, boxes);
     if (gaps.empty())
         return std::nullopt;
     bool const has_more = gaps.size() > 4;
@@ -150,11 +150,11 @@ RESHARD_DECL std::optional<loss> loss_beyond(box_list const& held, key_id id,
     return loss{loss::kind::unused, id, std::string(source.key), std::move(gaps), has_more};
 }
 
-RESHARD_DECL std::string boxes_text(loss const& one) {
+RESHARD_DECL std::string boxes_text(loss const& loss) {
     std::string text;
-    for (box const& region : one.boxes)
+    for (box const& region : loss.boxes)
         text += (text.empty() ? "" : ", ") + to_string(region);
-    return text + (one.has_more ? " and more" : "");
+    return text + (loss.has_more ? " and more" : "");
 }
 
 RESHARD_DECL std::vector<source_usage> usages_of(mapping const& map) {
@@ -177,11 +177,11 @@ RESHARD_DECL std::vector<loss> losses_of(mapping const& map,
         if (!lost)
             continue;
         if (removed.contains(source.key) && usages[id].read.size() == 0)
-            lost->what = loss::kind::removed;
+            lost->type = loss::kind::removed;
         else if (auto unread = loss_beyond(usages[id].read, id, source))
             lost = std::move(unread);
         else {
-            lost->what = loss::kind::rounded;
+            lost->type = loss::kind::rounded;
             lost->dtype = usages[id].rounding;
         }
         losses.push_back(std::move(*lost));
@@ -189,14 +189,14 @@ RESHARD_DECL std::vector<loss> losses_of(mapping const& map,
     return losses;
 }
 
-RESHARD_DECL std::string describe(loss const& one, mapping_source const& source) {
-    if (one.what == loss::kind::removed)
+RESHARD_DECL std::string describe(loss const& loss, mapping_source const& source) {
+    if (loss.type == loss::kind::removed)
         return "is removed";
-    if (one.what == loss::kind::rounded)
-        return words("is rounded on the way from ", source.dtype, " to ", *one.dtype);
-    if (one.boxes.size() == 1 && one.boxes[0] == whole(source.shape))
+    if (loss.type == loss::kind::rounded)
+        return words("is rounded on the way from ", source.dtype, " to ", *loss.dtype);
+    if (loss.boxes.size() == 1 && loss.boxes[0] == whole(source.shape))
         return "is used by no target";
-    return words("has elements that no target uses: ", boxes_text(one), " of ", source.shape);
+    return words("has elements that no target uses: ", boxes_text(loss), " of ", source.shape);
 }
 
 } // namespace reshard::detail

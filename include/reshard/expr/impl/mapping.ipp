@@ -24,9 +24,9 @@ RESHARD_DECL auto source_list::end() const -> iterator {
 
 RESHARD_DECL mapping_source source_list::operator[](key_id id) const {
     BOOST_ASSERT(id < size());
-    facts const& one = facts_[id];
-    index_t const* const first = extents_.data() + one.first_extent;
-    return {keys_[id], index_vector(first, first + one.ndim), one.dtype};
+    facts const& current_facts = facts_[id];
+    index_t const* const first = extents_.data() + current_facts.first_extent;
+    return {keys_[id], index_vector(first, first + current_facts.ndim), current_facts.dtype};
 }
 
 RESHARD_DECL void source_list::reserve(std::size_t tensors, std::size_t characters) {
@@ -64,8 +64,8 @@ RESHARD_DECL expression mapping::source(std::string_view key, index_vector const
     for (; placed_ < sources_.size(); ++placed_)
         source_places_.append(sources_.key(placed_), placed_);
     auto const key_at = [this](detail::key_id i) { return sources_.key(i); };
-    if (auto const place = source_places_.find(key, key_at))
-        return known(*place, shape, dtype);
+    if (auto const position = source_places_.find(key, key_at))
+        return known(*position, shape, dtype);
     sources_.push_back({key, shape, dtype});
     return detail::source_tensor(placed_, shape, dtype);
 }
@@ -81,21 +81,21 @@ RESHARD_DECL void mapping::add(std::string_view key, index_vector const& shape, 
 }
 
 RESHARD_DECL mapping_output const* mapping::find(std::string_view key) const {
-    auto const place = outputs_.find(key);
-    return place != outputs_.end() ? &*place : nullptr;
+    auto const position = outputs_.find(key);
+    return position != outputs_.end() ? &*position : nullptr;
 }
 
-RESHARD_DECL bool mapping::operator==(mapping const& other) const {
-    return sources_ == other.sources_ && outputs_ == other.outputs_ && removed_ == other.removed_ &&
-           relations_ == other.relations_;
+RESHARD_DECL bool mapping::operator==(mapping const& other_mapping) const {
+    return sources_ == other_mapping.sources_ && outputs_ == other_mapping.outputs_ &&
+           removed_ == other_mapping.removed_ && relations_ == other_mapping.relations_;
 }
 
 RESHARD_DECL void mapping::put(mapping_output output) {
     bool const is_last = outputs_.empty() || outputs_.rbegin()->key < output.key;
-    auto place = is_last ? outputs_.end() : outputs_.lower_bound(output.key);
-    if (place != outputs_.end() && place->key == output.key)
-        place = outputs_.erase(place);
-    outputs_.insert(place, std::move(output));
+    auto position = is_last ? outputs_.end() : outputs_.lower_bound(output.key);
+    if (position != outputs_.end() && position->key == output.key)
+        position = outputs_.erase(position);
+    outputs_.insert(position, std::move(output));
 }
 
 RESHARD_DECL expression mapping::known(detail::key_id i, index_vector const& shape,
@@ -115,9 +115,9 @@ RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     std::uint64_t const digest =
         digest_of_all(program.sources(), program.outputs(), program.removed());
     std::vector<relation> copies; // these are compared; other relations are not carried out
-    for (relation const& one : program.relations())
-        if (one.is_compared())
-            copies.push_back(one);
+    for (relation const& relation : program.relations())
+        if (relation.is_compared())
+            copies.push_back(relation);
     return copies.empty() ? digest : digest_of_all(digest, copies);
 }
 

@@ -34,7 +34,7 @@ inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
 
 /// Whether tensors alternate along an axis of an output, as they do along the fused axis `along`.
 inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
-    std::ranges::sort(pieces, {}, [&](auto const& one) { return one.target.offset[axis]; });
+    std::ranges::sort(pieces, {}, [&](auto const& element) { return element.target.offset[axis]; });
     auto const is_behind = [&](member_piece const& a, member_piece const& b) {
         return b.target.offset[axis] >= a.target.end(axis) &&
                overlap_beside(a.target, b.target, axis);
@@ -52,7 +52,8 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
             if (next.member != first.member)
                 others.push_back(&next);
             else if (next.part != first.part && overlap_beside(first.source, next.source, along) &&
-                     std::ranges::any_of(others, [&](auto* one) { return is_behind(*one, next); }))
+                     std::ranges::any_of(others,
+                                         [&](auto* element) { return is_behind(*element, next); }))
                 return true;
         }
     }
@@ -64,18 +65,18 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
 /// parts and their rows.
 inline bool are_parts_on_lines(std::vector<member_piece> const& pieces, std::size_t axis,
                                std::size_t along) {
-    std::set<std::pair<index_t, index_t>> seen; // one piece of a tensor and part is enough
-    for (member_piece const& one : pieces) {
-        if (!seen.emplace(one.member, one.part).second)
+    std::set<std::pair<index_t, index_t>> pairs; // one piece of a tensor and part is enough
+    for (member_piece const& piece : pieces) {
+        if (!pairs.emplace(piece.member, piece.part).second)
             continue;
         bool has_own = false, has_other = false, is_split = false;
         for (member_piece const& next : pieces) {
-            bool const is_on_line = overlap_beside(one.target, next.target, axis);
-            bool const is_same_part = next.part == one.part;
-            has_own |= is_on_line && is_same_part && next.member == one.member &&
-                       next.source.offset[along] != one.source.offset[along];
-            has_other |= is_on_line && is_same_part && next.member != one.member;
-            is_split |= !is_on_line && !is_same_part && next.member == one.member;
+            bool const is_on_line = overlap_beside(piece.target, next.target, axis);
+            bool const is_same_part = next.part == piece.part;
+            has_own |= is_on_line && is_same_part && next.member == piece.member &&
+                       next.source.offset[along] != piece.source.offset[along];
+            has_other |= is_on_line && is_same_part && next.member != piece.member;
+            is_split |= !is_on_line && !is_same_part && next.member == piece.member;
         }
         if (has_own && has_other && is_split)
             return true;

@@ -34,7 +34,7 @@ inline std::vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_v
 }
 
 /// Whether two pieces take the same elements of a source of shape `from` in the box that both have.
-inline bool reads_alike(piece const& a, piece const& b, index_vector const& from) {
+inline bool reads_same_elements(piece const& a, piece const& b, index_vector const& from) {
     auto const common = intersect(a.target_box(), b.target_box());
     if (!common)
         return true;
@@ -42,30 +42,30 @@ inline bool reads_alike(piece const& a, piece const& b, index_vector const& from
         return linear_offset(a.source_offset, row_major_strides(from)) ==
                    linear_offset(b.source_offset, row_major_strides(from)) &&
                loops_of(a, from) == loops_of(b, from);
-    bool is_alike = true;
+    bool is_identical = true;
     cut_to_target(a, *common, [&](piece const& of_a) {
         cut_to_target(b, of_a.target_box(), [&](piece const& of_b) {
-            is_alike = is_alike && reads_alike(of_a, of_b, from);
+            is_identical = is_identical && reads_same_elements(of_a, of_b, from);
         });
     });
-    return is_alike;
+    return is_identical;
 }
 
 /// Whether a tensor has the elements that are expected, perhaps in another data type.
-inline bool is_made_as(expression const& expected, expression const& made,
+inline bool is_made_as(expression const& expected, expression const& expression,
                        source_list const& sources) {
-    if (expected.shape != made.shape)
+    if (expected.shape != expression.shape)
         return false;
-    if (expected.pieces == made.pieces)
+    if (expected.pieces == expression.pieces)
         return true;
     for (std::size_t i = 0; i < expected.pieces.size(); ++i)
-        for (std::size_t k = 0; k < made.pieces.size(); ++k) {
+        for (std::size_t k = 0; k < expression.pieces.size(); ++k) {
             if (expected.pieces.source(i) == zero_source ||
-                !intersect(expected.pieces.target_box(i), made.pieces.target_box(k)))
+                !intersect(expected.pieces.target_box(i), expression.pieces.target_box(k)))
                 continue;
-            if (expected.pieces.source(i) != made.pieces.source(k) ||
-                !reads_alike(expected.pieces[i], made.pieces[k],
-                             sources[made.pieces.source(k)].shape))
+            if (expected.pieces.source(i) != expression.pieces.source(k) ||
+                !reads_same_elements(expected.pieces[i], expression.pieces[k],
+                                     sources[expression.pieces.source(k)].shape))
                 return false;
         }
     return true;

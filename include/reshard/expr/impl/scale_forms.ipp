@@ -21,16 +21,17 @@ inline std::optional<block_form> with_axes_of(block_form form, index_vector cons
                                               index_vector const& scales) {
     std::size_t used = 0;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        block_form const one{{form.block[axis]}, {std::max(form.count_of(axis), index_t{1})}};
-        index_t const wanted = scale_counts({shape[axis]}, one)[0];
+        block_form const block_form{{form.block[axis]},
+                                    {std::max(form.count_of(axis), index_t{1})}};
+        index_t const wanted = scale_counts({shape[axis]}, block_form)[0];
         if (form.count.empty())
             form.count = index_vector::filled(shape.size(), 1);
-        bool const is_there = used < scales.size() && scales[used] == wanted;
-        if (!is_there && wanted != 1)
+        bool const exists = used < scales.size() && scales[used] == wanted;
+        if (!exists && wanted != 1)
             return std::nullopt;
-        used += is_there;
-        form.count[axis] = is_there ? one.count[0] : 0;
-        form.block[axis] = is_there ? form.block[axis] : 0;
+        used += exists;
+        form.count[axis] = exists ? block_form.count[0] : 0;
+        form.block[axis] = exists ? form.block[axis] : 0;
     }
     return used == scales.size() ? std::optional(form) : std::nullopt;
 }
@@ -74,21 +75,21 @@ enum class scales_read : std::uint8_t {
 };
 
 /// \pre both are forms of scales of that shape
-inline scales_read how_read(block_form const& made, block_form const& read,
+inline scales_read how_read(block_form const& form, block_form const& read,
                             index_vector const& scales) {
-    auto found = scales_read::right;
+    auto match = scales_read::right;
     if (std::ranges::find(scales, index_t{0}) != scales.end())
-        return found;
+        return match;
     for (std::size_t i = 0; i < scales.size(); ++i) {
         std::size_t const axis = axis_of_scales(read, i);
         if (scales[i] == 1 || read.block[axis] == 0)
             continue;
-        if (axis != axis_of_scales(made, i))
+        if (axis != axis_of_scales(form, i))
             return scales_read::other_axes;
-        if (read.block[axis] != made.block[axis] || read.count_of(axis) != made.count_of(axis))
-            found = scales_read::other_blocks;
+        if (read.block[axis] != form.block[axis] || read.count_of(axis) != form.count_of(axis))
+            match = scales_read::other_blocks;
     }
-    return found;
+    return match;
 }
 
 } // namespace reshard::detail

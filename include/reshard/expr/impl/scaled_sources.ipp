@@ -28,35 +28,35 @@ public:
         source_list const& sources = program_.sources();
         for (key_id id = 0; !found_.empty() && id < sources.size(); ++id)
             numbers_.emplace(std::string(sources.key(id)), id);
-        for (found_scales const& one : found_)
-            if (key_id const id = number_of(one.tensor); id != zero_source)
-                by_source_.emplace(id, &one);
+        for (found_scales const& scales : found_)
+            if (key_id const id = number_of(scales.tensor); id != zero_source)
+                by_source_.emplace(id, &scales);
     }
 
     bool empty() const { return found_.empty(); }
 
     /// All scales of a tensor.
     std::vector<found_scales const*> all_of(key_id id) const {
-        std::vector<found_scales const*> all;
+        std::vector<found_scales const*> scales;
         auto const [first, last] = by_source_.equal_range(id);
-        for (auto one = first; one != last; ++one)
-            all.push_back(one->second);
-        return all;
+        for (auto element = first; element != last; ++element)
+            scales.push_back(element->second);
+        return scales;
     }
 
     /// The scales of a source tensor that a rule names, or null.
     found_scales const* scales_of(key_id id, scale_rule const& rule) const {
         auto const [first, last] = by_source_.equal_range(id);
-        for (auto one = first; one != last; ++one)
-            if (one->second->rule == &rule)
-                return one->second;
+        for (auto element = first; element != last; ++element)
+            if (element->second->rule == &rule)
+                return element->second;
         return nullptr;
     }
 
     /// The number of a tensor as a source of the program, or `zero_source`.
     key_id number_of(std::size_t tensor) const {
-        auto const known = numbers_.find(source_.tensors[tensor].key);
-        return known == numbers_.end() ? zero_source : known->second;
+        auto const match = numbers_.find(source_.tensors[tensor].key);
+        return match == numbers_.end() ? zero_source : match->second;
     }
 
     /// The tensors of the source that an output has elements of, in the order of their numbers.
@@ -73,16 +73,17 @@ public:
     bool has_all(mapping_output const& scales, scale_rule const& rule, numbers const& ids) const {
         numbers const has = sources_of(scales.value);
         return std::ranges::all_of(ids, [&](key_id id) {
-            found_scales const* const one = scales_of(id, rule);
-            return !one || std::ranges::binary_search(has, number_of(one->scales));
+            found_scales const* const found_scales = scales_of(id, rule);
+            return !found_scales ||
+                   std::ranges::binary_search(has, number_of(found_scales->scales));
         });
     }
 
     /// Whether each tensor that an output is made of has one scale.
     bool are_numbers(mapping_output const& output, scale_rule const& rule) const {
         return std::ranges::all_of(sources_of(output.value), [&](key_id id) {
-            found_scales const* const one = scales_of(id, rule);
-            return one && is_one_scale(one->form);
+            found_scales const* const scales = scales_of(id, rule);
+            return scales && is_one_scale(scales->form);
         });
     }
 
@@ -91,8 +92,8 @@ public:
                       scale_rule const& rule) const {
         numbers ids = sources_in_order(output.value);
         for (key_id& id : ids)
-            if (found_scales const* const one = scales_of(id, rule))
-                id = number_of(one->scales);
+            if (found_scales const* const found_scales = scales_of(id, rule))
+                id = number_of(found_scales->scales);
         return ids == sources_in_order(scales.value);
     }
 
@@ -109,9 +110,9 @@ public:
             from.form = in_whole_blocks(from.form, from.shape);
             return from;
         };
-        auto const known =
+        auto const match =
             std::ranges::find_if(ids, [&](key_id id) { return scales_of(id, rule) != nullptr; });
-        scale_source const first = source_of(*known);
+        scale_source const first = source_of(*match);
         try {
             return scales_and_form(output.value, first.form, first.dtype, source_of);
         } catch (error const& problem) {
@@ -137,12 +138,12 @@ public:
 private:
     /// \throws error with errc::shape_mismatch if a tensor has none
     scale_source scale_source_of(key_id id, scale_rule const& rule) const {
-        found_scales const* const one = scales_of(id, rule);
-        if (!one)
+        found_scales const* const scales = scales_of(id, rule);
+        if (!scales)
             fail(errc::shape_mismatch, "it is also made of '", program_.sources().key(id),
                  "', which has none");
-        return {number_of(one->scales), source_.tensors[one->scales].dtype,
-                source_.shape_of(source_.tensors[one->tensor]), one->form};
+        return {number_of(scales->scales), source_.tensors[scales->scales].dtype,
+                source_.shape_of(source_.tensors[scales->tensor]), scales->form};
     }
 
     /// Whether companions are the groups of input channels, which are in their order: then they are
@@ -160,7 +161,7 @@ private:
                 places.emplace_back(value.pieces.target_box(i).offset, value.pieces.source(i));
         std::ranges::sort(places);
         numbers ids;
-        for (auto const& [place, id] : places)
+        for (auto const& [index, id] : places)
             if (std::ranges::find(ids, id) == ids.end())
                 ids.push_back(id);
         return ids;

@@ -52,9 +52,9 @@ public:
             std::ranges::sort(keys);
         if (quantised_.empty())
             return;
-        for (relation const& one : program.relations())
-            if (one.what == relation::kind::scale)
-                related_.insert(one.key);
+        for (relation const& relation : program.relations())
+            if (relation.type == relation::kind::scale)
+                related_.insert(relation.key);
         if (target)
             target_ = catalog_of(*target);
     }
@@ -63,19 +63,19 @@ public:
         if (quantised_.empty())
             return std::nullopt;
         find_pairs();
-        std::optional<scale_finding> found;
+        std::optional<scale_finding> finding;
         std::size_t count = 0;
         for (mapping_output const& output : program_.outputs())
             for (std::size_t i = 0; !pairs_.empty() && i < output.value.pieces.size(); ++i)
                 if (auto const id = output.value.pieces.source(i); id != zero_source)
                     if (std::string const text = what_is_wrong(output, id); !text.empty()) {
                         if (count++ == 0)
-                            found = finding_of(output, id, text);
+                            finding = finding_of(output, id, text);
                         break;
                     }
         if (count > 1)
-            found->message += and_more_keys(count);
-        return found;
+            finding->message += and_more_keys(count);
+        return finding;
     }
 
 private:
@@ -86,31 +86,31 @@ private:
     /// The quantised tensor to which a key that is called scales belongs; empty if there is none.
     std::string_view owner_of(std::string_view key) const {
         for (std::size_t size = key.size(); size-- > 1;)
-            if (auto const found = quantised_.find(key.substr(0, size));
-                found != quantised_.end() && is_called_scales(key.substr(size)))
-                return found->first;
+            if (auto const match = quantised_.find(key.substr(0, size));
+                match != quantised_.end() && is_called_scales(key.substr(size)))
+                return match->first;
         std::string_view const module = module_of(key);
         auto const beside = by_module_.find(module);
         if (module.empty() || beside == by_module_.end() ||
             !is_called_scales(key.substr(module.size())))
             return {};
-        auto const alike = [&](std::string_view one) { // a key like this one is next to it
-            return std::ranges::mismatch(one, key).in1 - one.begin();
+        auto const likeness = [&](std::string_view name) { // a key like this one is next to it
+            return std::ranges::mismatch(name, key).in1 - name.begin();
         };
         std::vector<std::string_view> const& keys = beside->second;
         auto const next = std::ranges::lower_bound(keys, key);
         if (next == keys.begin())
             return *next;
-        return next != keys.end() && alike(*next) > alike(next[-1]) ? *next : next[-1];
+        return next != keys.end() && likeness(*next) > likeness(next[-1]) ? *next : next[-1];
     }
 
     void find_pairs() {
-        std::unordered_set<std::string_view> known;
-        for (found_scales const& one : find_scales(source_))
-            known.insert(source_.tensors[one.scales].key);
+        std::unordered_set<std::string_view> known_names;
+        for (found_scales const& scales : find_scales(source_))
+            known_names.insert(source_.tensors[scales.scales].key);
         for (tensor_layout const& tensor : source_.tensors)
             if (std::string_view const owner =
-                    known.contains(tensor.key) || quantised_.contains(tensor.key)
+                    known_names.contains(tensor.key) || quantised_.contains(tensor.key)
                         ? std::string_view()
                         : owner_of(tensor.key);
                 !owner.empty())

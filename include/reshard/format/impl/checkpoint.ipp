@@ -10,12 +10,12 @@
 #include <reshard/format/delta_files.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/impl/checkpoint_reader.ipp>
+#include <reshard/format/impl/detect_format.ipp>
 #include <reshard/format/impl/directory_hint.ipp>
 #include <reshard/format/impl/open_safetensors.ipp>
 #include <reshard/format/impl/opening_warnings.ipp>
 #include <reshard/format/impl/quantisation.ipp>
 #include <reshard/format/impl/rank_files.ipp>
-#include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/megatron/torch_dist.hpp>
 #include <reshard/format/paddle/unified.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -79,19 +79,19 @@ inline std::string names_among(std::vector<std::filesystem::path> const& paths, 
 ///
 /// \par Source file names of torch.distributed.checkpoint, `__RANK_NUMBER.distcp`, and of Flex
 ///             Checkpoint, `RANK_SAVE.distcp` with `SAVE.metadata`
-inline std::string lost_metadata(std::vector<std::filesystem::path> const& all) {
+inline std::string lost_metadata(std::vector<std::filesystem::path> const& paths) {
     constexpr std::string_view ending = ".distcp";
     auto const is_shard = [&](std::string_view name) { return name.ends_with(ending); };
-    std::string const shards = names_among(all, is_shard);
+    std::string const shards = names_among(paths, is_shard);
     if (shards.empty())
         return {};
     auto const has = [&](std::string_view name) {
-        return !names_among(all, [&](std::string_view one) { return one == name; }).empty();
+        return !names_among(paths, [&](std::string_view text) { return text == name; }).empty();
     };
     std::string const ours = "of torch.distributed.checkpoint", theirs = "of PaddlePaddle";
     std::string writer = has(megatron_common_name) ? "of Megatron-Core" : ours;
     std::string lacking(dcp_metadata_name);
-    for (std::filesystem::path const& path : all) {
+    for (std::filesystem::path const& path : paths) {
         std::string const name = path.filename().string();
         std::size_t const line = name.find('_');
         if (is_shard(name) && line != 0 && line != name.npos) {
@@ -107,13 +107,13 @@ inline std::string lost_metadata(std::vector<std::filesystem::path> const& all) 
 
 /// The fault of a directory that has only some files of a checkpoint; empty for any other.
 inline std::string lost_part(file_store const& files, std::filesystem::path const& directory,
-                             std::vector<std::filesystem::path> const& all) {
-    if (std::string text = lost_metadata(all); !text.empty())
+                             std::vector<std::filesystem::path> const& paths) {
+    if (std::string text = lost_metadata(paths); !text.empty())
         return text;
     if (files.find(directory / "zero") == file_store::kind::directory)
         return "zero has no PARAMETER/fp32.pt, which a Universal Checkpoint of DeepSpeed has for "
                "each parameter: ds_to_universal.py was not finished; run it again";
-    std::string const of_ranks = names_among(all, [](std::string_view name) {
+    std::string const of_ranks = names_among(paths, [](std::string_view name) {
         return name.ends_with(".pt") &&
                (name.starts_with("mp_rank_") || name.starts_with("zero_pp_rank_"));
     });
@@ -122,7 +122,7 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
                "; make a Universal Checkpoint of it with ds_to_universal.py, or say with "
                "--source-layout FILE which parts of the tensors the files have";
     std::string stem;
-    std::string const parts = names_among(all, [&](std::string_view name) {
+    std::string const parts = names_among(paths, [&](std::string_view name) {
         std::string const part = name.ends_with(".bin") ? part_of_index(name) : "";
         stem = stem.empty() ? part : stem;
         return !part.empty() && part == stem;
@@ -134,9 +134,9 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
 
 /// Describes a directory that is not a checkpoint, and the path to give instead.
 inline std::string no_checkpoint(file_store const& files, std::filesystem::path const& directory,
-                                 std::vector<std::filesystem::path> const& all) {
-    std::string const hint = directory_hint(files, directory, all);
-    return "this is " + found_instead(all) + ", not a checkpoint" +
+                                 std::vector<std::filesystem::path> const& paths) {
+    std::string const hint = directory_hint(files, directory, paths);
+    return "this is " + found_instead(paths) + ", not a checkpoint" +
            (hint.empty() ? ": it has no files that are read" : "; " + hint);
 }
 
@@ -144,38 +144,38 @@ inline checkpoint_files find_in_directory(file_store const& files,
                                           std::filesystem::path const& directory,
                                           std::string_view from) {
     if (from != "huggingface" && is_unified(files, directory) &&
-        !is_there(files, directory / save_record_name))
+        !exists(files, directory / save_record_name))
         return {checkpoint_kind::unified, {directory}};
     for (auto const& [name, kind] : {std::pair{hf_index_name, checkpoint_kind::index},
                                      std::pair{hf_single_name, checkpoint_kind::single}})
-        if (is_there(files, directory / name))
+        if (exists(files, directory / name))
             return {kind, {directory / name}};
-    if (!is_there(files, directory / save_record_name)) {
+    if (!exists(files, directory / save_record_name)) {
         if (auto const index = only_index(files, directory, ".safetensors"))
             return {checkpoint_kind::index, {*index}};
         for (std::string_view const name : {adapter_name, diffusers_name, mistral_name, mlx_name})
-            if (is_there(files, directory / name))
+            if (exists(files, directory / name))
                 return {checkpoint_kind::single, {directory / name}};
     }
-    auto const all = files.list(directory);
-    checkpoint_files found{checkpoint_kind::sharded, {}};
-    for (std::filesystem::path const& path : all)
+    auto const list = files.list(directory);
+    checkpoint_files checkpoint_files{checkpoint_kind::sharded, {}};
+    for (std::filesystem::path const& path : list)
         if (path.extension() == ".safetensors" && files.find(path) == file_store::kind::file)
-            found.paths.push_back(path);
-    if (!found.paths.empty())
-        return found;
-    if (std::string const text = lost_part(files, directory, all); !text.empty())
+            checkpoint_files.paths.push_back(path);
+    if (!checkpoint_files.paths.empty())
+        return checkpoint_files;
+    if (std::string const text = lost_part(files, directory, list); !text.empty())
         fail(errc::corrupt_file, directory.string(), ": ", text);
-    fail(errc::unsupported, directory.string(), ": ", no_checkpoint(files, directory, all));
+    fail(errc::unsupported, directory.string(), ": ", no_checkpoint(files, directory, list));
 }
 
 /// Refuses a file that describes others beside it, and a file that another one describes.
 inline void check_stands_alone(file_store const& files, std::filesystem::path const& path) {
     std::filesystem::path const around = in_directory(path).parent_path();
-    auto const seen = see_format(files, around);
-    if (seen && (path.filename() == seen->mark || path.extension() == ".distcp"))
+    auto const format = detect_format(files, around);
+    if (format && (path.filename() == format->mark || path.extension() == ".distcp"))
         fail(errc::unsupported, path.string(), ": this is a file of a checkpoint of the format ",
-             seen->format, "; give its directory, ", around.string());
+             format->format, "; give its directory, ", around.string());
 }
 
 /// The checkpoint at `path`.
@@ -185,7 +185,7 @@ inline void check_stands_alone(file_store const& files, std::filesystem::path co
 ///         checkpoint; it describes the path
 inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem::path const& path,
                                         std::string_view from) {
-    if (!is_there(files, path))
+    if (!exists(files, path))
         fail(errc::missing_file, path.string(), ": there is no such file or directory");
     if (files.find(path) == file_store::kind::directory)
         return find_in_directory(files, path, from);
@@ -206,33 +206,33 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
 /// \throws error with errc::usage for a format that there is not, errc::unsupported
 inline void check_asked(file_store const& files, std::filesystem::path const& path,
                         std::string const& format) {
-    auto const known = names_of_read_formats();
-    if (!std::ranges::binary_search(known, format))
-        fail(errc::usage, "'", format, "' is no format that is read; there are ", either_of(known));
-    if (!is_there(files, path) || has_marks(files, path, format))
+    auto const match = names_of_read_formats();
+    if (!std::ranges::binary_search(match, format))
+        fail(errc::usage, "'", format, "' is no format that is read; there are ", either_of(match));
+    if (!exists(files, path) || has_marks(files, path, format))
         return;
     std::string const text = format + " was asked for, " + missing_marks(files, path, format);
-    if (auto const seen = see_format(files, path))
-        fail(errc::unsupported, path.string(), ": ", text, "; it looks like ", seen->format,
-             ", which ", seen->is_file ? "the end of its name says" : "has " + seen->mark);
+    if (auto const result = detect_format(files, path))
+        fail(errc::unsupported, path.string(), ": ", text, "; it looks like ", result->format,
+             ", which ", result->is_file ? "the end of its name says" : "has " + result->mark);
     if (files.find(path) == file_store::kind::file)
         fail(errc::unsupported, path.string(), ": ", text);
-    auto const all = files.list(path);
-    std::string const lost = lost_part(files, path, all);
+    auto const list = files.list(path);
+    std::string const lost = lost_part(files, path, list);
     fail(errc::unsupported, path.string(), ": ", text, "; ",
-         lost.empty() ? no_checkpoint(files, path, all) : lost);
+         lost.empty() ? no_checkpoint(files, path, list) : lost);
 }
 
 /// Refuses tensors of ranks that are not whole, or of which the ranks have copies that differ.
 inline void check_parts(opened_checkpoint const& opened) {
-    checkpoint_metadata const& found = opened.metadata;
+    checkpoint_metadata const& metadata = opened.metadata;
     for (auto const& [key, text] : opened.incomplete)
-        if (std::ranges::binary_search(found.tensors, key, {}, &checkpoint_tensor::key))
-            fail(errc::missing_file, found.path.string(), ": tensor '", key, "' ", text);
-    if (found.format == "torch_save")
-        for (checkpoint_tensor const& tensor : found.tensors)
+        if (std::ranges::binary_search(metadata.tensors, key, {}, &checkpoint_tensor::key))
+            fail(errc::missing_file, metadata.path.string(), ": tensor '", key, "' ", text);
+    if (metadata.format == "torch_save")
+        for (checkpoint_tensor const& tensor : metadata.tensors)
             if (tensor.shards.size() > 1)
-                check_replicas(*opened.files, found, tensor,
+                check_replicas(*opened.files, metadata, tensor,
                                "; the files of all ranks should have the same there: leave it out "
                                "(--without), or save it as a DTensor that says how it is cut");
 }
@@ -286,21 +286,24 @@ RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& pa
 RESHARD_DECL checkpoint_metadata detail::open_in(file_store const& files,
                                                  std::filesystem::path const& path,
                                                  safetensors_options const& options) {
-    detail::checkpoint_files const found = detail::find_checkpoint(files, path, options.from);
-    bool const is_index = found.kind == detail::checkpoint_kind::index;
-    detail::checkpoint_reader reader(files, is_index ? found.paths.front().parent_path() : path,
-                                     options);
-    if (found.kind != detail::checkpoint_kind::file &&
-        found.kind != detail::checkpoint_kind::sharded)
+    detail::checkpoint_files const checkpoint_files =
+        detail::find_checkpoint(files, path, options.from);
+    bool const is_index = checkpoint_files.kind == detail::checkpoint_kind::index;
+    detail::checkpoint_reader reader(
+        files, is_index ? checkpoint_files.paths.front().parent_path() : path, options);
+    if (checkpoint_files.kind != detail::checkpoint_kind::file &&
+        checkpoint_files.kind != detail::checkpoint_kind::sharded)
         reader.read_model();
-    switch (found.kind) {
+    switch (checkpoint_files.kind) {
     case detail::checkpoint_kind::file:
-        return detail::open_single(reader, found.paths.front(), "safetensors");
-    case detail::checkpoint_kind::index: return detail::open_index(reader, found.paths.front());
+        return detail::open_single(reader, checkpoint_files.paths.front(), "safetensors");
+    case detail::checkpoint_kind::index:
+        return detail::open_index(reader, checkpoint_files.paths.front());
     case detail::checkpoint_kind::single:
-        return detail::open_single(reader, found.paths.front(), "huggingface");
-    case detail::checkpoint_kind::unified: return detail::open_unified(reader, found.paths.front());
-    default: return detail::open_sharded(reader, found.paths);
+        return detail::open_single(reader, checkpoint_files.paths.front(), "huggingface");
+    case detail::checkpoint_kind::unified:
+        return detail::open_unified(reader, checkpoint_files.paths.front());
+    default: return detail::open_sharded(reader, checkpoint_files.paths);
     }
 }
 

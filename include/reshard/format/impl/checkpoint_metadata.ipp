@@ -34,14 +34,14 @@ inline void put_in_order(std::vector<checkpoint_tensor>& tensors,
                          std::vector<std::uint32_t> order) {
     for (std::uint32_t first = 0; first < order.size(); ++first) {
         checkpoint_tensor moved = std::move(tensors[first]);
-        std::uint32_t place = first;
-        while (order[place] != first) {
-            std::uint32_t const next = std::exchange(order[place], place);
-            tensors[place] = std::move(tensors[next]);
-            place = next;
+        std::uint32_t index = first;
+        while (order[index] != first) {
+            std::uint32_t const next = std::exchange(order[index], index);
+            tensors[index] = std::move(tensors[next]);
+            index = next;
         }
-        order[place] = place;
-        tensors[place] = std::move(moved);
+        order[index] = index;
+        tensors[index] = std::move(moved);
     }
 }
 
@@ -76,24 +76,24 @@ inline std::vector<holder_t> ranks_of(std::vector<checkpoint_file> const& files)
 } // namespace detail
 
 RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
-    detail::layout_builder made(static_cast<holder_t>(checkpoint.files.size()));
-    made.reserve(checkpoint.tensors.size());
+    detail::layout_builder builder(static_cast<holder_t>(checkpoint.files.size()));
+    builder.reserve(checkpoint.tensors.size());
     std::map<std::string, std::string> unread;
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         detail::shard_table shards(tensor.shape.size());
         for (detail::checkpoint_shard const& shard : tensor.shards)
             shards.push_back(shard.file, shard.region, shard.flat);
-        made.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
+        builder.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
         if (!tensor.is_read())
             unread.emplace(tensor.key, tensor.unread);
     }
-    layout all = std::move(made).take();
-    all.fused = checkpoint.fused;
-    all.quantised = checkpoint.quantised;
-    all.unread = std::move(unread);
-    all.has_global_order = checkpoint.has_global_order;
-    all.ranks = detail::ranks_of(checkpoint.files);
-    return all;
+    layout layout = std::move(builder).take();
+    layout.fused = checkpoint.fused;
+    layout.quantised = checkpoint.quantised;
+    layout.unread = std::move(unread);
+    layout.has_global_order = checkpoint.has_global_order;
+    layout.ranks = detail::ranks_of(checkpoint.files);
+    return layout;
 }
 
 } // namespace reshard

@@ -74,8 +74,9 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
     for (checkpoint_tensor& tensor : tensors)
         if (joined > 0 && tensors[joined - 1].key == tensor.key)
             tensors[joined - 1].shards.push_back(std::move(tensor.shards.front()));
-        else if (checkpoint_tensor& place = tensors[joined++]; &place != &tensor)
-            place = std::move(tensor);
+        else if (checkpoint_tensor& checkpoint_tensor = tensors[joined++];
+                 &checkpoint_tensor != &tensor)
+            checkpoint_tensor = std::move(tensor);
     tensors.resize(joined);
 }
 
@@ -119,7 +120,7 @@ inline std::vector<file_contents> spread_over(std::vector<file_contents> const& 
         bytes[best] += bytes_of(*shard);
         spread[best].shards.push_back(*shard);
     }
-    std::erase_if(spread, [](file_contents const& one) { return one.shards.empty(); });
+    std::erase_if(spread, [](file_contents const& contents) { return contents.shards.empty(); });
     return spread;
 }
 
@@ -185,10 +186,10 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
     if (!choices.texts.empty())
         check_texts(choices.texts, choices.aliases, keys_of(tensors));
     std::vector<index_t> bytes;
-    index_t all = 0;
+    index_t total = 0;
     for (catalog_entry const& entry : tensors) {
         bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
-        all = checked_add(all, bytes.back(), "the bytes of all tensors");
+        total = checked_add(total, bytes.back(), "the bytes of all tensors");
     }
     auto files = huggingface_files(tensors, bytes, most_bytes);
     tensors = {}; // of a million tensors, a quarter of what planning needs
@@ -198,7 +199,7 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
     plan.metadata.fused = choices.fused;
     auto metadata = texts_of(choices);
     metadata.emplace("format", "pt");
-    hf_index index{{}, all};
+    hf_index index{{}, total};
     for (file_contents& contents : files) {
         for (file_shard const& shard : contents.shards)
             if (files.size() > 1)
@@ -242,14 +243,14 @@ inline std::string save_id_of(checkpoint_plan const& plan,
 
 /// The digests of each shard of each tensor, from the digests of the files.
 inline std::vector<std::span<std::uint64_t const>>
-digests_of_shards(checkpoint_metadata const& all, std::vector<chunk_digests> const& files) {
+digests_of_shards(checkpoint_metadata const& metadata, std::vector<chunk_digests> const& files) {
     struct place {
         std::uint64_t begin = 0, end = 0;
         std::size_t shard = 0;
     };
-    std::vector<std::vector<place>> in_file(all.files.size());
+    std::vector<std::vector<place>> in_file(metadata.files.size());
     std::size_t count = 0;
-    for (checkpoint_tensor const& tensor : all.tensors)
+    for (checkpoint_tensor const& tensor : metadata.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
             in_file[shard.file].push_back({shard.begin, shard.end, count++});
     std::vector<std::span<std::uint64_t const>> digests(count);

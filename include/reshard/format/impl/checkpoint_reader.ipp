@@ -35,7 +35,7 @@
 
 namespace reshard::detail {
 
-inline bool is_there(file_store const& files, std::filesystem::path const& path) {
+inline bool exists(file_store const& files, std::filesystem::path const& path) {
     return files.find(path) != file_store::kind::nothing;
 }
 
@@ -123,7 +123,7 @@ public:
     /// no save.
     void check_directory(std::filesystem::path const& directory) {
         std::filesystem::path const record = directory / save_record_name;
-        if (is_there(files_, record)) {
+        if (exists(files_, record)) {
             save_record const written = read_save_record(files_, record);
             check_save(written, recorded_, saves_, directory.string());
             result_.save = written.save;
@@ -280,12 +280,12 @@ private:
 
     /// A single file may come from any program.
     void note_numpy(safetensors_header const& header) {
-        auto const known = std::find_if(
+        auto const match = std::find_if(
             header.tensors.begin(), header.tensors.end(),
             [](safetensors_entry const& entry) { return entry.dtype == data_type::u16; });
-        if (known != header.tensors.end())
+        if (match != header.tensors.end())
             warn(result_.files.back().path,
-                 "'" + known->name + "' and others of U16 are bfloat16 if PaddleNLP wrote them, " +
+                 "'" + match->name + "' and others of U16 are bfloat16 if PaddleNLP wrote them, " +
                      "and are read so with the directory of the model");
     }
 

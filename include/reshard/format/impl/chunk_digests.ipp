@@ -136,13 +136,13 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
                                          std::span<std::uint64_t const> tensor_bytes,
                                          std::string_view file) {
     digest_reader reader(text, file);
-    chunk_digests found{reader.chunk_bytes(), {}};
+    chunk_digests chunk_digests{reader.chunk_bytes(), {}};
     for (std::uint64_t const bytes : tensor_bytes) {
         digest_list const digests = reader.next(bytes);
-        found.tensors.emplace_back(digests.begin(), digests.end());
+        chunk_digests.tensors.emplace_back(digests.begin(), digests.end());
     }
     reader.check_end();
-    return found;
+    return chunk_digests;
 }
 
 RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json) {
@@ -162,9 +162,9 @@ RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json) {
 RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,
                                std::string_view value) {
     std::string const before = "\"" + std::string(name) + "\":\"";
-    auto const place = std::search(header.begin(), header.end(), before.begin(), before.end());
-    BOOST_ASSERT(place != header.end());
-    std::copy(value.begin(), value.end(), place + static_cast<std::ptrdiff_t>(before.size()));
+    auto const position = std::search(header.begin(), header.end(), before.begin(), before.end());
+    BOOST_ASSERT(position != header.end());
+    std::copy(value.begin(), value.end(), position + static_cast<std::ptrdiff_t>(before.size()));
 }
 
 RESHARD_DECL void set_own_digest(std::span<char> header) {

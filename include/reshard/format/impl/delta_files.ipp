@@ -40,18 +40,19 @@ RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_
 /// A file that is put together from runs of others; refers to them.
 class pieced_file : public file_store::file {
 public:
-    pieced_file(delta_files const& all, std::vector<delta_run> const& runs,
+    pieced_file(delta_files const& files, std::vector<delta_run> const& runs,
                 std::set<std::uint32_t> sources)
-        : all_(all), runs_(runs), sources_(std::move(sources)) {}
+        : all_(files), runs_(runs), sources_(std::move(sources)) {}
 
     /// Its number is a digest of which files the sources are, and when they were written to.
     file_store::identity facts() const override {
         hasher digest;
         for (std::uint32_t const number : sources_) {
-            file_store::identity const one = all_.source(number)->facts();
-            for (std::uint64_t const fact : {std::uint64_t{number}, one.device, one.number,
-                                             one.bytes, static_cast<std::uint64_t>(one.written_s),
-                                             static_cast<std::uint64_t>(one.written_ns)})
+            file_store::identity const current_identity = all_.source(number)->facts();
+            for (std::uint64_t const fact :
+                 {std::uint64_t{number}, current_identity.device, current_identity.number,
+                  current_identity.bytes, static_cast<std::uint64_t>(current_identity.written_s),
+                  static_cast<std::uint64_t>(current_identity.written_ns)})
                 digest.add(fact);
         }
         return {.number = digest.value(), .bytes = runs_.empty() ? 0 : runs_.back().end};
@@ -60,7 +61,7 @@ public:
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         auto run = std::upper_bound(
             runs_.begin(), runs_.end(), position,
-            [](std::uint64_t place, delta_run const& one) { return place < one.end; });
+            [](std::uint64_t index, delta_run const& delta_run) { return index < delta_run.end; });
         while (!target.empty()) {
             if (run == runs_.end())
                 fail(errc::corrupt_file, "a file of a delta ends before byte ",
@@ -84,14 +85,14 @@ private:
 RESHARD_DECL delta_files::delta_files(std::shared_ptr<file_store const> below,
                                       std::filesystem::path directory, save_record record)
     : below_(std::move(below)), directory_(std::move(directory) / ""), record_(std::move(record)) {
-    for (recorded_file const& one : record_.files)
-        numbers_.emplace(directory_ / one.name, numbers_.size());
+    for (recorded_file const& recorded_file : record_.files)
+        numbers_.emplace(directory_ / recorded_file.name, numbers_.size());
 }
 
 RESHARD_DECL std::optional<std::size_t>
 delta_files::number_of(std::filesystem::path const& path) const {
-    auto const known = numbers_.find(path);
-    return known == numbers_.end() ? std::nullopt : std::optional(known->second);
+    auto const match = numbers_.find(path);
+    return match == numbers_.end() ? std::nullopt : std::optional(match->second);
 }
 
 RESHARD_DECL bool delta_files::has_changes(std::filesystem::path const& path) const {
@@ -120,20 +121,20 @@ delta_files::list(std::filesystem::path const& directory) const {
 
 /// Refuses a file that is not the one that a record means.
 ///
-/// \param what begins a sentence: the file, or why it is needed
+/// \param noun begins a sentence: the file, or why it is needed
 inline void check_source(file_store::file const& opened, recorded_file const& expected,
-                         std::string const& what) {
+                         std::string const& noun) {
     std::uint64_t const bytes = opened.facts().bytes;
     if (bytes != expected.bytes)
-        fail(errc::corrupt_file, what, " has ", bytes, " bytes, and had ", expected.bytes,
+        fail(errc::corrupt_file, noun, " has ", bytes, " bytes, and had ", expected.bytes,
              " when the delta was saved");
     std::string start(8, ' ');
     opened.read(0, std::as_writable_bytes(std::span(start)));
-    std::string json(safetensors_json_bytes(std::as_bytes(std::span(start)), bytes, what), ' ');
+    std::string json(safetensors_json_bytes(std::as_bytes(std::span(start)), bytes, noun), ' ');
     opened.read(8, std::as_writable_bytes(std::span(json)));
     std::uint64_t const digest = digest_of_bytes(std::as_bytes(std::span(json)));
     if (digest != expected.header_digest)
-        fail(errc::corrupt_file, what, " is another one by now: its header has the digest ",
+        fail(errc::corrupt_file, noun, " is another one by now: its header has the digest ",
              hex_text(digest), ", and had ", hex_text(expected.header_digest),
              " when the delta was saved");
 }
@@ -177,12 +178,12 @@ delta_files::open_source(std::uint32_t number) const {
     base_file const& base = delta.bases[number - delta.files.size()];
     std::filesystem::path const name = std::filesystem::path(base.directory) / base.file.name;
     std::filesystem::path const path = path_in(*below_, directory_, name);
-    std::string const what = words(record, ": the delta needs the save ", base.save,
+    std::string const noun = words(record, ": the delta needs the save ", base.save,
                                    ", whose file ", name_of_source(number));
     if (below_->find(path) != kind::file)
-        fail(errc::missing_file, what, " is missing; put it back, or load another checkpoint");
+        fail(errc::missing_file, noun, " is missing; put it back, or load another checkpoint");
     std::shared_ptr<file const> opened = below_->open(path);
-    check_source(*opened, base.file, what);
+    check_source(*opened, base.file, noun);
     return opened;
 }
 
@@ -203,10 +204,10 @@ RESHARD_DECL std::set<std::string> delta_files::files_with(std::filesystem::path
 RESHARD_DECL std::shared_ptr<file_store::file const>
 delta_files::source(std::uint32_t number) const {
     std::lock_guard const lock(mutex_);
-    auto const known = std::find_if(open_.begin(), open_.end(),
-                                    [&](auto const& one) { return one.first == number; });
-    if (known != open_.end())
-        open_.splice(open_.begin(), open_, known);
+    auto const match = std::find_if(open_.begin(), open_.end(),
+                                    [&](auto const& element) { return element.first == number; });
+    if (match != open_.end())
+        open_.splice(open_.begin(), open_, match);
     else
         open_.emplace_front(number, open_source(number));
     if (open_.size() > std::max<std::size_t>(1, most_kept_files()))
@@ -223,8 +224,8 @@ delta_files::open(std::filesystem::path const& path) const {
     std::set<std::uint32_t> needed;
     for (delta_run const& run : runs)
         needed.insert(run.source);
-    for (std::uint32_t const one : needed)
-        source(one); // each exists, and is the right one
+    for (std::uint32_t const element : needed)
+        source(element); // each exists, and is the right one
     return std::make_unique<pieced_file>(*this, runs, std::move(needed));
 }
 

@@ -4,8 +4,8 @@
 #define RESHARD_FORMAT_IMPL_DIRECTORY_HINT_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/format/impl/detect_format.ipp>
 #include <reshard/format/impl/part_names.ipp>
-#include <reshard/format/impl/seen_formats.ipp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -24,11 +24,11 @@ inline constexpr std::size_t most_hint_entries = 64;
 
 /// Describes a form of Megatron-LM with a directory for each rank; empty for any other.
 inline std::string hint_of_ranks(file_store const& files,
-                                 std::vector<std::filesystem::path> const& all) {
+                                 std::vector<std::filesystem::path> const& paths) {
     constexpr std::string_view names[] = {"model_optim_rng.pt", "model_rng.pt"};
     std::string first;
     std::size_t count = 0;
-    for (std::filesystem::path const& rank : all)
+    for (std::filesystem::path const& rank : paths)
         for (std::string_view const name : names)
             if (rank.filename().string().starts_with("mp_rank_") &&
                 files.find(rank / name) == file_store::kind::file && count++ == 0)
@@ -48,15 +48,15 @@ inline std::string hint_of_ranks(file_store const& files,
 ///
 /// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`
 inline std::string hint_of_parts(file_store const& files, std::filesystem::path const& directory,
-                                 std::vector<std::filesystem::path> const& all) {
+                                 std::vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path at = directory; !at.empty() && at != at.parent_path();
          at = at.parent_path())
         if (files.find(at / "checkpoint_metadata.json") == file_store::kind::file &&
             files.find(at / "model") == file_store::kind::directory)
             return "it is of nanotron, whose files are of ranks and " +
                    std::string(source_layout_advice);
-    for (std::filesystem::path const& path : all) {
-        auto const parts = parts_with(path, all);
+    for (std::filesystem::path const& path : paths) {
+        auto const parts = parts_with(path, paths);
         bool const is_directory = files.find(path) == file_store::kind::directory;
         if (parts.empty() || !(is_directory ? part_of(path)->is_certain
                                             : may_hold_tensors(path.filename().string())))
@@ -79,7 +79,7 @@ inline std::string hint_of_parts(file_store const& files, std::filesystem::path 
 /// \par Source the file names of orbax.checkpoint, TensorStore and zarr (versions 2 and 3)
 struct array_library {
     std::string_view mark;
-    std::string_view what;
+    std::string_view noun;
 };
 
 inline constexpr array_library array_libraries[] = {
@@ -95,16 +95,17 @@ inline constexpr array_library array_libraries[] = {
 
 /// That a directory, or one in it, is of such a library, and what to do; nothing for any other.
 inline std::string hint_of_arrays(file_store const& files, std::filesystem::path const& directory,
-                                  std::vector<std::filesystem::path> const& all) {
+                                  std::vector<std::filesystem::path> const& paths) {
     std::vector<std::filesystem::path> places{directory};
-    places.insert(places.end(), all.begin(),
-                  all.begin() +
-                      static_cast<std::ptrdiff_t>(std::min(all.size(), most_hint_entries)));
-    for (std::filesystem::path const& place : places)
-        for (auto const& [mark, what] : array_libraries)
-            if (files.find(place / mark) != file_store::kind::nothing)
-                return (place == directory ? "it" : place.string()) + " is " + std::string(what) +
-                       (what.ends_with(',') ? " which" : ", which") +
+    places.insert(places.end(), paths.begin(),
+                  paths.begin() +
+                      static_cast<std::ptrdiff_t>(std::min(paths.size(), most_hint_entries)));
+    for (std::filesystem::path const& path : places)
+        for (auto const& [mark, array_library] : array_libraries)
+            if (files.find(path / mark) != file_store::kind::nothing)
+                return (path == directory ? "it" : path.string()) + " is " +
+                       std::string(array_library) +
+                       (array_library.ends_with(',') ? " which" : ", which") +
                        " is not read; restore it in Python with the library that wrote it, and "
                        "save its arrays as safetensors or .npz";
     return {};
@@ -188,20 +189,20 @@ inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path 
 /// The entries of a directory that seem to be checkpoints: directories, or else files. Of steps,
 /// only the latest.
 inline std::string hint_of_entries(file_store const& files,
-                                   std::vector<std::filesystem::path> const& all) {
+                                   std::vector<std::filesystem::path> const& paths) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
         bool const is_file = kind == file_store::kind::file;
         std::filesystem::path named;
         std::string format;
         std::size_t count = 0;
-        for (std::size_t i = 0; i < std::min(all.size(), most_hint_entries); ++i) {
-            if (files.find(all[i]) != kind ||
-                (is_file && !may_hold_tensors(all[i].filename().string())))
+        for (std::size_t i = 0; i < std::min(paths.size(), most_hint_entries); ++i) {
+            if (files.find(paths[i]) != kind ||
+                (is_file && !may_hold_tensors(paths[i].filename().string())))
                 continue;
-            auto const seen = see_format(files, all[i]);
-            if (seen && (count++ == 0 || (!is_file && is_later_step(all[i], named)))) {
-                named = all[i];
-                format = seen->format;
+            auto const result = detect_format(files, paths[i]);
+            if (result && (count++ == 0 || (!is_file && is_later_step(paths[i], named)))) {
+                named = paths[i];
+                format = result->format;
             }
         }
         std::size_t const others = count - 1;
@@ -220,8 +221,8 @@ inline std::string hint_of_entries(file_store const& files,
 
 /// That a file which may hold tensors is a link to nothing, as in a cache of which files are gone.
 inline std::string hint_of_links(file_store const& files,
-                                 std::vector<std::filesystem::path> const& all) {
-    for (std::filesystem::path const& path : all)
+                                 std::vector<std::filesystem::path> const& paths) {
+    for (std::filesystem::path const& path : paths)
         if (may_hold_tensors(path.filename().string()) &&
             files.find(path) == file_store::kind::nothing)
             return "'" + path.filename().string() +
@@ -250,26 +251,26 @@ inline std::string hint_of_snapshots(file_store const& files,
 ///
 /// Never fails, and reads names and a few short files only.
 ///
-/// \param all the entries of the directory
+/// \param paths the entries of the directory
 /// \par Source `latest_checkpointed_iteration.txt` and `mp_rank_00/model_optim_rng.pt` of
 ///             Megatron-LM, `latest` of DeepSpeed and `latest_universal` of its ds_to_universal.py
 inline std::string directory_hint(file_store const& files, std::filesystem::path const& directory,
-                                  std::vector<std::filesystem::path> const& all) {
+                                  std::vector<std::filesystem::path> const& paths) {
     try {
-        if (std::string text = hint_of_ranks(files, all); !text.empty())
+        if (std::string text = hint_of_ranks(files, paths); !text.empty())
             return text;
-        if (std::string text = hint_of_arrays(files, directory, all); !text.empty())
+        if (std::string text = hint_of_arrays(files, directory, paths); !text.empty())
             return text;
-        if (std::string text = hint_of_parts(files, directory, all); !text.empty())
+        if (std::string text = hint_of_parts(files, directory, paths); !text.empty())
             return text;
-        if (std::string text = hint_of_links(files, all); !text.empty())
+        if (std::string text = hint_of_links(files, paths); !text.empty())
             return text;
         if (std::string text = hint_of_snapshots(files, directory); !text.empty())
             return text;
         std::string latest = hint_of_latest(files, directory);
         if (latest.starts_with("give "))
             return latest;
-        std::string entries = hint_of_entries(files, all);
+        std::string entries = hint_of_entries(files, paths);
         return entries.empty() ? latest : entries;
     } catch (error const&) {
         return {}; // a directory that cannot be read must not cause another error
@@ -280,25 +281,25 @@ inline std::string directory_hint(file_store const& files, std::filesystem::path
 /// for one that says which parts of tensors it has.
 ///
 /// Lists directories only for a name of a part, and never fails.
-inline std::string opened_part(file_store const& files, checkpoint_metadata const& found) try {
-    if (found.files.size() != 1 || found.format == "sharded_safetensors" ||
-        files.find(found.path) != file_store::kind::file)
+inline std::string opened_part(file_store const& files, checkpoint_metadata const& metadata) try {
+    if (metadata.files.size() != 1 || metadata.format == "sharded_safetensors" ||
+        files.find(metadata.path) != file_store::kind::file)
         return {};
-    auto const parts_of = [&](std::filesystem::path const& one) {
-        return part_of(one) ? parts_with(one, files.list(in_directory(one).parent_path())).size()
-                            : 0;
+    auto const parts_of = [&](std::filesystem::path const& path) {
+        return part_of(path) ? parts_with(path, files.list(in_directory(path).parent_path())).size()
+                             : 0;
     };
-    std::filesystem::path const around = in_directory(found.path).parent_path();
-    bool const is_part = parts_of(found.path) > 0;
+    std::filesystem::path const around = in_directory(metadata.path).parent_path();
+    bool const is_part = parts_of(metadata.path) > 0;
     if (!is_part && parts_of(around) < 2) // mp_rank_00/model_optim_rng.pt
         return {};
-    auto const seen = see_format_of_directory(files, around);
-    bool const has_whole = seen && seen->format != "sharded_safetensors";
-    return found.path.string() +
+    auto const format = detect_format_of_directory(files, around);
+    bool const has_whole = format && format->format != "sharded_safetensors";
+    return metadata.path.string() +
            ": by its name this is one of several parts of a model, and the other parts are not "
            "read; " +
-           (has_whole ? "give the directory, " + around.string() + ", which has " + seen->mark
-            : part_of(is_part ? found.path : around)->is_of_ranks
+           (has_whole ? "give the directory, " + around.string() + ", which has " + format->mark
+            : part_of(is_part ? metadata.path : around)->is_of_ranks
                 ? "files of ranks that do not say which parts of the tensors they have are read "
                   "with --source-layout FILE, which says it"
                 : "give the directory, with the index that lists all parts");
@@ -323,12 +324,12 @@ inline std::string save_of_paddle(std::string_view name) {
 /// The missing file that describes safetensors files, by their names; empty if unknown.
 inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
     std::string const first = paths.front().filename().string();
-    std::string const all = first_and_more("'" + first + "'", paths.size());
+    std::string const text = first_and_more("'" + first + "'", paths.size());
     if (std::string const save = save_of_paddle(first); !save.empty())
         return "this save of PaddlePaddle is not finished, or lost " + save +
-               ".metadata, which says what is in " + all + "; give another checkpoint";
+               ".metadata, which says what is in " + text + "; give another checkpoint";
     if (std::string const part = part_of_index(first); !part.empty())
-        return part + ".safetensors.index.json is missing, which says which tensors are in " + all;
+        return part + ".safetensors.index.json is missing, which says which tensors are in " + text;
     return {};
 }
 

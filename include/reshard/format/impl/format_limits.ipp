@@ -53,8 +53,8 @@ inline constexpr format_limits limits_of_formats[] = {
 };
 
 inline format_limits limits_of(std::string_view format) {
-    auto const* const found = std::ranges::find(limits_of_formats, format, &format_limits::format);
-    return found == std::end(limits_of_formats) ? format_limits{format} : *found;
+    auto const* const match = std::ranges::find(limits_of_formats, format, &format_limits::format);
+    return match == std::end(limits_of_formats) ? format_limits{format} : *match;
 }
 
 /// A name in a message, shortened if it is long.
@@ -70,8 +70,8 @@ inline std::string shown_name(std::string_view key) {
 
 RESHARD_DECL void check_name_limits(std::string_view format, std::string_view key) {
     format_limits const limits = limits_of(format);
-    if (std::size_t const place = find_invalid_utf8(key); place != key.size())
-        fail(errc::unsupported, "byte ", place, " of the name '", key,
+    if (std::size_t const index = find_invalid_utf8(key); index != key.size())
+        fail(errc::unsupported, "byte ", index, " of the name '", key,
              "' is not UTF-8, as names in ", format, " are; rename it");
     if (key.empty() && !limits.has_empty_names)
         fail(errc::unsupported, "a key is empty, and ", format,

@@ -51,10 +51,10 @@ inline std::optional<std::filesystem::path> only_index(file_store const& files,
         return std::nullopt;
     if (names.size() == 1)
         return directory / names.front();
-    std::string all;
+    std::string text;
     for (std::string const& name : names)
-        all += (all.empty() ? "" : ", ") + name;
-    fail(errc::unsupported, directory.string(), ": there are ", names.size(), " indexes, ", all,
+        text += (text.empty() ? "" : ", ") + name;
+    fail(errc::unsupported, directory.string(), ": there are ", names.size(), " indexes, ", text,
          ", and each lists the files of a model; give the one that is wanted, such as ",
          (directory / names.front()).string());
 }
@@ -65,11 +65,11 @@ inline std::optional<std::filesystem::path> only_index(file_store const& files,
 ///
 /// \par Source the trainers of PaddleNLP and of Hugging Face
 inline bool is_trainer_file(std::string_view name) {
-    constexpr std::string_view known[] = {"training_args.bin", "scheduler.pdparams",
-                                          "scaler.pdparams",   "scheduler.pt",
-                                          "scaler.pt",         "rng_state.pth"};
+    constexpr std::string_view known_names[] = {"training_args.bin", "scheduler.pdparams",
+                                                "scaler.pdparams",   "scheduler.pt",
+                                                "scaler.pt",         "rng_state.pth"};
     constexpr std::string_view of_ranks = "rng_state_";
-    return std::ranges::find(known, name) != std::end(known) ||
+    return std::ranges::find(known_names, name) != std::end(known_names) ||
            (name.starts_with(of_ranks) && name.ends_with(".pth"));
 }
 
@@ -94,23 +94,23 @@ inline bool is_of_torch(std::filesystem::path const& path) {
 /// of torch.save; files of the model if there are others too. Empty if there are none.
 inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
                                                            std::filesystem::path const& directory) {
-    auto const all = files.list(directory);
-    std::set<std::string> known;
-    std::vector<std::filesystem::path> found;
-    for (std::filesystem::path const& path : all) {
+    auto const list = files.list(directory);
+    std::set<std::string> known_names;
+    std::vector<std::filesystem::path> paths;
+    for (std::filesystem::path const& path : list) {
         std::string const name = path.filename().string();
         bool const is_model = name.starts_with("model");
         auto const part =
             is_of_torch(path) && !is_trainer_file(name) ? part_of(path) : std::nullopt;
-        if (!part || !part->is_of_ranks || (!found.empty() && !is_model) ||
-            !known.insert(part->pattern).second)
+        if (!part || !part->is_of_ranks || (!paths.empty() && !is_model) ||
+            !known_names.insert(part->pattern).second)
             continue;
-        if (auto parts = parts_with(path, all); have_parts(files, parts))
-            found = std::move(parts);
-        if (!found.empty() && is_model)
+        if (auto parts = parts_with(path, list); have_parts(files, parts))
+            paths = std::move(parts);
+        if (!paths.empty() && is_model)
             break;
     }
-    return found;
+    return paths;
 }
 
 } // namespace reshard::detail

@@ -15,15 +15,16 @@
 namespace reshard::detail {
 
 /// All but the key of a fused tensor, as the members of an object.
-inline std::string fused_members(fused_tensor const& one) {
-    return "\"axis\":" + std::to_string(one.axis) + ",\"blocks\":" + std::to_string(one.blocks) +
-           ",\"macro\":" + json_quoted(one.macro);
+inline std::string fused_members(fused_tensor const& tensor) {
+    return "\"axis\":" + std::to_string(tensor.axis) +
+           ",\"blocks\":" + std::to_string(tensor.blocks) +
+           ",\"macro\":" + json_quoted(tensor.macro);
 }
 
-RESHARD_DECL std::string fused_text(fused_tensors const& all) {
+RESHARD_DECL std::string fused_text(fused_tensors const& tensors) {
     std::map<std::string, std::string> keys_of;
-    for (auto const& [key, made] : all) {
-        std::string& keys = keys_of[fused_members(made)];
+    for (auto const& [key, tensor] : tensors) {
+        std::string& keys = keys_of[fused_members(tensor)];
         keys += (keys.empty() ? "" : ",") + json_quoted(key);
     }
     std::string text;
@@ -33,57 +34,57 @@ RESHARD_DECL std::string fused_text(fused_tensors const& all) {
 }
 
 RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file) {
-    std::string const place = std::string(file) + ": " + std::string(fused_name);
-    auto const document = parse_json(text, place, errc::corrupt_file);
-    json_cursor const list(document, place, errc::corrupt_file);
-    fused_tensors all;
+    std::string const location = std::string(file) + ": " + std::string(fused_name);
+    auto const document = parse_json(text, location, errc::corrupt_file);
+    json_cursor const list(document, location, errc::corrupt_file);
+    fused_tensors tensors;
     for (json_cursor const& kind : list.elements()) {
-        fused_tensor const made{kind.at("axis").count(), kind.at("blocks").count(),
-                                kind.at("macro").text()};
-        if (made.blocks < 1)
+        fused_tensor const tensor{kind.at("axis").count(), kind.at("blocks").count(),
+                                  kind.at("macro").text()};
+        if (tensor.blocks < 1)
             kind.at("blocks").refuse("a tensor has one block at least");
         for (json_cursor const& key : kind.at("keys").elements())
-            all.emplace(key.text(), made);
+            tensors.emplace(key.text(), tensor);
     }
-    return all;
+    return tensors;
 }
 
-RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& all) {
-    if (all.empty())
+RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& tensors) {
+    if (tensors.empty())
         return;
     out.text(fused_member);
     out.dict([&] {
-        for (auto const& [key, made] : all) {
+        for (auto const& [key, tensor] : tensors) {
             out.text(key);
             out.begin();
-            out.integer(made.axis);
-            out.integer(made.blocks);
-            out.text(made.macro);
+            out.integer(tensor.axis);
+            out.integer(tensor.blocks);
+            out.text(tensor.macro);
             out.tuple();
         }
     });
 }
 
 RESHARD_DECL fused_tensors fused_in(pickle const& values, pickle_value metadata) {
-    fused_tensors all;
-    auto const found = values.find_member(metadata, fused_member, "the metadata");
-    if (!found)
-        return all;
-    pickle_pairs const pairs = values.pairs(*found, fused_member);
+    fused_tensors tensors;
+    auto const member = values.find_member(metadata, fused_member, "the metadata");
+    if (!member)
+        return tensors;
+    pickle_pairs const pairs = values.pairs(*member, fused_member);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         auto const facts = values.elements(pairs[i].value, fused_member);
         if (facts.size() != 3)
             fail(errc::corrupt_file, values.file(), ": ", fused_member, ": ",
                  counted(facts.size(), "value"), " of a tensor, which has 3");
-        fused_tensor made{values.integer(facts[0], fused_member),
-                          values.integer(facts[1], fused_member),
-                          std::string(values.text(facts[2], fused_member))};
-        if (made.axis < 0 || made.blocks < 1)
-            fail(errc::corrupt_file, values.file(), ": ", fused_member, ": axis ", made.axis,
-                 ", blocks ", made.blocks);
-        all.emplace(values.text(pairs[i].key, fused_member), std::move(made));
+        fused_tensor tensor{values.integer(facts[0], fused_member),
+                            values.integer(facts[1], fused_member),
+                            std::string(values.text(facts[2], fused_member))};
+        if (tensor.axis < 0 || tensor.blocks < 1)
+            fail(errc::corrupt_file, values.file(), ": ", fused_member, ": axis ", tensor.axis,
+                 ", blocks ", tensor.blocks);
+        tensors.emplace(values.text(pairs[i].key, fused_member), std::move(tensor));
     }
-    return all;
+    return tensors;
 }
 
 } // namespace reshard::detail

@@ -18,10 +18,10 @@ namespace reshard::detail {
 
 RESHARD_DECL void file_counter::add(std::map<std::string, std::string> const& metadata,
                                     std::string const& file) {
-    auto const found = metadata.find(std::string(file_number_name));
-    if (found == metadata.end())
+    auto const match = metadata.find(std::string(file_number_name));
+    if (match == metadata.end())
         return;
-    auto const [number, count] = parse(found->second, file);
+    auto const [number, count] = parse(match->second, file);
     if (count_ != 0 && count != count_)
         fail(errc::corrupt_file, file, ": the file is one of ", count, ", and ", first_file_,
              " is one of ", count_);
@@ -46,8 +46,8 @@ RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
     char const* const end = text.data() + text.size();
     auto const first = std::from_chars(text.data(), end, result.number);
     std::string_view const between = " of ";
-    auto const rest = static_cast<std::size_t>(first.ptr - text.data());
-    bool good = first.ec == std::errc{} && text.compare(rest, between.size(), between) == 0;
+    auto const remainder = static_cast<std::size_t>(first.ptr - text.data());
+    bool good = first.ec == std::errc{} && text.compare(remainder, between.size(), between) == 0;
     if (good) {
         auto const second = std::from_chars(first.ptr + between.size(), end, result.count);
         good = second.ec == std::errc{} && second.ptr == end && result.number > 0 &&
@@ -62,15 +62,15 @@ RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
 /// The path of a file from the directory of the index on, without `./`.
 ///
 /// \throws error with errc::corrupt_file for one that would lead out of the directory
-inline std::string file_name_in(json_cursor const& place) {
-    std::string const text = place.text();
+inline std::string file_name_in(json_cursor const& cursor) {
+    std::string const text = cursor.text();
     std::filesystem::path const path = text;
     std::string name = path.lexically_normal().generic_string();
     if (!path.has_filename() || path.filename() == "." || path.is_absolute() ||
         std::ranges::find(path, "..") != path.end() || text.find('\\') != text.npos ||
         text.find('\0') != text.npos)
-        place.refuse(json_quoted(text) +
-                     " is not the name of a file beside the index or in a directory there");
+        cursor.refuse(json_quoted(text) +
+                      " is not the name of a file beside the index or in a directory there");
     return name;
 }
 
@@ -121,43 +121,44 @@ RESHARD_DECL void check_lists_any(hf_index const& listed, std::string const& ind
 
 RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_keys const& keys,
                                                  index_keys names) {
-    index_difference found;
+    index_difference difference;
     std::sort(names.begin(), names.end());
     if (names == keys)
-        return found;
+        return difference;
     for (std::string_view const name : names)
         if (!std::binary_search(keys.begin(), keys.end(), name)) {
             if (index.weight_map.contains(std::string(name)))
-                found.elsewhere.emplace(name);
+                difference.elsewhere.emplace(name);
             else
-                found.unlisted.emplace_back(name);
+                difference.unlisted.emplace_back(name);
         }
     for (std::string_view const key : keys)
         if (!std::binary_search(names.begin(), names.end(), key)) {
-            found.lacking = key;
+            difference.lacking = key;
             break;
         }
-    return found;
+    return difference;
 }
 
-RESHARD_DECL void check_difference(index_difference const& found, std::string const& index,
+RESHARD_DECL void check_difference(index_difference const& difference, std::string const& index,
                                    std::string_view file, bool is_strict) {
-    bool const has_others = !found.elsewhere.empty() || !found.unlisted.empty();
+    bool const has_others = !difference.elsewhere.empty() || !difference.unlisted.empty();
     if (is_strict && has_others)
         fail(errc::corrupt_file, index, ": '",
-             found.elsewhere.empty() ? found.unlisted.front() : *found.elsewhere.begin(),
+             difference.elsewhere.empty() ? difference.unlisted.front()
+                                          : *difference.elsewhere.begin(),
              "' is in ", file, ", but the index ",
-             found.elsewhere.empty() ? "does not list it there; --compatible reads it"
-                                     : "lists it in another file; --compatible lets the index "
-                                       "decide");
-    if (!found.lacking.empty())
-        fail(errc::corrupt_file, index, ": '", found.lacking, "' should be in ", file,
+             difference.elsewhere.empty() ? "does not list it there; --compatible reads it"
+                                          : "lists it in another file; --compatible lets the index "
+                                            "decide");
+    if (!difference.lacking.empty())
+        fail(errc::corrupt_file, index, ": '", difference.lacking, "' should be in ", file,
              ", but is not");
 }
 
-RESHARD_DECL std::string elsewhere_text(index_difference const& found, std::string_view file) {
-    return first_and_more("'" + *found.elsewhere.begin() + "'", found.elsewhere.size()) +
-           (found.elsewhere.size() == 1 ? " is" : " are") + " in " + std::string(file) +
+RESHARD_DECL std::string elsewhere_text(index_difference const& difference, std::string_view file) {
+    return first_and_more("'" + *difference.elsewhere.begin() + "'", difference.elsewhere.size()) +
+           (difference.elsewhere.size() == 1 ? " is" : " are") + " in " + std::string(file) +
            " too; the index lists another file, which counts";
 }
 

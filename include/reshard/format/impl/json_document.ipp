@@ -20,25 +20,25 @@
 namespace reshard::detail {
 
 RESHARD_DECL void json_cursor::refuse(errc code, std::string const& text) const {
-    reshard::fail(code, file_, ": ", steps_.empty() ? "" : place() + ": ", text);
+    reshard::fail(code, file_, ": ", steps_.empty() ? "" : location() + ": ", text);
 }
 
-RESHARD_DECL std::string json_cursor::place() const {
+RESHARD_DECL std::string json_cursor::location() const {
     std::string text;
-    for (step const& one : steps_)
-        if (one.how == step::behind_dot)
-            text += (text.empty() ? "" : ".") + std::string(one.name);
-        else if (one.how == step::in_brackets)
-            text += "['" + std::string(one.name) + "']";
+    for (step const& element : steps_)
+        if (element.notation == step::behind_dot)
+            text += (text.empty() ? "" : ".") + std::string(element.name);
+        else if (element.notation == step::in_brackets)
+            text += "['" + std::string(element.name) + "']";
         else
-            text += "[" + std::to_string(one.index) + "]";
+            text += "[" + std::to_string(element.index) + "]";
     return text;
 }
 
 RESHARD_DECL std::optional<json_cursor> json_cursor::find(std::string_view key) const {
-    boost::json::object const& all = object();
-    auto const member = all.find({key.data(), key.size()});
-    if (member == all.end())
+    boost::json::object const& full_object = object();
+    auto const member = full_object.find({key.data(), key.size()});
+    if (member == full_object.end())
         return std::nullopt;
     return json_cursor(*this, member->value(), {member->key(), step::behind_dot});
 }
@@ -65,10 +65,12 @@ RESHARD_DECL std::vector<json_cursor> json_cursor::elements() const {
     return result;
 }
 
-RESHARD_DECL void json_cursor::check_names(std::initializer_list<std::string_view> known) const {
+RESHARD_DECL void
+json_cursor::check_names(std::initializer_list<std::string_view> known_names) const {
     for (auto const& member : object())
-        if (std::find(known.begin(), known.end(), std::string_view(member.key())) == known.end())
-            refuse(words("'", member.key(), "' is unknown", listed(known)));
+        if (std::find(known_names.begin(), known_names.end(), std::string_view(member.key())) ==
+            known_names.end())
+            refuse(words("'", member.key(), "' is unknown", listed(known_names)));
 }
 
 RESHARD_DECL std::string json_cursor::text() const {

@@ -25,8 +25,8 @@ inline std::string upper_case(std::string text) {
     return text;
 }
 
-inline std::optional<data_type> dtype_from(json_cursor const& place) {
-    auto const member = place.find("dtype");
+inline std::optional<data_type> dtype_from(json_cursor const& cursor) {
+    auto const member = cursor.find("dtype");
     if (!member)
         return std::nullopt;
     auto const dtype = data_type_from_code(member->text());
@@ -38,25 +38,25 @@ inline std::optional<data_type> dtype_from(json_cursor const& place) {
     return dtype;
 }
 
-inline holder_t rank_from(json_cursor const& place) {
-    index_t const rank = place.count();
+inline holder_t rank_from(json_cursor const& cursor) {
+    index_t const rank = cursor.count();
     if (rank >= most_ranks_named)
-        place.refuse(errc::limit_exceeded,
-                     words("rank ", rank, " exceeds the largest, ", most_ranks_named - 1,
-                           ": ranks are counted from 0"));
+        cursor.refuse(errc::limit_exceeded,
+                      words("rank ", rank, " exceeds the largest, ", most_ranks_named - 1,
+                            ": ranks are counted from 0"));
     return static_cast<holder_t>(rank);
 }
 
-inline holder_t rank_count_from(json_cursor const& place) {
-    index_t const count = place.count();
+inline holder_t rank_count_from(json_cursor const& cursor) {
+    index_t const count = cursor.count();
     if (count == 0)
-        place.refuse("a layout has at least 1 rank");
-    check_rank_count(place, count);
+        cursor.refuse("a layout has at least 1 rank");
+    check_rank_count(cursor, count);
     return static_cast<holder_t>(count);
 }
 
-inline std::optional<flat_range> flat_from(json_cursor const& place) {
-    auto const member = place.find("flat_range");
+inline std::optional<flat_range> flat_from(json_cursor const& cursor) {
+    auto const member = cursor.find("flat_range");
     if (!member)
         return std::nullopt;
     auto const ends = member->elements();
@@ -66,9 +66,9 @@ inline std::optional<flat_range> flat_from(json_cursor const& place) {
 }
 
 /// The axes along which a shard is blocks: `[[axis, block, period], ...]`.
-inline axis_cycles cycles_from(json_cursor const& place) {
+inline axis_cycles cycles_from(json_cursor const& cursor) {
     axis_cycles cycles;
-    if (auto const member = place.find("blocks"))
+    if (auto const member = cursor.find("blocks"))
         for (json_cursor const& element : member->elements()) {
             auto const numbers = element.elements();
             if (numbers.size() != 3)
@@ -81,24 +81,24 @@ inline axis_cycles cycles_from(json_cursor const& place) {
 }
 
 /// Adds a shard of its tensor.
-inline void add_shard(json_cursor const& place, layout_row& row) {
-    place.check_names({"rank", "offset", "shape", "flat_range", "blocks"});
-    holder_t const rank = rank_from(place.at("rank"));
+inline void add_shard(json_cursor const& cursor, layout_row& row) {
+    cursor.check_names({"rank", "offset", "shape", "flat_range", "blocks"});
+    holder_t const rank = rank_from(cursor.at("rank"));
     shard_descriptor const shard{
-        row.key,          row.dtype.value_or(data_type{}),
-        row.shape,        {place.at("offset").extents(), place.at("shape").extents()},
-        flat_from(place), cycles_from(place)};
-    checked_at(place, [&] { check(shard); });
+        row.key,           row.dtype.value_or(data_type{}),
+        row.shape,         {cursor.at("offset").extents(), cursor.at("shape").extents()},
+        flat_from(cursor), cycles_from(cursor)};
+    checked_at(cursor, [&] { check(shard); });
     row.shards.push_back(rank, shard.region, shard.flat, shard.cycles);
 }
 
-inline layout_row row_from(std::string const& key, json_cursor const& place) {
-    place.check_names({"dtype", "shape", "shards"});
-    layout_row row{key, dtype_from(place), place.at("shape").extents(), {}};
-    checked_at(place.at("shape"),
+inline layout_row row_from(std::string const& key, json_cursor const& cursor) {
+    cursor.check_names({"dtype", "shape", "shards"});
+    layout_row row{key, dtype_from(cursor), cursor.at("shape").extents(), {}};
+    checked_at(cursor.at("shape"),
                [&] { check_size(key, row.shape, row.dtype.value_or(data_type{})); });
     row.shards = shard_table(row.shape.size());
-    for (json_cursor const& shard : place.at("shards").elements())
+    for (json_cursor const& shard : cursor.at("shards").elements())
         add_shard(shard, row);
     row.shards = sorted_by_holder(row.shards);
     return row;
@@ -126,8 +126,8 @@ RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row
 inline layout_table explicit_layout(json_cursor const& root, std::string_view file) {
     root.check_names({"ranks", "tensors"});
     layout_table table{std::string(file), 0, {}, {}};
-    for (auto const& [key, place] : root.at("tensors").members())
-        table.rows.push_back(row_from(key, place));
+    for (auto const& [key, member] : root.at("tensors").members())
+        table.rows.push_back(row_from(key, member));
     std::sort(table.rows.begin(), table.rows.end(),
               [](layout_row const& a, layout_row const& b) { return a.key < b.key; });
     table.ranks = rank_count(root, table.rows);
@@ -142,9 +142,10 @@ inline std::string shard_json(shard_table const& shards, std::size_t i) {
     if (auto const flat = shards.flat(i))
         text += ", \"flat_range\": " + json_list(index_vector{flat->begin, flat->end});
     std::string blocks;
-    for (axis_cycle const& one : shards.cycles(i))
-        blocks += (blocks.empty() ? "" : ", ") +
-                  json_list(index_vector{static_cast<index_t>(one.axis), one.block, one.period});
+    for (axis_cycle const& cycle : shards.cycles(i))
+        blocks +=
+            (blocks.empty() ? "" : ", ") +
+            json_list(index_vector{static_cast<index_t>(cycle.axis), cycle.block, cycle.period});
     if (!blocks.empty())
         text += ", \"blocks\": [" + blocks + "]";
     return text + "}";
@@ -197,7 +198,7 @@ RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path) {
     checked_at(names, [&] { return file_pattern(result.pattern, result.rules.ranks); });
     for (layout_rule const& rule : result.rules.rules)
         for (placement const& cut : rule.placements)
-            if (cut.what == placement::kind::cyclic)
+            if (cut.type == placement::kind::cyclic)
                 root.at("rules").refuse("rule '" + rule.match.text() +
                                         "' deals out blocks, with which files of ranks are not "
                                         "read; use split");

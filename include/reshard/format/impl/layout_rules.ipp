@@ -23,15 +23,15 @@ namespace reshard {
 
 namespace detail {
 
-RESHARD_DECL void check_rank_count(json_cursor const& place, index_t ranks) {
+RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks) {
     if (ranks > most_ranks_named)
-        place.refuse(errc::limit_exceeded, words("a layout of ", ranks, " ranks; at most ",
-                                                 most_ranks_named, " are possible, so use fewer"));
+        cursor.refuse(errc::limit_exceeded, words("a layout of ", ranks, " ranks; at most ",
+                                                  most_ranks_named, " are possible, so use fewer"));
 }
 
-inline mesh mesh_from(json_cursor const& place) {
+inline mesh mesh_from(json_cursor const& cursor) {
     std::vector<mesh_axis> axes;
-    for (json_cursor const& element : place.elements()) {
+    for (json_cursor const& element : cursor.elements()) {
         auto const pair = element.elements();
         if (pair.size() != 2)
             element.refuse("a mesh axis is a name and a number of ranks, as in [\"tp\", 4]");
@@ -39,30 +39,30 @@ inline mesh mesh_from(json_cursor const& place) {
         std::string const name = pair[0].text();
         axes.push_back(checked_at(element, [&] { return mesh_axis(name, extent); }));
     }
-    mesh const ranks = checked_at(place, [&] { return mesh(axes); });
-    check_rank_count(place, ranks.rank_count());
+    mesh const ranks = checked_at(cursor, [&] { return mesh(axes); });
+    check_rank_count(cursor, ranks.rank_count());
     return ranks;
 }
 
-inline std::vector<index_t> counts_from(json_cursor const& place) {
+inline std::vector<index_t> counts_from(json_cursor const& cursor) {
     std::vector<index_t> counts;
-    for (json_cursor const& element : place.elements())
+    for (json_cursor const& element : cursor.elements())
         counts.push_back(element.count());
     return counts;
 }
 
 /// `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1, "block": extent}`.
-inline placement placement_from(json_cursor const& place) {
-    if (place.is_count())
-        return shard{static_cast<std::size_t>(place.count())};
-    if (!place.is_object())
-        place.refuse("an axis or an object with \"axis\" and \"split\" is needed");
-    bool const is_cyclic = place.find("block").has_value();
-    place.check_names({"axis", is_cyclic ? "block" : "split"});
-    auto const axis = static_cast<std::size_t>(place.at("axis").count());
+inline placement placement_from(json_cursor const& cursor) {
+    if (cursor.is_count())
+        return shard{static_cast<std::size_t>(cursor.count())};
+    if (!cursor.is_object())
+        cursor.refuse("an axis or an object with \"axis\" and \"split\" is needed");
+    bool const is_cyclic = cursor.find("block").has_value();
+    cursor.check_names({"axis", is_cyclic ? "block" : "split"});
+    auto const axis = static_cast<std::size_t>(cursor.at("axis").count());
     if (is_cyclic)
-        return block_cyclic{axis, place.at("block").count()};
-    auto const split = place.find("split");
+        return block_cyclic{axis, cursor.at("block").count()};
+    auto const split = cursor.find("split");
     if (!split)
         return shard{axis};
     if (split->is_array())
@@ -75,72 +75,72 @@ inline placement placement_from(json_cursor const& place) {
 }
 
 /// Reads `[4, 1, 1]`, of a rule that cuts one axis.
-inline index_vector fused_from(json_cursor const& place, layout_rule const& rule) {
+inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rule) {
     constexpr index_t most = index_t{1} << 40;
-    std::vector<index_t> const ratio = counts_from(place);
+    std::vector<index_t> const ratio = counts_from(cursor);
     if (ratio.size() < 2 || ratio.size() > max_ndim ||
-        !std::ranges::all_of(ratio, [](index_t one) { return one > 0 && one <= most; }))
-        place.refuse(words("the extents of 2 to ", max_ndim,
-                           " tensors are needed, or their ratio, as [4, 1, 1]"));
+        !std::ranges::all_of(ratio, [](index_t index) { return index > 0 && index <= most; }))
+        cursor.refuse(words("the extents of 2 to ", max_ndim,
+                            " tensors are needed, or their ratio, as [4, 1, 1]"));
     std::set<std::size_t> axes;
     for (placement const& cut : rule.placements)
         if (cut.cuts())
             axes.insert(cut.axis);
     if (axes.size() != 1)
-        place.refuse(words("the rule cuts ", counted(axes.size(), "axis"),
-                           " of the tensor; parts of several tensors are for a cut along one"));
+        cursor.refuse(words("the rule cuts ", counted(axes.size(), "axis"),
+                            " of the tensor; parts of several tensors are for a cut along one"));
     return {ratio.begin(), ratio.end()};
 }
 
-inline layout_rule rule_from(json_cursor const& place, mesh const& ranks) {
-    place.check_names({"match", "shard", "fused"});
-    layout_rule rule{key_pattern(place.at("match").text()), std::vector<placement>(ranks.ndim())};
-    if (auto const cuts = place.find("shard"))
+inline layout_rule rule_from(json_cursor const& cursor, mesh const& ranks) {
+    cursor.check_names({"match", "shard", "fused"});
+    layout_rule rule{key_pattern(cursor.at("match").text()), std::vector<placement>(ranks.ndim())};
+    if (auto const cuts = cursor.find("shard"))
         for (auto const& [name, cut] : cuts->members()) {
             std::size_t const axis =
                 checked_at(cut, [&, &mesh_name = name] { return ranks.axis(mesh_name); });
             rule.placements[axis] = placement_from(cut);
         }
-    if (auto const fused = place.find("fused"))
+    if (auto const fused = cursor.find("fused"))
         rule.fused = fused_from(*fused, rule);
     return rule;
 }
 
-inline std::vector<key_pattern> patterns_from(json_cursor const& place, std::string_view name) {
+inline std::vector<key_pattern> patterns_from(json_cursor const& cursor, std::string_view name) {
     std::vector<key_pattern> patterns;
-    if (auto const member = place.find(name))
+    if (auto const member = cursor.find(name))
         for (json_cursor const& element : member->elements())
             patterns.emplace_back(element.text());
     return patterns;
 }
 
 /// Reads `layers` and `counts`, which go together.
-inline void layers_from(json_cursor const& place, mesh const& ranks, layout_stages& stages) {
+inline void layers_from(json_cursor const& cursor, mesh const& ranks, layout_stages& stages) {
     constexpr std::string_view mark = "{layer}";
-    std::string const layers = place.at("layers").text();
+    std::string const layers = cursor.at("layers").text();
     std::size_t const begin = layers.find(mark);
     if (begin == layers.npos)
-        place.at("layers").refuse("'" + layers + "' has no {layer}");
+        cursor.at("layers").refuse("'" + layers + "' has no {layer}");
     stages.has_layers = true;
     stages.layer_prefix = layers.substr(0, begin);
     stages.layer_suffix = layers.substr(begin + mark.size());
-    stages.counts = counts_from(place.at("counts"));
+    stages.counts = counts_from(cursor.at("counts"));
     mesh_axis const& axis = ranks.all_axes[stages.axis];
     if (static_cast<index_t>(stages.counts.size()) != axis.extent)
-        place.at("counts").refuse(words(stages.counts.size(), " counts, but mesh axis '",
-                                        axis.name(), "' has ", axis.extent, " stages"));
+        cursor.at("counts").refuse(words(stages.counts.size(), " counts, but mesh axis '",
+                                         axis.name(), "' has ", axis.extent, " stages"));
 }
 
-inline layout_stages stages_from(json_cursor const& place, mesh const& ranks) {
-    place.check_names({"mesh_axis", "layers", "counts", "first", "last"});
+inline layout_stages stages_from(json_cursor const& cursor, mesh const& ranks) {
+    cursor.check_names({"mesh_axis", "layers", "counts", "first", "last"});
     layout_stages stages;
-    json_cursor const axis = place.at("mesh_axis");
+    json_cursor const axis = cursor.at("mesh_axis");
     std::string const name = axis.text();
     stages.axis = checked_at(axis, [&] { return ranks.axis(name); });
-    if (place.find("layers") || place.find("counts"))
-        layers_from(place, ranks, stages);
-    stages.first = patterns_from(place, "first");
-    stages.last = patterns_from(place, "last");
+    if (cursor.find("layers") || cursor.find("counts"))
+        layers_from(cursor, ranks, stages);
+    stages.first = patterns_from(cursor, "first");
+    stages.last = patterns_from(cursor, "last");
     return stages;
 }
 
@@ -170,11 +170,11 @@ RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages
 /// True if a pattern matches the key; notes which do.
 inline bool matches_any(std::vector<key_pattern> const& patterns, std::string_view key,
                         std::vector<bool>& used) {
-    bool found = false;
+    bool is_match = false;
     for (std::size_t i = 0; i < patterns.size(); ++i)
         if (patterns[i].matches(key))
-            found = used[i] = true;
-    return found;
+            is_match = used[i] = true;
+    return is_match;
 }
 
 /// `model.layers.12.norm` as `model.layers.*.norm`.
@@ -195,12 +195,12 @@ class key_kinds {
 public:
     void add(std::string const& key) {
         ++count_;
-        auto const [place, is_new] = places_.emplace(kind_of_key(key), shown_.size());
+        auto const [position, is_new] = places_.emplace(kind_of_key(key), shown_.size());
         if (is_new)
             shown_.emplace_back(key, 0);
-        auto& [shown, count] = shown_[place->second];
+        auto& [shown, count] = shown_[position->second];
         if (++count == 2)
-            shown = place->first;
+            shown = position->first;
     }
 
     std::size_t count() const { return count_; }
@@ -267,22 +267,22 @@ public:
                                  book_.rules[i].match.text() + "'");
         if (book_.stages)
             add_stage_notes(result);
-        if (std::size_t const count = unruled_.count(); count > 0)
+        if (std::size_t const count = unmatched_.count(); count > 0)
             result.push_back(book_.file + ": " + std::to_string(count) +
                              (count == 1 ? " key matches no rule and is replicated: "
                                          : " keys match no rule and are replicated: ") +
-                             unruled_.text());
+                             unmatched_.text());
         return result;
     }
 
 private:
     /// What of the stages no key uses.
     void add_stage_notes(std::vector<std::string>& notes) const {
-        auto const add = [&](std::string const& what, std::vector<bool> const& used,
+        auto const add = [&](std::string const& noun, std::vector<bool> const& used,
                              std::vector<key_pattern> const& patterns) {
             for (std::size_t i = 0; i < used.size(); ++i)
                 if (!used[i] && !patterns[i].is_optional())
-                    notes.push_back(book_.file + ": stages." + what + "[" + std::to_string(i) +
+                    notes.push_back(book_.file + ": stages." + noun + "[" + std::to_string(i) +
                                     "]: no key matches '" + patterns[i].text() + "'");
         };
         add("first", used_first_, book_.stages->first);
@@ -309,7 +309,7 @@ private:
             used_[static_cast<std::size_t>(rule - book_.rules.data())] = true;
             return rule->placements;
         }
-        unruled_.add(key);
+        unmatched_.add(key);
         return std::vector<placement>(book_.ranks.ndim());
     }
 
@@ -357,7 +357,7 @@ private:
     std::vector<bool> used_first_;
     std::vector<bool> used_last_;
     index_t layers_ = 0; ///< one more than the highest number of a layer
-    key_kinds unruled_;
+    key_kinds unmatched_;
 };
 
 } // namespace detail

@@ -62,27 +62,27 @@ inline std::optional<std::string> unwritten(layout_table const& table, catalog c
 }
 
 RESHARD_DECL layout source_layout(layout_table const& table) {
-    layout_builder made(table.ranks);
+    layout_builder builder(table.ranks);
     for (layout_row const& row : table.rows) {
         if (!row.dtype)
             fail(errc::bad_layout, quoted(table, row),
                  " has no data type; the layout of a source needs one, as in \"dtype\": \"BF16\"");
-        made.add(row.key, *row.dtype, {row.shape, row.shards});
+        builder.add(row.key, *row.dtype, {row.shape, row.shards});
     }
-    return std::move(made).take();
+    return std::move(builder).take();
 }
 
 RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded,
                                             std::string_view maker) {
-    layout_builder made(table.ranks);
+    layout_builder builder(table.ranks);
     for (layout_row const& row : table.rows) {
         catalog_entry const* const entry = yielded.find(row.key);
         if (!entry)
             fail(errc::unknown_key, quoted(table, row),
                  " is yielded by neither the program nor the source");
-        made.add(row.key, agreed_dtype(table, row, *entry, maker), {row.shape, row.shards});
+        builder.add(row.key, agreed_dtype(table, row, *entry, maker), {row.shape, row.shards});
     }
-    completed_layout result{std::move(made).take(), table.notes};
+    completed_layout result{std::move(builder).take(), table.notes};
     if (auto note = unwritten(table, yielded, result.target, maker))
         result.notes.push_back(std::move(*note));
     return result;

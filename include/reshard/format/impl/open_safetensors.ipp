@@ -29,7 +29,7 @@ namespace reshard::detail {
 /// Refuses an index whose file does not exist.
 inline void check_present(file_store const& files, std::filesystem::path const& index,
                           std::string_view file, index_keys const& keys) {
-    if (!is_there(files, index.parent_path() / file))
+    if (!exists(files, index.parent_path() / file))
         fail(errc::missing_file, index.string(), ": '", keys.front(), "'",
              keys.size() > 1 ? " and " + counted(keys.size() - 1, "more tensor") + " are listed in "
                              : " is listed in ",
@@ -42,14 +42,14 @@ inline void check_present(file_store const& files, std::filesystem::path const& 
 ///         mode, with a warning
 /// \throws error as `check_difference`
 inline key_set keys_elsewhere(checkpoint_reader& reader, std::filesystem::path const& index,
-                              std::string_view file, index_difference found) {
-    check_difference(found, index.string(), file, reader.is_strict());
-    for (std::string const& name : found.unlisted)
+                              std::string_view file, index_difference difference) {
+    check_difference(difference, index.string(), file, reader.is_strict());
+    for (std::string const& name : difference.unlisted)
         reader.warn(index,
                     words("'", name, "' is in ", file, ", but the index does not list it there"));
-    if (!found.elsewhere.empty())
-        reader.warn(index, elsewhere_text(found, file));
-    return std::move(found.elsewhere);
+    if (!difference.elsewhere.empty())
+        reader.warn(index, elsewhere_text(difference, file));
+    return std::move(difference.elsewhere);
 }
 
 inline index_keys keys_in(safetensors_header const& header) {
@@ -153,17 +153,17 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
 
 /// Refuses a file of several that does not say which parts its tensors are.
 [[noreturn]] inline void refuse_unsharded(std::filesystem::path const& path,
-                                          std::vector<std::filesystem::path> const& all) {
-    if (std::string const lost = lost_index(all); !lost.empty())
+                                          std::vector<std::filesystem::path> const& paths) {
+    if (std::string const lost = lost_index(paths); !lost.empty())
         fail(errc::corrupt_file, path.parent_path().string(), ": ", lost);
-    bool const is_part = !parts_with(path, all).empty();
+    bool const is_part = !parts_with(path, paths).empty();
     fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
-         ", so where its tensors belong is not known; there ", all.size() == 1 ? "is " : "are ",
-         counted(all.size(), "safetensors file"), " and no ", hf_index_name, "; ",
+         ", so where its tensors belong is not known; there ", paths.size() == 1 ? "is " : "are ",
+         counted(paths.size(), "safetensors file"), " and no ", hf_index_name, "; ",
          is_part ? "by their names they are of ranks, and say nothing of their parts: write which "
                    "parts they have into a file and give it with --source-layout FILE"
-         : all.size() == 1 ? "give the file itself"
-                           : "give one of them itself, if each is a model of its own");
+         : paths.size() == 1 ? "give the file itself"
+                             : "give one of them itself, if each is a model of its own");
 }
 
 inline checkpoint_metadata open_sharded(checkpoint_reader& reader,

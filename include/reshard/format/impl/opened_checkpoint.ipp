@@ -34,12 +34,12 @@ public:
     }
 
     /// Refuses a pattern that matched none of the keys, which may be misspelt.
-    void check_matched(checkpoint_metadata const& found, std::string const& first,
+    void check_matched(checkpoint_metadata const& metadata, std::string const& first,
                        std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})
             if (given_pattern const* const missed = first_missed(*patterns))
-                fail(errc::unknown_key, found.path.string(), ": no key matches '", missed->text(),
-                     "'; ", first_and_more("'" + first + "'", count),
+                fail(errc::unknown_key, metadata.path.string(), ": no key matches '",
+                     missed->text(), "'; ", first_and_more("'" + first + "'", count),
                      count == 1 ? " is there" : " are there");
     }
 
@@ -49,27 +49,27 @@ private:
 };
 
 /// Gives the names of a tensor whose first name is gone another one of them.
-inline void select_aliases(checkpoint_metadata& found) {
-    auto const is_there = [&](std::string const& key) {
-        return std::ranges::binary_search(found.tensors, key, {}, &checkpoint_tensor::key);
+inline void select_aliases(checkpoint_metadata& metadata) {
+    auto const exists = [&](std::string const& key) {
+        return std::ranges::binary_search(metadata.tensors, key, {}, &checkpoint_tensor::key);
     };
     std::map<std::string, std::string> kept, renamed;
-    for (auto const& [alias, key] : found.aliases)
-        if (is_there(alias)) {
+    for (auto const& [alias, key] : metadata.aliases)
+        if (exists(alias)) {
             std::string const& first =
-                is_there(key) ? key : renamed.emplace(key, alias).first->second;
+                exists(key) ? key : renamed.emplace(key, alias).first->second;
             if (first != alias)
                 kept.emplace(alias, first);
         }
-    found.aliases = std::move(kept);
+    metadata.aliases = std::move(kept);
 }
 
 /// Says that what ranks have in common is not taken apart.
-inline void warn_of_common(checkpoint_metadata& found, key_selection& selection) {
+inline void warn_of_common(checkpoint_metadata& metadata, key_selection& selection) {
     std::vector<std::string> left_out;
     std::set<holder_t> common_files;
     bool takes_some = false;
-    for (checkpoint_object const& object : found.objects)
+    for (checkpoint_object const& object : metadata.objects)
         if (object.is_common) {
             common_files.insert(object.file);
             if (selection.takes(object.key))
@@ -77,42 +77,44 @@ inline void warn_of_common(checkpoint_metadata& found, key_selection& selection)
             else
                 left_out.push_back("'" + object.key + "'");
         }
-    for (checkpoint_tensor const& tensor : found.tensors)
+    for (checkpoint_tensor const& tensor : metadata.tensors)
         if (!tensor.shards.empty() && common_files.contains(tensor.shards.front().file) &&
             !selection.takes(tensor.key))
             left_out.push_back("'" + tensor.key + "' (as None)");
     if (takes_some && !left_out.empty())
-        found.warnings.push_back(found.path.string() + ": what ranks have in common is one file: " +
-                                 first_and_more(left_out.front(), left_out.size()) +
-                                 (left_out.size() == 1 ? " stays" : " stay") +
-                                 " in it where this is written for Megatron-Core");
+        metadata.warnings.push_back(metadata.path.string() +
+                                    ": what ranks have in common is one file: " +
+                                    first_and_more(left_out.front(), left_out.size()) +
+                                    (left_out.size() == 1 ? " stays" : " stay") +
+                                    " in it where this is written for Megatron-Core");
 }
 
 RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options) {
     if (options.only.empty() && options.without.empty())
         return;
-    checkpoint_metadata& found = opened.metadata;
-    std::string const first = !found.tensors.empty()   ? found.tensors.front().key
-                              : !found.objects.empty() ? found.objects.front().key
-                                                       : std::string();
-    std::size_t const count = found.tensors.size() + found.objects.size();
+    checkpoint_metadata& metadata = opened.metadata;
+    std::string const first = !metadata.tensors.empty()   ? metadata.tensors.front().key
+                              : !metadata.objects.empty() ? metadata.objects.front().key
+                                                          : std::string();
+    std::size_t const count = metadata.tensors.size() + metadata.objects.size();
     key_selection selection(options.only, options.without);
     auto const is_left_out = [&](auto const& value) { return !selection.takes(value.key); };
-    warn_of_common(found, selection);
-    if (!found.objects.empty())
-        for (checkpoint_tensor const& tensor : found.tensors)
+    warn_of_common(metadata, selection);
+    if (!metadata.objects.empty())
+        for (checkpoint_tensor const& tensor : metadata.tensors)
             if (is_left_out(tensor))
-                found.not_selected.insert(tensor.key);
-    std::erase_if(found.tensors, is_left_out);
-    std::erase_if(found.objects, is_left_out);
-    selection.check_matched(found, first, count);
-    bool const has_values = options.takes_values_alone && !found.objects.empty();
-    if (found.tensors.empty() && !has_values)
-        fail(errc::unknown_key, found.path.string(), ": no tensor is selected",
-             found.objects.empty() ? "" : ", but values that are not tensors");
-    select_aliases(found);
-    std::erase_if(found.fused, [&](auto const& fused) {
-        return !std::ranges::binary_search(found.tensors, fused.first, {}, &checkpoint_tensor::key);
+                metadata.not_selected.insert(tensor.key);
+    std::erase_if(metadata.tensors, is_left_out);
+    std::erase_if(metadata.objects, is_left_out);
+    selection.check_matched(metadata, first, count);
+    bool const has_values = options.takes_values_alone && !metadata.objects.empty();
+    if (metadata.tensors.empty() && !has_values)
+        fail(errc::unknown_key, metadata.path.string(), ": no tensor is selected",
+             metadata.objects.empty() ? "" : ", but values that are not tensors");
+    select_aliases(metadata);
+    std::erase_if(metadata.fused, [&](auto const& fused) {
+        return !std::ranges::binary_search(metadata.tensors, fused.first, {},
+                                           &checkpoint_tensor::key);
     });
 }
 
@@ -147,12 +149,12 @@ RESHARD_DECL void whole_tensors::end_file() {
 
 RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
     auto const file = static_cast<holder_t>(result_.files.size() - 1);
-    auto const [known, is_new] = keys_.emplace(key, file);
+    auto const [match, is_new] = keys_.emplace(key, file);
     if (!is_new)
         fail(errc::corrupt_file, result_.files[file].path.string(), ": the name '", key,
-             known->second == file
+             match->second == file
                  ? "' is there twice"
-                 : words("' is in ", result_.files[known->second].path.filename().string(),
+                 : words("' is in ", result_.files[match->second].path.filename().string(),
                          ", too; if these files are two checkpoints, give one of them"));
 }
 
@@ -168,15 +170,16 @@ RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, dat
 
 /// Adds a shard of the whole tensor at a position in the last file.
 RESHARD_DECL checkpoint_shard& whole_tensors::add_shard(checkpoint_tensor& tensor,
-                                                        file_tensor const& place) {
+                                                        file_tensor const& file_tensor) {
     checkpoint_shard& shard = tensor.shards.emplace_back();
     shard.file = static_cast<holder_t>(result_.files.size() - 1);
     shard.region = packed_box(whole(tensor.shape));
     shard.begin = last_.bytes;
-    last_.shards.push_back({last_.bytes, place.dtype, place.shape});
-    last_.bytes += static_cast<std::uint64_t>(byte_count(element_count(place.shape), place.dtype));
+    last_.shards.push_back({last_.bytes, file_tensor.dtype, file_tensor.shape});
+    last_.bytes +=
+        static_cast<std::uint64_t>(byte_count(element_count(file_tensor.shape), file_tensor.dtype));
     shard.end = last_.bytes;
-    places_.push_back(place.elements);
+    places_.push_back(file_tensor.elements);
     return shard;
 }
 
@@ -199,13 +202,13 @@ RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector c
                                           box const& region, file_tensor const& tensor) {
     if (unread_parts_.contains(key))
         return;
-    auto const known = parted_.find(key);
-    if (known == parted_.end()) {
+    auto const match = parted_.find(key);
+    if (match == parted_.end()) {
         parted_.emplace(key, result_.tensors.size());
         add_shard(begin_tensor(key, tensor.dtype, shape), tensor).region = packed_box(region);
         return;
     }
-    checkpoint_tensor& added = result_.tensors[known->second];
+    checkpoint_tensor& added = result_.tensors[match->second];
     if (added.dtype != tensor.dtype || index_vector(added.shape) != shape)
         fail(errc::corrupt_file, result_.files.back().path.string(), " and ",
              result_.files[added.shards.front().file].path.string(), ": tensor '", key, "': it is ",
@@ -214,10 +217,10 @@ RESHARD_DECL void whole_tensors::add_part(std::string const& key, index_vector c
     add_shard(added, tensor).region = packed_box(region);
 }
 
-RESHARD_DECL std::string text_behind(std::string_view text, std::string_view what) {
-    std::string const name = std::string(what) + ": ";
-    auto const place = text.find(name);
-    return std::string(place == text.npos ? text : text.substr(place + name.size()));
+RESHARD_DECL std::string text_behind(std::string_view text, std::string_view noun) {
+    std::string const name = std::string(noun) + ": ";
+    auto const position = text.find(name);
+    return std::string(position == text.npos ? text : text.substr(position + name.size()));
 }
 
 RESHARD_DECL void whole_tensors::add_unread(std::string key, index_vector const& shape,

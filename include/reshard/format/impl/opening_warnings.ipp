@@ -40,31 +40,31 @@ RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
 /// Files of a directory that another library has saved to, beside its checkpoint, which may hold
 /// other tensors: the state of an optimizer, another form of the same model.
 inline std::vector<std::string> other_tensors(file_store const& files,
-                                              checkpoint_metadata const& found) {
-    if (!found.save.empty() || files.find(found.path) != file_store::kind::directory)
+                                              checkpoint_metadata const& metadata) {
+    if (!metadata.save.empty() || files.find(metadata.path) != file_store::kind::directory)
         return {};
-    std::set<std::string> known = names_in(found);
-    known.insert(found.unread.begin(), found.unread.end());
-    auto const older = older_files(files, found.path);
-    known.insert(older.begin(), older.end());
+    std::set<std::string> known_names = names_in(metadata);
+    known_names.insert(metadata.unread.begin(), metadata.unread.end());
+    auto const older = older_files(files, metadata.path);
+    known_names.insert(older.begin(), older.end());
     std::vector<std::string> others;
-    for (std::filesystem::path const& path : files.list(found.path))
+    for (std::filesystem::path const& path : files.list(metadata.path))
         if (std::string const name = path.filename().string();
-            !known.contains(name) && may_hold_tensors(name) && !name.ends_with(".json") &&
+            !known_names.contains(name) && may_hold_tensors(name) && !name.ends_with(".json") &&
             files.find(path) == file_store::kind::file)
             others.push_back("'" + name + "'");
     return others;
 }
 
 /// A warning that values hold tensors without names; empty if none does.
-inline std::string tensors_within(checkpoint_metadata const& found) {
+inline std::string tensors_within(checkpoint_metadata const& metadata) {
     std::vector<std::string> keys;
-    for (checkpoint_object const& object : found.objects)
+    for (checkpoint_object const& object : metadata.objects)
         if (object.holds_tensors)
             keys.push_back("'" + object.key + "'");
     if (keys.empty())
         return {};
-    return found.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
+    return metadata.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
            (keys.size() == 1 ? " is no tensor, but holds" : " are no tensors, but hold") +
            " some, which are not read: they are neither converted nor compared";
 }
@@ -74,19 +74,19 @@ inline std::string tensors_within(checkpoint_metadata const& found) {
 /// shapes of whole tensors, which keep such tensors as given.
 ///
 /// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
-inline std::string placeholders(checkpoint_metadata const& found) {
+inline std::string placeholders(checkpoint_metadata const& metadata) {
     constexpr std::string_view formats[] = {"torch_save", "safetensors", "huggingface",
                                             "sharded_safetensors", rank_files_format};
-    if (!found.save.empty() || std::ranges::find(formats, found.format) == std::end(formats))
+    if (!metadata.save.empty() || std::ranges::find(formats, metadata.format) == std::end(formats))
         return {};
     std::vector<checkpoint_tensor const*> empty;
-    for (checkpoint_tensor const& tensor : found.tensors)
+    for (checkpoint_tensor const& tensor : metadata.tensors)
         if (index_vector const shape = tensor.shape; std::ranges::find(shape, 0) != shape.end())
             empty.push_back(&tensor);
     if (empty.empty())
         return {};
     return words(
-        found.path.string(), ": ", first_and_more("'" + empty.front()->key + "'", empty.size()),
+        metadata.path.string(), ": ", first_and_more("'" + empty.front()->key + "'", empty.size()),
         empty.size() == 1 ? " has" : " have", " no elements (shape ",
         index_vector(empty.front()->shape),
         "): ZeRO stage 3 leaves parameters so that were not gathered; if this is one, save "
@@ -105,44 +105,45 @@ inline std::string some_keys(std::vector<std::string> const& keys) {
 }
 
 /// Says which entries cannot be read, and why: one text for each reason.
-inline void warn_of_entries(checkpoint_metadata& found) {
+inline void warn_of_entries(checkpoint_metadata& metadata) {
     std::map<std::string, std::vector<std::string>> tensors, values;
-    for (checkpoint_tensor const& tensor : found.tensors)
+    for (checkpoint_tensor const& tensor : metadata.tensors)
         if (!tensor.is_read())
             tensors[tensor.unread].push_back(tensor.key);
-    for (checkpoint_object const& object : found.objects)
+    for (checkpoint_object const& object : metadata.objects)
         if (!object.opaque.empty())
             values[object.opaque].push_back(object.key);
-    std::string const path = found.path.string() + ": ";
+    std::string const path = metadata.path.string() + ": ";
     for (auto const& [reason, keys] : tensors)
-        found.warnings.push_back(path + some_keys(keys) +
-                                 (keys.size() == 1 ? " is a tensor" : " are tensors") +
-                                 " that cannot be read, and only what wants " +
-                                 (keys.size() == 1 ? "it" : "them") + " is refused: " + reason);
+        metadata.warnings.push_back(path + some_keys(keys) +
+                                    (keys.size() == 1 ? " is a tensor" : " are tensors") +
+                                    " that cannot be read, and only what wants " +
+                                    (keys.size() == 1 ? "it" : "them") + " is refused: " + reason);
     for (auto const& [reason, keys] : values)
-        found.warnings.push_back(
+        metadata.warnings.push_back(
             path + some_keys(keys) +
             (keys.size() == 1 ? " is left out: it " : " are left out: each of them ") + reason);
 }
 
 /// Warns of data that is skipped when the tensors are read, so that it is not lost silently.
 inline void add_warnings(opened_checkpoint& opened) {
-    checkpoint_metadata& found = opened.metadata;
+    checkpoint_metadata& metadata = opened.metadata;
     for (std::string text :
-         {opened_part(*opened.files, found), tensors_within(found), placeholders(found)})
+         {opened_part(*opened.files, metadata), tensors_within(metadata), placeholders(metadata)})
         if (!text.empty())
-            found.warnings.push_back(std::move(text));
-    if (auto const others = other_tensors(*opened.files, found); !others.empty())
-        found.warnings.push_back(found.path.string() + ": " +
-                                 first_and_more(others.front(), others.size()) +
-                                 (others.size() == 1 ? " may have tensors of its own, and is"
-                                                     : " may have tensors of their own, and are") +
-                                 " not read: this is the checkpoint of the format " + found.format);
-    if (!found.unread.empty())
-        found.warnings.push_back(found.path.string() + ": " +
-                                 first_and_more(found.unread.front(), found.unread.size()) + " " +
-                                 found.unread_reason);
-    warn_of_entries(found);
+            metadata.warnings.push_back(std::move(text));
+    if (auto const others = other_tensors(*opened.files, metadata); !others.empty())
+        metadata.warnings.push_back(
+            metadata.path.string() + ": " + first_and_more(others.front(), others.size()) +
+            (others.size() == 1 ? " may have tensors of its own, and is"
+                                : " may have tensors of their own, and are") +
+            " not read: this is the checkpoint of the format " + metadata.format);
+    if (!metadata.unread.empty())
+        metadata.warnings.push_back(
+            metadata.path.string() + ": " +
+            first_and_more(metadata.unread.front(), metadata.unread.size()) + " " +
+            metadata.unread_reason);
+    warn_of_entries(metadata);
 }
 
 } // namespace reshard::detail

@@ -19,10 +19,10 @@
 namespace reshard::detail {
 
 RESHARD_DECL bool is_own_name(std::string_view name) {
-    constexpr std::string_view known[] = {
+    constexpr std::string_view known_names[] = {
         sharding_info_name, reshard_info_name,  file_number_name, save_id_name,
         chunk_digests_name, header_digest_name, delta_name,       fused_name};
-    return std::ranges::find(known, name) != std::end(known);
+    return std::ranges::find(known_names, name) != std::end(known_names);
 }
 
 RESHARD_DECL bool is_metadata_name(std::string_view name) {
@@ -78,20 +78,20 @@ RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
     for (auto const& [name, value] : header.metadata)
         if (!is_metadata_name(name) && may_be_alias(name, value) && there.contains(value) &&
             !there.contains(name))
-            if (auto const [known, is_new] = aliases.try_emplace(name, value);
-                !is_new && known->second != value)
-                known->second = name; // no tensor's key
+            if (auto const [match, is_new] = aliases.try_emplace(name, value);
+                !is_new && match->second != value)
+                match->second = name; // no tensor's key
 }
 
 /// The place of a tensor among those that are sorted, or null.
 inline checkpoint_tensor const* find_tensor(checkpoint_metadata const& opened,
                                             std::string_view key) {
-    auto const place =
+    auto const position =
         std::lower_bound(opened.tensors.begin(), opened.tensors.end(), key,
                          [](checkpoint_tensor const& tensor, std::string_view wanted) {
                              return tensor.key < wanted;
                          });
-    return place == opened.tensors.end() || place->key != key ? nullptr : &*place;
+    return position == opened.tensors.end() || position->key != key ? nullptr : &*position;
 }
 
 RESHARD_DECL void add_aliases(checkpoint_metadata& opened,

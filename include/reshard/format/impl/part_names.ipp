@@ -78,8 +78,8 @@ private:
 
     /// Takes `00002` of `-of-00002`, if that is next.
     std::string_view count_after(std::size_t end) const {
-        std::string_view const rest = name_.substr(end);
-        bool const is_count = rest.starts_with("-of-") || rest.starts_with("_of_");
+        std::string_view const remainder = name_.substr(end);
+        bool const is_count = remainder.starts_with("-of-") || remainder.starts_with("_of_");
         return is_count ? digits_from(end + 4) : std::string_view();
     }
 
@@ -130,16 +130,16 @@ inline std::optional<part_name> part_of(std::filesystem::path const& path) {
 }
 
 /// The files, or directories, that are parts of one whole with `path`, by their names: itself among
-/// them, in the order of `all`; none for a whole.
+/// them, in the order of `paths`; none for a whole.
 ///
-/// \param all the names in its directory
+/// \param paths the names in its directory
 inline std::vector<std::filesystem::path>
-parts_with(std::filesystem::path const& path, std::vector<std::filesystem::path> const& all) {
+parts_with(std::filesystem::path const& path, std::vector<std::filesystem::path> const& paths) {
     auto const wanted = part_of(path);
     if (!wanted)
         return {};
     std::vector<std::filesystem::path> parts;
-    for (std::filesystem::path const& other : all)
+    for (std::filesystem::path const& other : paths)
         if (auto const part = part_of(other); part && part->pattern == wanted->pattern)
             parts.push_back(other);
     if (parts.size() < 2 && !wanted->is_certain)

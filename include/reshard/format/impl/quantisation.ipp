@@ -89,11 +89,11 @@ inline bool are_groups_mixed(file_store const& files, std::filesystem::path cons
 }
 
 /// Whether any `g_idx` of a checkpoint does.
-inline bool are_groups_mixed(file_store const& files, checkpoint_metadata const& found) {
-    return std::ranges::any_of(found.tensors, [&](checkpoint_tensor const& tensor) {
+inline bool are_groups_mixed(file_store const& files, checkpoint_metadata const& metadata) {
+    return std::ranges::any_of(metadata.tensors, [&](checkpoint_tensor const& tensor) {
         return tensor.dtype == data_type::i32 && tensor.key.ends_with("g_idx") &&
                std::ranges::any_of(tensor.shards, [&](checkpoint_shard const& shard) {
-                   return are_groups_mixed(files, found.files[shard.file].path, shard);
+                   return are_groups_mixed(files, metadata.files[shard.file].path, shard);
                });
     });
 }
@@ -116,11 +116,11 @@ inline boost::json::value document_beside(file_store const& files,
 /// The facts in the configuration beside a checkpoint, which is read only if a tensor may be
 /// quantised, or in its `g_idx`, if the configuration does not say the order of channels.
 inline quantisation_facts read_quantisation(file_store const& files,
-                                            checkpoint_metadata const& found) {
-    if (std::ranges::none_of(found.tensors, may_be_quantised, &checkpoint_tensor::dtype))
+                                            checkpoint_metadata const& metadata) {
+    if (std::ranges::none_of(metadata.tensors, may_be_quantised, &checkpoint_tensor::dtype))
         return {};
-    bool const is_directory = files.find(found.path) == file_store::kind::directory;
-    std::filesystem::path const around = is_directory ? found.path : found.path.parent_path();
+    bool const is_directory = files.find(metadata.path) == file_store::kind::directory;
+    std::filesystem::path const around = is_directory ? metadata.path : metadata.path.parent_path();
     quantisation_reader reader;
     auto const read_member = [&](boost::json::value const& document, std::string_view name) {
         if (auto const* const object = document.if_object())
@@ -139,7 +139,7 @@ inline quantisation_facts read_quantisation(file_store const& files,
     bool const says_order = reader.says_order();
     quantisation_facts facts = std::move(reader).take();
     if (!says_order)
-        facts.is_reordered = are_groups_mixed(files, found);
+        facts.is_reordered = are_groups_mixed(files, metadata);
     return facts;
 }
 

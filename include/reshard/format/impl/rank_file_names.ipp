@@ -55,8 +55,8 @@ public:
         index_vector const coordinates = ranks_.coordinates_of(rank);
         std::string name;
         for (step const& next : steps_)
-            name += next.what == kind::number ? digits_of(next, rank, coordinates)
-                    : next.what == kind::key  ? "{key}"
+            name += next.type == kind::number ? digits_of(next, rank, coordinates)
+                    : next.type == kind::key  ? "{key}"
                                               : next.text;
         return name;
     }
@@ -66,7 +66,7 @@ public:
         constexpr std::size_t deepest = 64;
         std::size_t slashes = 0;
         for (step const& next : steps_) {
-            if (next.what == kind::key)
+            if (next.type == kind::key)
                 return deepest;
             slashes += static_cast<std::size_t>(std::ranges::count(next.text, '/'));
         }
@@ -77,7 +77,7 @@ private:
     enum class kind { text, number, key, any };
 
     struct step {
-        kind what = kind::text;
+        kind type = kind::text;
         std::string text{};    ///< itself, or the name of a number
         std::size_t width = 0; ///< the least digits of a number
     };
@@ -128,12 +128,12 @@ private:
     }
 
     static bool is_wildcard(step const& next) {
-        return next.what == kind::any || next.what == kind::key;
+        return next.type == kind::any || next.type == kind::key;
     }
 
     bool names(std::string_view placeholder) const {
         return std::ranges::any_of(steps_, [&](step const& next) {
-            return next.what == kind::number && next.text == placeholder;
+            return next.type == kind::number && next.text == placeholder;
         });
     }
 
@@ -152,50 +152,52 @@ private:
         return std::string(number.width - std::min(number.width, digits.size()), '0') + digits;
     }
 
-    bool match_from(std::size_t index, std::string_view rest, found& result) const {
+    bool match_from(std::size_t index, std::string_view remainder, found& result) const {
         if (index == steps_.size())
-            return rest.empty();
+            return remainder.empty();
         step const& next = steps_[index];
-        switch (next.what) {
+        switch (next.type) {
         case kind::text:
-            return rest.starts_with(next.text) &&
-                   match_from(index + 1, rest.substr(next.text.size()), result);
-        case kind::number: return match_number(index, rest, result);
-        default: return match_wildcard(index, rest, result);
+            return remainder.starts_with(next.text) &&
+                   match_from(index + 1, remainder.substr(next.text.size()), result);
+        case kind::number: return match_number(index, remainder, result);
+        default: return match_wildcard(index, remainder, result);
         }
     }
 
-    bool match_number(std::size_t index, std::string_view rest, found& result) const {
+    bool match_number(std::size_t index, std::string_view remainder, found& result) const {
         step const& next = steps_[index];
-        std::size_t const most = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        std::size_t const most =
+            std::min(remainder.find_first_not_of("0123456789"), remainder.size());
         for (std::size_t length = most; length > 0; --length) {
-            bool const has_zeros = rest.front() == '0' && length > 1;
+            bool const has_zeros = remainder.front() == '0' && length > 1;
             if (length < next.width || (length > next.width && has_zeros))
                 continue;
             index_t value = 0;
-            if (std::from_chars(rest.data(), rest.data() + length, value).ec != std::errc())
+            if (std::from_chars(remainder.data(), remainder.data() + length, value).ec !=
+                std::errc())
                 continue;
-            auto const [known, is_new] = result.numbers.emplace(next.text, value);
-            if (known->second == value && match_from(index + 1, rest.substr(length), result))
+            auto const [match, is_new] = result.numbers.emplace(next.text, value);
+            if (match->second == value && match_from(index + 1, remainder.substr(length), result))
                 return true;
             if (is_new)
-                result.numbers.erase(known);
+                result.numbers.erase(match);
         }
         return false;
     }
 
-    bool match_wildcard(std::size_t index, std::string_view rest, found& result) const {
-        bool const is_key = steps_[index].what == kind::key;
+    bool match_wildcard(std::size_t index, std::string_view remainder, found& result) const {
+        bool const is_key = steps_[index].type == kind::key;
         std::string const before = result.key;
-        for (std::size_t length = is_key ? 1 : 0; length <= rest.size(); ++length) {
-            if (!is_key && length > 0 && rest[length - 1] == '/')
+        for (std::size_t length = is_key ? 1 : 0; length <= remainder.size(); ++length) {
+            if (!is_key && length > 0 && remainder[length - 1] == '/')
                 break;
             if (is_key) {
-                std::string name(rest.substr(0, length));
+                std::string name(remainder.substr(0, length));
                 std::ranges::replace(name, '/', '.');
                 result.key = before.empty() ? name : before + "." + name;
             }
-            if (match_from(index + 1, rest.substr(length), result))
+            if (match_from(index + 1, remainder.substr(length), result))
                 return true;
         }
         result.key = before;
@@ -271,13 +273,13 @@ public:
                  path_.string(), ": ", description_.rules.file,
                  " describes files in a directory, and this is none; give the directory");
         std::vector<std::string> const names = file_lister(files, pattern_.depth()).list(path_);
-        std::vector<rank_file> found;
+        std::vector<rank_file> rank_files;
         for (std::string const& name : names)
             if (auto const match = pattern_.match(name))
-                found.push_back({rank_of(*match, name), path_ / name, match->key});
-        std::ranges::stable_sort(found, {}, &rank_file::rank);
-        check_complete(found);
-        return found;
+                rank_files.push_back({rank_of(*match, name), path_ / name, match->key});
+        std::ranges::stable_sort(rank_files, {}, &rank_file::rank);
+        check_complete(rank_files);
+        return rank_files;
     }
 
 private:
@@ -312,9 +314,9 @@ private:
         return ranks().rank_at(coordinates);
     }
 
-    void check_complete(std::vector<rank_file> const& found) const {
+    void check_complete(std::vector<rank_file> const& files) const {
         for (holder_t rank = 0; rank < ranks().rank_count(); ++rank)
-            if (!std::ranges::binary_search(found, rank, {}, &rank_file::rank))
+            if (!std::ranges::binary_search(files, rank, {}, &rank_file::rank))
                 fail(errc::missing_file, (path_ / pattern_.name_of(rank)).string(),
                      ": there is no such file, and ", description_.rules.file,
                      " expects it of rank ", rank, " (mesh ", ranks(), ")");

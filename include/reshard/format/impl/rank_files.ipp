@@ -44,22 +44,22 @@ public:
 
     void add(rank_file const& file, safetensors_options const& options) {
         opened_checkpoint opened = open_unselected(files_, file.path, options);
-        checkpoint_metadata& found = opened.metadata;
+        checkpoint_metadata& metadata = opened.metadata;
         show(opened.files);
         if (!file.key.empty())
-            rename_only(found, file);
+            rename_only(metadata, file);
         auto const offset = static_cast<holder_t>(result_.files.size());
-        std::ranges::move(found.files, std::back_inserter(result_.files));
-        std::ranges::move(found.warnings, std::back_inserter(result_.warnings));
-        for (checkpoint_tensor& tensor : found.tensors)
+        std::ranges::move(metadata.files, std::back_inserter(result_.files));
+        std::ranges::move(metadata.warnings, std::back_inserter(result_.warnings));
+        for (checkpoint_tensor& tensor : metadata.tensors)
             if (!tensor.is_read())
                 unread_.emplace(tensor.key, std::move(tensor));
             else
                 add_tensor(file, offset, std::move(tensor));
-        for (auto const& alias : found.aliases)
+        for (auto const& alias : metadata.aliases)
             ++aliases_[alias];
-        add_objects(offset, found.objects, std::move(opened.read_objects));
-        add_texts(result_, found.metadata);
+        add_objects(offset, metadata.objects, std::move(opened.read_objects));
+        add_texts(result_, metadata.metadata);
     }
 
     /// The checkpoint, with the keys that are selected.
@@ -95,24 +95,24 @@ private:
         shown_->add(dynamic_cast<row_major_files const&>(*next)); // of a file, not a directory
     }
 
-    static void rename_only(checkpoint_metadata& found, rank_file const& file) {
-        if (found.tensors.size() != 1)
+    static void rename_only(checkpoint_metadata& metadata, rank_file const& file) {
+        if (metadata.tensors.size() != 1)
             fail(errc::corrupt_file, file.path.string(), ": has ",
-                 counted(found.tensors.size(), "tensor"), ", and {key} is for files of one");
-        found.tensors.front().key = file.key;
-        found.aliases.clear();
+                 counted(metadata.tensors.size(), "tensor"), ", and {key} is for files of one");
+        metadata.tensors.front().key = file.key;
+        metadata.aliases.clear();
     }
 
     void add_tensor(rank_file const& file, holder_t offset, checkpoint_tensor tensor) {
         for (checkpoint_shard& shard : tensor.shards)
             shard.file += offset;
-        rank_tensors& known = tensors_[tensor.key];
-        if (!known.empty()) {
-            checkpoint_tensor const& first = known.front().local;
+        rank_tensors& tensors = tensors_[tensor.key];
+        if (!tensors.empty()) {
+            checkpoint_tensor const& first = tensors.front().local;
             std::string const names = file.path.string() + " and " +
                                       result_.files[first.shards.front().file].path.string() +
                                       ": '" + tensor.key + "'";
-            if (known.back().rank == file.rank)
+            if (tensors.back().rank == file.rank)
                 fail(errc::corrupt_file, names, ": rank ", file.rank, " has it twice");
             if (first.dtype != tensor.dtype)
                 fail(errc::corrupt_file, names, ": the data type is ", name(tensor.dtype),
@@ -121,7 +121,7 @@ private:
                 fail(errc::corrupt_file, names, ": it has ", tensor.shape.size(),
                      " axes in the former and ", first.shape.size(), " in the latter");
         }
-        known.push_back({file.rank, std::move(tensor)});
+        tensors.push_back({file.rank, std::move(tensor)});
     }
 
     /// Of values that several ranks have, the first rank's count.
@@ -155,26 +155,26 @@ private:
             if (!read)
                 return {};
         return [readers = readers_](key_set const& wanted) {
-            std::vector<saved_object> all;
+            std::vector<saved_object> objects;
             for (auto const& [read, keys] : readers) {
                 key_set of_file;
                 std::ranges::set_intersection(keys, wanted, std::inserter(of_file, of_file.end()));
                 if (!of_file.empty())
-                    std::ranges::move(read(of_file), std::back_inserter(all));
+                    std::ranges::move(read(of_file), std::back_inserter(objects));
             }
-            return all;
+            return objects;
         };
     }
 
     /// A pattern that matches no key of the files is mistyped.
     void check_patterns() const {
-        auto const check = [&](given_pattern pattern, std::string_view place) {
+        auto const check = [&](given_pattern pattern, std::string_view location) {
             for (auto const& [key, tensors] : tensors_)
                 if (pattern.matches(key))
                     return;
             if (pattern.is_missed())
-                fail(errc::unknown_key, rules_.file, ": ", place, ": no key of the files matches '",
-                     pattern.text(), "'; there is ",
+                fail(errc::unknown_key, rules_.file, ": ", location,
+                     ": no key of the files matches '", pattern.text(), "'; there is ",
                      tensors_.empty() ? "none" : "'" + tensors_.begin()->first + "'");
         };
         for (std::size_t i = 0; i < rules_.rules.size(); ++i)
@@ -207,7 +207,7 @@ private:
     void place_all(checkpoint_metadata& opened) const {
         rank_placer const placer(rules_, opened);
         rows_by_module const cut_rows = rows_of_cut_tensors();
-        key_kinds unruled, unclear;
+        key_kinds unmatched, unclear;
         std::vector<catalog_entry> entries;
         for (checkpoint_tensor const& tensor : opened.tensors)
             if (!unread_.contains(tensor.key))
@@ -224,11 +224,11 @@ private:
             tensor = placer.placed(local, *row++);
             check_replicas(*store(), opened, tensor, advice_for(tensor.key));
             if (has_unsaid_copies(local))
-                (may_be_parts(opened, local.front().local, cut_rows) ? unclear : unruled)
+                (may_be_parts(opened, local.front().local, cut_rows) ? unclear : unmatched)
                     .add(tensor.key);
         }
         refuse_unclear(unclear);
-        warn_of_unruled(opened, unruled);
+        warn_of_unmatched(opened, unmatched);
     }
 
     /// Whether several ranks have a tensor that no rule matches, and that has axes.
@@ -252,8 +252,8 @@ private:
             auto const* const rule = rules_.rule_of(key);
             index_vector const& shape = tensors.front().local.shape;
             if (rule && !shape.empty() &&
-                std::ranges::any_of(rule->placements, [](placement const& one) {
-                    return one.cuts() && one.axis == 0;
+                std::ranges::any_of(rule->placements, [](placement const& placement) {
+                    return placement.cuts() && placement.axis == 0;
                 }))
                 rows[std::string(module_of(key))].insert(shape[0]);
         }
@@ -296,7 +296,7 @@ private:
              ", \"shard\": {\"", axes[cut].name(), "\": 0}} if it is cut along axis 0");
     }
 
-    void warn_of_unruled(checkpoint_metadata& opened, key_kinds const& keys) const {
+    void warn_of_unmatched(checkpoint_metadata& opened, key_kinds const& keys) const {
         if (keys.count() > 0)
             opened.warnings.push_back(
                 words(rules_.file, ": no rule matches ", keys.text(),
@@ -339,11 +339,11 @@ RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const>
                                                std::filesystem::path const& path,
                                                safetensors_options const& options) {
     rank_files const description = read_rank_files(options.source_layout);
-    auto const found = rank_directory(path, description).find(*files);
-    rank_union all(std::move(files), path, description.rules);
-    for (rank_file const& file : found)
-        all.add(file, options);
-    return all.take(options);
+    auto const match = rank_directory(path, description).find(*files);
+    rank_union rank_union(std::move(files), path, description.rules);
+    for (rank_file const& file : match)
+        rank_union.add(file, options);
+    return rank_union.take(options);
 }
 
 } // namespace reshard::detail

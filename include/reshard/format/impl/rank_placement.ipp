@@ -55,8 +55,9 @@ inline std::optional<std::uint64_t> first_different_byte(file_store const& files
         file_of_a->read(a.begin + at, std::span(of_a).first(count));
         file_of_b->read(b.begin + at, std::span(of_b).first(count));
         auto const end = of_a.begin() + static_cast<std::ptrdiff_t>(count);
-        if (auto const place = std::mismatch(of_a.begin(), end, of_b.begin()).first; place != end)
-            return at + static_cast<std::uint64_t>(place - of_a.begin());
+        if (auto const position = std::mismatch(of_a.begin(), end, of_b.begin()).first;
+            position != end)
+            return at + static_cast<std::uint64_t>(position - of_a.begin());
     }
     return std::nullopt;
 }
@@ -70,9 +71,11 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
                            checkpoint_tensor const& tensor, std::string const& advice) {
     std::vector<checkpoint_shard const*> different;
     for (checkpoint_shard const& shard : tensor.shards) {
-        auto const same = std::ranges::find_if(different, [&](checkpoint_shard const* known) {
-            return known->region == shard.region && known->flat == shard.flat;
-        });
+        auto const same =
+            std::ranges::find_if(different, [&](checkpoint_shard const* checkpoint_shard) {
+                return checkpoint_shard->region == shard.region &&
+                       checkpoint_shard->flat == shard.flat;
+            });
         if (same == different.end()) {
             different.push_back(&shard);
             continue;
@@ -92,15 +95,15 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
 /// of it and parts of a larger one look the same. None of a tensor without elements is.
 inline bool has_equal_slices(file_store const& files, checkpoint_metadata const& opened,
                              checkpoint_tensor const& tensor) {
-    checkpoint_shard most = tensor.shards.front(), rest = most;
+    checkpoint_shard most = tensor.shards.front(), shard = most;
     std::uint64_t const bytes = most.end - most.begin;
     for (index_t const extent : index_vector(tensor.shape))
         if (extent > 1 && bytes > 0) {
             auto const slice =
                 std::max<std::uint64_t>(bytes / static_cast<std::uint64_t>(extent), 1);
             most.end -= slice;
-            rest.begin += slice;
-            return !first_different_byte(files, opened, most, rest);
+            shard.begin += slice;
+            return !first_different_byte(files, opened, most, shard);
         }
     return bytes > 0;
 }
@@ -159,12 +162,12 @@ public:
                 axis = static_cast<index_t>(rule->placements[i].axis);
                 blocks *= rules_.ranks.all_axes[i].extent;
             }
-        for (index_t const one : rule->fused)
-            sum += one;
+        for (index_t const element : rule->fused)
+            sum += element;
         index_t const extent = row.shape[static_cast<std::size_t>(axis)];
         index_vector sizes;
-        for (index_t const one : rule->fused)
-            sizes.push_back(extent / sum * one);
+        for (index_t const element : rule->fused)
+            sizes.push_back(extent / sum * element);
         bool const is_even =
             extent % sum == 0 &&
             std::ranges::all_of(sizes, [&](index_t size) { return size % blocks == 0; }) &&

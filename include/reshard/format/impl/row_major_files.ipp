@@ -23,9 +23,9 @@ namespace reshard::detail {
 class strided_reader {
 public:
     /// Refers to all of it.
-    strided_reader(file_store::file const& file, strided_bytes const& place,
+    strided_reader(file_store::file const& file, strided_bytes const& bytes,
                    std::size_t element_bytes)
-        : file_(file), place_(place), element_bytes_(element_bytes) {}
+        : file_(file), place_(bytes), element_bytes_(element_bytes) {}
 
     /// Writes the elements of `region`, row-major, from `target` on.
     void read(box const& region, std::byte* target) {
@@ -113,25 +113,25 @@ public:
         : real_(std::move(real)), shown_(shown) {}
 
     file_store::identity facts() const override {
-        file_store::identity all = real_->facts();
-        all.bytes = shown_.bytes;
-        return all;
+        file_store::identity full_identity = real_->facts();
+        full_identity.bytes = shown_.bytes;
+        return full_identity;
     }
 
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         if (position > shown_.bytes || target.size() > shown_.bytes - position)
             fail(errc::corrupt_file, "a file of shards ends at byte ", shown_.bytes,
                  ", before byte ", position + target.size());
-        auto const& all = shown_.shards;
+        auto const& shards = shown_.shards;
         auto next = std::upper_bound(
-            all.begin(), all.end(), position,
-            [](std::uint64_t place, shown_shard const& shard) { return place < shard.begin; });
+            shards.begin(), shards.end(), position,
+            [](std::uint64_t index, shown_shard const& shard) { return index < shard.begin; });
         while (!target.empty()) {
             auto const shard = std::prev(next);
-            std::uint64_t const end = next == all.end() ? shown_.bytes : next->begin;
+            std::uint64_t const end = next == shards.end() ? shown_.bytes : next->begin;
             auto const count =
                 static_cast<std::size_t>(std::min<std::uint64_t>(target.size(), end - position));
-            read_in(static_cast<std::size_t>(shard - all.begin()), position - shard->begin,
+            read_in(static_cast<std::size_t>(shard - shards.begin()), position - shard->begin,
                     target.first(count));
             target = target.subspan(count);
             position += count;
@@ -152,21 +152,21 @@ private:
     void read_in(std::size_t number, std::uint64_t position, std::span<std::byte> target) const {
         if (target.empty())
             return;
-        strided_bytes const place = place_of(number);
+        strided_bytes const bytes = place_of(number);
         shown_shard const& shard = shown_.shards[number];
         index_vector const shape = shard.shape;
-        if (is_row_major(shape, place.strides))
-            return real_->read(place.begin + position, target);
+        if (is_row_major(shape, bytes.strides))
+            return real_->read(bytes.begin + position, target);
         auto const element_bytes = static_cast<std::size_t>(bits(shard.dtype)) / 8;
         flat_range const range{
             static_cast<index_t>(position / element_bytes),
             static_cast<index_t>((position + target.size() + element_bytes - 1) / element_bytes)};
-        std::vector<std::byte> whole;
+        std::vector<std::byte> whole_bytes;
         bool const is_whole = position % element_bytes == 0 && target.size() % element_bytes == 0;
         if (!is_whole)
-            whole.resize(static_cast<std::size_t>(range.size()) * element_bytes);
-        std::byte* const first = is_whole ? target.data() : whole.data();
-        strided_reader reader(*real_, place, element_bytes);
+            whole_bytes.resize(static_cast<std::size_t>(range.size()) * element_bytes);
+        std::byte* const first = is_whole ? target.data() : whole_bytes.data();
+        strided_reader reader(*real_, bytes, element_bytes);
         std::byte* next = first;
         for (box const& region : boxes_of(range, shape)) {
             reader.read(region, next);
@@ -198,17 +198,17 @@ row_major_files::list(std::filesystem::path const& directory) const {
 
 RESHARD_DECL std::unique_ptr<file_store::file>
 row_major_files::open(std::filesystem::path const& path) const {
-    auto const known = files_.find(path);
-    if (known == files_.end())
+    auto const match = files_.find(path);
+    if (match == files_.end())
         return below_->open(path);
-    return std::make_unique<row_major_file>(below(known->second).open(path), known->second);
+    return std::make_unique<row_major_file>(below(match->second).open(path), match->second);
 }
 
-RESHARD_DECL void row_major_files::add(row_major_files const& other) {
-    for (auto const& [path, shown] : other.files_) {
+RESHARD_DECL void row_major_files::add(row_major_files const& files) {
+    for (auto const& [path, shown] : files.files_) {
         shown_file& added = files_.insert_or_assign(path, shown).first->second;
-        if (!added.below && other.below_ != below_)
-            added.below = other.below_;
+        if (!added.below && files.below_ != below_)
+            added.below = files.below_;
     }
 }
 
@@ -234,25 +234,26 @@ RESHARD_DECL std::shared_ptr<file_store const> const& row_major_files::lowest() 
 
 RESHARD_DECL std::optional<byte_run> row_major_files::real_bytes(std::filesystem::path const& path,
                                                                  std::uint64_t begin) const {
-    auto const known = files_.find(path);
-    if (known == files_.end())
+    auto const match = files_.find(path);
+    if (match == files_.end())
         return next() ? next()->real_bytes(path, begin) : std::nullopt;
     auto const real = lowest()->open(path);
-    shown_file const& shown = known->second;
+    shown_file const& shown = match->second;
     auto const next = std::upper_bound(
         shown.shards.begin(), shown.shards.end(), begin,
-        [](std::uint64_t place, shown_shard const& shard) { return place < shard.begin; });
+        [](std::uint64_t index, shown_shard const& shard) { return index < shard.begin; });
     auto const shard = std::prev(next);
-    strided_bytes const place =
+    strided_bytes const strided_bytes =
         shown.find(*real, *shard, static_cast<std::size_t>(shard - shown.shards.begin()));
     index_vector const shape = shard->shape;
-    if (!is_row_major(shape, place.strides))
+    if (!is_row_major(shape, strided_bytes.strides))
         return std::nullopt;
     std::uint64_t const bytes = (next == shown.shards.end() ? shown.bytes : next->begin) - begin;
-    if (std::uint64_t const all = real->facts().bytes; all < bytes || all - bytes < place.begin)
-        fail(errc::corrupt_file, path.string(), ": ends at byte ", all, ", and ", bytes,
-             " bytes of a shard begin at byte ", place.begin);
-    return byte_run{place.begin, place.begin + bytes};
+    if (std::uint64_t const total = real->facts().bytes;
+        total < bytes || total - bytes < strided_bytes.begin)
+        fail(errc::corrupt_file, path.string(), ": ends at byte ", total, ", and ", bytes,
+             " bytes of a shard begin at byte ", strided_bytes.begin);
+    return byte_run{strided_bytes.begin, strided_bytes.begin + bytes};
 }
 
 } // namespace reshard::detail

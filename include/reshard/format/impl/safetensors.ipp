@@ -9,7 +9,7 @@
 #include <reshard/format/impl/safetensors_events.ipp>
 #include <reshard/format/json_document.hpp>
 #include <reshard/format/text_file.hpp>
-#include <reshard/os/fresh_memory.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 
 #include <boost/assert.hpp>
 
@@ -69,17 +69,17 @@ RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view f
     auto const bit_total = bit_count(tensor.shape, tensor.dtype);
     if (bit_total && *bit_total % 8 == 0 && tensor.end - tensor.begin == *bit_total / 8)
         return;
-    std::string const what =
+    std::string const noun =
         "shape " + to_string(tensor.shape) + " of " + std::string(code(tensor.dtype));
     if (!bit_total)
         fail(safetensors_fault::validation_overflow, file,
-             words(quoted(tensor), "the bits of ", what, " do not fit 64 bits"));
+             words(quoted(tensor), "the bits of ", noun, " do not fit 64 bits"));
     if (*bit_total % 8 != 0)
         fail(safetensors_fault::misaligned_slice, file,
-             words(quoted(tensor), what, " has ", *bit_total,
+             words(quoted(tensor), noun, " has ", *bit_total,
                    " bits, which do not fill whole bytes"));
     fail(safetensors_fault::tensor_invalid_info, file,
-         words(quoted(tensor), what, " needs ", *bit_total / 8,
+         words(quoted(tensor), noun, " needs ", *bit_total / 8,
                " bytes, but its data offsets hold ", tensor.end - tensor.begin));
 }
 
@@ -134,8 +134,8 @@ inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const
 }
 
 inline void check_utf8(std::string_view text, std::string_view file) {
-    if (std::size_t const place = find_invalid_utf8(text); place != text.size())
-        fail(errc::unsupported, file, ": byte ", place, " of '", text, "' is not UTF-8");
+    if (std::size_t const index = find_invalid_utf8(text); index != text.size())
+        fail(errc::unsupported, file, ": byte ", index, " of '", text, "' is not UTF-8");
 }
 
 RESHARD_DECL void check_name(std::string_view name, std::string_view file) {
@@ -146,7 +146,7 @@ RESHARD_DECL void check_name(std::string_view name, std::string_view file) {
 
 RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::uint64_t begin,
                                         std::string_view file) {
-    auto const what = [&] {
+    auto const describe = [&] {
         return words(file, ": tensor '", tensor.name, "': shape ", tensor.shape, " of ",
                      code(tensor.dtype));
     };
@@ -161,9 +161,9 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
         entry.shape.push_back(static_cast<std::uint64_t>(extent));
     auto const bit_total = bit_count(entry.shape, entry.dtype);
     if (!bit_total || *bit_total / 8 > std::numeric_limits<std::uint64_t>::max() - begin)
-        fail(errc::overflow, what(), " has more bits than 64 bits can count");
+        fail(errc::overflow, describe(), " has more bits than 64 bits can count");
     if (*bit_total % 8 != 0)
-        fail(errc::unsupported, what(), " has ", *bit_total,
+        fail(errc::unsupported, describe(), " has ", *bit_total,
              " bits, which do not fill whole bytes");
     entry.end += *bit_total / 8;
     return entry;
@@ -300,9 +300,9 @@ inline void check_own_digest(std::string_view json, safetensors_header const& he
     auto const stated = header.metadata.find(std::string(header_digest_name));
     if (stated == header.metadata.end())
         return;
-    std::string const found = own_digest_of(json).value_or("nothing");
-    if (found != stated->second)
-        fail(errc::corrupt_file, file, ": the header was changed: its digest is ", found, ", and ",
+    std::string const match = own_digest_of(json).value_or("nothing");
+    if (match != stated->second)
+        fail(errc::corrupt_file, file, ": the header was changed: its digest is ", match, ", and ",
              header_digest_name, " in it gives '", stated->second, "'");
 }
 
@@ -311,9 +311,9 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
                                                        std::string_view file,
                                                        safetensors_options const& options) {
     BOOST_ASSERT(file_bytes >= 8 && json.size() <= file_bytes - 8);
-    if (std::size_t const place = find_invalid_utf8(json); place != json.size())
+    if (std::size_t const index = find_invalid_utf8(json); index != json.size())
         fail(safetensors_fault::invalid_header, file,
-             words("byte ", place, " of the header is not UTF-8"));
+             words("byte ", index, " of the header is not UTF-8"));
     safetensors_header header;
     header.data_offset = 8 + json.size();
     header.json_digest = digest_of_bytes(std::as_bytes(std::span(json)));

@@ -163,9 +163,9 @@ private:
     }
 
     /// Content that the format forbids.
-    bool bend(std::string const& what) {
+    bool bend(std::string const& noun) {
         if (warnings.size() < most_warnings)
-            warnings.push_back(what);
+            warnings.push_back(noun);
         return true;
     }
 
@@ -175,19 +175,19 @@ private:
 
     bool takes(field wanted) const { return is_in_tensor() && field_ == wanted; }
 
-    bool unexpected(std::string const& what) {
+    bool unexpected(std::string const& noun) {
         if (place_ == place::document || place_ == place::end)
-            return refuse("the header is " + what + " instead of an object");
+            return refuse("the header is " + noun + " instead of an object");
         if (place_ == place::header || place_ == place::metadata)
-            return refuse(what, " is given under ", quoted_key(), " instead of ",
+            return refuse(noun, " is given under ", quoted_key(), " instead of ",
                           place_ == place::metadata ? "a string" : "an object");
-        return refuse("tensor '" + current_.name + "': " + what + " is out of place");
+        return refuse("tensor '" + current_.name + "': " + noun + " is out of place");
     }
 
-    bool scalar(std::string const& what) {
+    bool scalar(std::string const& noun) {
         if (place_ == place::ignored || (place_ == place::tensor && field_ == field::unknown))
             return true;
-        return unexpected(what);
+        return unexpected(noun);
     }
 
     bool begin_entry(std::string_view name) {
@@ -257,9 +257,9 @@ private:
                refuse("tensor '" + current_.name + "' has more than 2 data offsets");
     }
 
-    bool begin_ignored(std::string const& what) {
+    bool begin_ignored(std::string const& noun) {
         if (place_ != place::tensor || field_ != field::unknown)
-            return unexpected(what);
+            return unexpected(noun);
         ignored_depth_ = 1;
         return enter(place::ignored);
     }

@@ -74,12 +74,12 @@ private:
     running_digest digest_;
 };
 
-inline std::uint64_t hex_number(json_cursor const& place) {
-    std::string const text = place.text();
+inline std::uint64_t hex_number(json_cursor const& cursor) {
+    std::string const text = cursor.text();
     std::uint64_t value = 0;
     auto const end = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     if (text.size() != 16 || end.ec != std::errc{} || end.ptr != text.data() + text.size())
-        place.refuse("'" + text + "' is not a number of 16 hexadecimal digits");
+        cursor.refuse("'" + text + "' is not a number of 16 hexadecimal digits");
     return value;
 }
 
@@ -98,43 +98,43 @@ inline save_facts facts_of(json_cursor const& root) {
     return facts;
 }
 
-inline holder_t rank_of(json_cursor const& place) {
-    if (!std::in_range<holder_t>(place.count()))
-        place.refuse(words("a rank or number of ranks cannot be ", place.count()));
-    return static_cast<holder_t>(place.count());
+inline holder_t rank_of(json_cursor const& cursor) {
+    if (!std::in_range<holder_t>(cursor.count()))
+        cursor.refuse(words("a rank or number of ranks cannot be ", cursor.count()));
+    return static_cast<holder_t>(cursor.count());
 }
 
 /// Refuses a file name that would lead out of the directory.
-inline void check_file_name(json_cursor const& place, std::string const& name) {
+inline void check_file_name(json_cursor const& cursor, std::string const& name) {
     if (name.empty() || name == "." || name == ".." || name.find_first_of("/\\") != name.npos ||
         name.find('\0') != name.npos)
-        place.refuse(json_quoted(name) + " is not the name of a file beside the record");
+        cursor.refuse(json_quoted(name) + " is not the name of a file beside the record");
 }
 
-inline recorded_file recorded_file_of(json_cursor const& place) {
-    check_file_name(place.at("name"), place.at("name").text());
-    auto const rank = place.find("rank");
-    return {place.at("name").text(), static_cast<std::uint64_t>(place.at("bytes").count()),
-            hex_number(place.at("header")), rank ? rank_of(*rank) : 0};
+inline recorded_file recorded_file_of(json_cursor const& cursor) {
+    check_file_name(cursor.at("name"), cursor.at("name").text());
+    auto const rank = cursor.find("rank");
+    return {cursor.at("name").text(), static_cast<std::uint64_t>(cursor.at("bytes").count()),
+            hex_number(cursor.at("header")), rank ? rank_of(*rank) : 0};
 }
 
 inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
     std::vector<recorded_file> files;
     std::set<std::string> names;
-    for (json_cursor const& place : list.elements()) {
-        files.push_back(recorded_file_of(place));
+    for (json_cursor const& cursor : list.elements()) {
+        files.push_back(recorded_file_of(cursor));
         if (!names.insert(files.back().name).second)
-            place.refuse(words("the file ", json_quoted(files.back().name), " is listed twice"));
+            cursor.refuse(words("the file ", json_quoted(files.back().name), " is listed twice"));
     }
     return files;
 }
 
 /// The next number of a text, removed from it with the blank after it.
-inline std::uint64_t take_number(json_cursor const& place, std::string_view& text) {
+inline std::uint64_t take_number(json_cursor const& cursor, std::string_view& text) {
     std::uint64_t value = 0;
     auto const end = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end.ec != std::errc{})
-        place.refuse(words("expected a number, found '", text.substr(0, 20), "'"));
+        cursor.refuse(words("expected a number, found '", text.substr(0, 20), "'"));
     text.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
     if (text.starts_with(' '))
         text.remove_prefix(1);
@@ -144,34 +144,34 @@ inline std::uint64_t take_number(json_cursor const& place, std::string_view& tex
 /// The runs of a file of `bytes` bytes, each of which lies in its source.
 ///
 /// \param sources the bytes of each
-inline std::vector<delta_run> runs_of(json_cursor const& place, std::uint64_t bytes,
+inline std::vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t bytes,
                                       std::vector<std::uint64_t> const& sources) {
-    std::string const list = place.text();
+    std::string const list = cursor.text();
     std::vector<delta_run> runs;
     std::uint64_t begin = 0;
     for (std::string_view text = list; !text.empty();) {
-        std::uint64_t const end = take_number(place, text), source = take_number(place, text),
-                            position = take_number(place, text);
+        std::uint64_t const end = take_number(cursor, text), source = take_number(cursor, text),
+                            position = take_number(cursor, text);
         if (end <= begin || end > bytes)
-            place.refuse(
+            cursor.refuse(
                 words("a run from ", begin, " to ", end, " of a file of ", counted(bytes, "byte")));
         if (source >= sources.size())
-            place.refuse(words("a run of source ", source, ", and there are ", sources.size()));
+            cursor.refuse(words("a run of source ", source, ", and there are ", sources.size()));
         if (position > sources[source] || end - begin > sources[source] - position)
-            place.refuse(words("a run of ", end - begin, " bytes from ", position,
-                               " on exceeds the ", sources[source], " bytes of source ", source));
+            cursor.refuse(words("a run of ", end - begin, " bytes from ", position,
+                                " on exceeds the ", sources[source], " bytes of source ", source));
         runs.push_back({end, static_cast<std::uint32_t>(source), position});
         begin = end;
     }
     if (begin != bytes)
-        place.refuse(
+        cursor.refuse(
             words("the runs end at ", begin, ", and the file has ", counted(bytes, "byte")));
     return runs;
 }
 
-inline record_delta delta_of(json_cursor const& place, std::vector<recorded_file> const& files) {
-    record_delta delta{recorded_files_of(place.at("files")), {}, {}};
-    for (json_cursor const& base : place.at("bases").elements())
+inline record_delta delta_of(json_cursor const& cursor, std::vector<recorded_file> const& files) {
+    record_delta delta{recorded_files_of(cursor.at("files")), {}, {}};
+    for (json_cursor const& base : cursor.at("bases").elements())
         delta.bases.push_back(
             {base.at("directory").text(), base.at("save").text(), recorded_file_of(base)});
     std::vector<std::uint64_t> sources;
@@ -179,10 +179,10 @@ inline record_delta delta_of(json_cursor const& place, std::vector<recorded_file
         sources.push_back(file.bytes);
     for (base_file const& base : delta.bases)
         sources.push_back(base.file.bytes);
-    auto const runs = place.at("runs").elements();
+    auto const runs = cursor.at("runs").elements();
     if (runs.size() != files.size())
-        place.refuse(words("it has runs of ", counted(runs.size(), "file"), ", and the record has ",
-                           counted(files.size(), "file")));
+        cursor.refuse(words("it has runs of ", counted(runs.size(), "file"),
+                            ", and the record has ", counted(files.size(), "file")));
     for (std::size_t i = 0; i < runs.size(); ++i)
         delta.runs.push_back(runs_of(runs[i], files[i].bytes, sources));
     return delta;
@@ -261,29 +261,29 @@ RESHARD_DECL save_record read_record_head(file_store const& files,
     return record_of_head(pieces.without_tensors(), path.string(), [] {});
 }
 
-RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& found,
+RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& files,
                              std::vector<std::string> const& ids, std::string const& path) {
     std::map<std::string_view, recorded_file const*> recorded;
     for (recorded_file const& file : record.files)
         recorded.emplace(file.name, &file);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        recorded_file const& file = found[i];
-        auto const known = recorded.find(file.name);
-        if (known == recorded.end())
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        recorded_file const& file = files[i];
+        auto const match = recorded.find(file.name);
+        if (match == recorded.end())
             fail(errc::corrupt_file, path, ": ", file.name, " is not of the save ", record.save,
                  " that ", save_record_name, " is of; move it away");
         if (ids[i] != record.save)
             fail(errc::corrupt_file, path, ": ", file.name, " belongs to ",
                  ids[i].empty() ? "no save" : "the save " + ids[i], ", and ", save_record_name,
                  " to the save ", record.save);
-        if (file.bytes != known->second->bytes)
+        if (file.bytes != match->second->bytes)
             fail(errc::corrupt_file, path, ": ", file.name, " has ", file.bytes, " bytes, and had ",
-                 known->second->bytes, " when it was saved");
-        if (file.header_digest != known->second->header_digest)
+                 match->second->bytes, " when it was saved");
+        if (file.header_digest != match->second->header_digest)
             fail(errc::corrupt_file, path, ": the header of ", file.name,
                  " was changed: its digest is ", hex_text(file.header_digest), ", and was ",
-                 hex_text(known->second->header_digest), " when it was saved");
-        recorded.erase(known);
+                 hex_text(match->second->header_digest), " when it was saved");
+        recorded.erase(match);
     }
     if (!recorded.empty())
         fail(errc::missing_file, path, ": ", recorded.begin()->first, " is missing, which ",

@@ -25,25 +25,25 @@ namespace reshard::detail {
 /// all of them do.
 class shard_writers {
 public:
-    shard_writers(layout const& all, file_choices const& how)
-        : all_(all),
-          writer_(how.writer),
-          replicas_(how.replicas || how.per_rank),
-          chosen_(all.tensors.size()) {
-        for (tensor_spread const& spread : all.spreads) {
+    shard_writers(layout const& layout, file_choices const& choices)
+        : all_(layout),
+          writer_(choices.writer),
+          replicas_(choices.replicas || choices.per_rank),
+          chosen_(layout.tensors.size()) {
+        for (tensor_spread const& spread : layout.spreads) {
             listed_.push_back(blocks_listed(spread));
             different_.push_back(different_shards(listed_.back()));
         }
-        for (std::uint32_t t = 0; t < all.tensors.size(); ++t)
-            for (equal_shards const& replicas : different_[all.tensors[t].spread])
+        for (std::uint32_t t = 0; t < layout.tensors.size(); ++t)
+            for (equal_shards const& replicas : different_[layout.tensors[t].spread])
                 add(t, replicas);
         std::stable_sort(replicated_.begin(), replicated_.end(),
                          [](choice const& a, choice const& b) { return a.bytes > b.bytes; });
-        for (choice const& one : replicated_)
+        for (choice const& element : replicated_)
             if (writer_)
-                write(one, told_writer(one));
+                write(element, chosen_writer(element));
             else
-                choose(one);
+                choose(element);
         for (auto& shards : chosen_)
             std::sort(shards.begin(), shards.end());
     }
@@ -75,44 +75,45 @@ private:
         std::uint32_t const first = replicas.front();
         shard_table const& table = shards(tensor);
         auto const flat = table.flat(first);
-        choice const one{tensor, &replicas,
-                         byte_count(flat ? flat->size() : element_count(table.region(first).shape),
-                                    all_.tensors[tensor].dtype)};
+        choice const current_choice{
+            tensor, &replicas,
+            byte_count(flat ? flat->size() : element_count(table.region(first).shape),
+                       all_.tensors[tensor].dtype)};
         if (replicas.size() == 1)
-            choose(one);
+            choose(current_choice);
         else
-            replicated_.push_back(one);
+            replicated_.push_back(current_choice);
     }
 
-    void choose(choice const& one) {
-        shard_table const& table = shards(one.tensor);
+    void choose(choice const& current_choice) {
+        shard_table const& table = shards(current_choice.tensor);
         auto const bytes_of = [&](std::uint32_t shard) { return bytes_[table.holder(shard)]; };
-        std::uint32_t best = one.replicas->front();
-        for (std::uint32_t const shard : *one.replicas)
+        std::uint32_t best = current_choice.replicas->front();
+        for (std::uint32_t const shard : *current_choice.replicas)
             if (bytes_of(shard) < bytes_of(best))
                 best = shard;
-        write(one, best);
+        write(current_choice, best);
     }
 
     /// The shard of the rank that the user chooses.
-    std::uint32_t told_writer(choice const& one) const {
-        shard_table const& table = shards(one.tensor);
+    std::uint32_t chosen_writer(choice const& current_choice) const {
+        shard_table const& table = shards(current_choice.tensor);
         std::vector<holder_t> ranks;
-        for (std::uint32_t const shard : *one.replicas)
+        for (std::uint32_t const shard : *current_choice.replicas)
             ranks.push_back(table.holder(shard));
-        std::string const& key = all_.tensors[one.tensor].key;
-        holder_t const told = writer_(key, one.bytes, ranks);
-        auto const place = std::ranges::find(ranks, told);
-        if (place == ranks.end())
-            fail(errc::usage, "write_options.writer gives rank ", told, " for '", key,
+        std::string const& key = all_.tensors[current_choice.tensor].key;
+        holder_t const reported = writer_(key, current_choice.bytes, ranks);
+        auto const position = std::ranges::find(ranks, reported);
+        if (position == ranks.end())
+            fail(errc::usage, "write_options.writer gives rank ", reported, " for '", key,
                  "', which does not hold this shard; rank ", ranks.front(), " does, and ",
                  ranks.size() - 1, " more");
-        return (*one.replicas)[static_cast<std::size_t>(place - ranks.begin())];
+        return (*current_choice.replicas)[static_cast<std::size_t>(position - ranks.begin())];
     }
 
-    void write(choice const& one, std::uint32_t shard) {
-        bytes_[shards(one.tensor).holder(shard)] += one.bytes;
-        chosen_[one.tensor].push_back(shard);
+    void write(choice const& current_choice, std::uint32_t shard) {
+        bytes_[shards(current_choice.tensor).holder(shard)] += current_choice.bytes;
+        chosen_[current_choice.tensor].push_back(shard);
     }
 
     layout const& all_;
@@ -132,12 +133,12 @@ shards_by_writer(layout const& target, file_choices const& choices) {
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t) {
         tensor_layout const& tensor = target.tensors[t];
         shard_table const& shards = writers.shards(t);
-        box const all = whole(target.shape_of(tensor));
-        bool const has_elements = !is_empty(all);
+        box const full_box = whole(target.shape_of(tensor));
+        bool const has_elements = !is_empty(full_box);
         for (std::uint32_t const i : writers.chosen(t))
             ranks[shards.holder(i)].push_back(
-                {tensor.key, tensor.dtype, has_elements ? box(shards.region(i)) : all,
-                 has_elements ? shards.flat(i) : std::nullopt, all.shape, 0, 0});
+                {tensor.key, tensor.dtype, has_elements ? box(shards.region(i)) : full_box,
+                 has_elements ? shards.flat(i) : std::nullopt, full_box.shape, 0, 0});
     }
     return ranks;
 }
@@ -170,13 +171,13 @@ RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
 RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards) {
     std::vector<std::vector<file_shard>> files;
     std::string last;
-    std::size_t place = 0;
+    std::size_t index = 0;
     for (file_shard& shard : shards) {
-        place = !files.empty() && shard.key == last ? place + 1 : 0;
+        index = !files.empty() && shard.key == last ? index + 1 : 0;
         last = shard.key;
-        if (files.size() <= place)
+        if (files.size() <= index)
             files.emplace_back();
-        files[place].push_back(std::move(shard));
+        files[index].push_back(std::move(shard));
     }
     return files;
 }
@@ -197,8 +198,8 @@ RESHARD_DECL safetensors_layout plan_of(std::vector<file_shard> const& shards,
     for (file_shard const& shard : shards)
         tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});
     auto const bytes = bytes_of(shards);
-    std::uint64_t const all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
-    return plan_safetensors(tensors, metadata, file, all < std::uint64_t{1} << 20 ? 64 : 4096);
+    std::uint64_t const total = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+    return plan_safetensors(tensors, metadata, file, total < std::uint64_t{1} << 20 ? 64 : 4096);
 }
 
 } // namespace reshard::detail

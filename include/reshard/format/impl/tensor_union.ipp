@@ -103,8 +103,8 @@ private:
         std::uint32_t const number = number_of(key);
         if (number == tensors_.size())
             return;
-        checkpoint_tensor const& known = tensors_[number];
-        refuse(key, known.is_read() ? known.shards.front().file : stated_by_[number], file,
+        checkpoint_tensor const& tensor = tensors_[number];
+        refuse(key, tensor.is_read() ? tensor.shards.front().file : stated_by_[number], file,
                "it is in both, and no metadata says that these are shards");
     }
 

@@ -34,10 +34,11 @@ public:
     bool number(std::string_view, json_number) { return true; }
 
     bool literal(std::string_view text) {
-        auto const rest = text_.substr(static_cast<std::size_t>(behind_key_ - text_.data()));
-        std::size_t const place = rest.find(text);
-        if (text != "null" && key_ == "tie_word_embeddings" && counts_.back() && place != rest.npos)
-            flags_.push_back({text_.size() - rest.size() + place, text == "true"});
+        auto const remainder = text_.substr(static_cast<std::size_t>(behind_key_ - text_.data()));
+        std::size_t const index = remainder.find(text);
+        if (text != "null" && key_ == "tie_word_embeddings" && counts_.back() &&
+            index != remainder.npos)
+            flags_.push_back({text_.size() - remainder.size() + index, text == "true"});
         return true;
     }
 
@@ -46,11 +47,11 @@ public:
 
 private:
     static bool is_text_part(std::string_view key) {
-        constexpr std::string_view known[] = {
+        constexpr std::string_view known_names[] = {
             "text_config",          "decoder",         "generator",
             "llm_config",           "language_config", "thinker_config",
             "language_model_config"};
-        return std::ranges::find(known, key) != std::end(known);
+        return std::ranges::find(known_names, key) != std::end(known_names);
     }
 
     bool begin(bool counts) {

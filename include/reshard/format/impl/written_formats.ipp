@@ -33,13 +33,13 @@ inline constexpr written_format written_formats[] = {
 };
 
 RESHARD_DECL written_format const& written_format_of(std::string_view name) {
-    std::string all;
-    for (written_format const& one : written_formats) {
-        if (one.name == name)
-            return one;
-        all += (all.empty() ? "" : ", ") + std::string(one.name);
+    std::string text;
+    for (written_format const& format : written_formats) {
+        if (format.name == name)
+            return format;
+        text += (text.empty() ? "" : ", ") + std::string(format.name);
     }
-    fail(errc::usage, "'", name, "' is no format that is written; there are ", all);
+    fail(errc::usage, "'", name, "' is no format that is written; there are ", text);
 }
 
 RESHARD_DECL bool is_other_format(std::string_view name) {
@@ -47,16 +47,16 @@ RESHARD_DECL bool is_other_format(std::string_view name) {
 }
 
 RESHARD_DECL written_format const* format_of_file(std::string_view path) {
-    for (written_format const& one : written_formats)
-        if (one.is_file() && path.ends_with(one.ending))
-            return &one;
+    for (written_format const& format : written_formats)
+        if (format.is_file() && path.ends_with(format.ending))
+            return &format;
     return nullptr;
 }
 
 RESHARD_DECL std::vector<std::string> names_of_written_formats() {
     std::vector<std::string> names;
-    for (written_format const& one : written_formats)
-        names.emplace_back(one.name);
+    for (written_format const& format : written_formats)
+        names.emplace_back(format.name);
     return names;
 }
 

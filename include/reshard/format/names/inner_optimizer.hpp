@@ -39,13 +39,13 @@ concept wraps_optimizer =
 /// \par Source PaddlePaddle's optimizers of stage 3, of hybrid parallelism and of gradient scaling
 ///             wrap each other; there a checkpoint tests for the types that it knows
 template <class T>
-constexpr auto& innermost(T& optimizer) {
+constexpr auto& unwrap_optimizer(T& optimizer) {
     if constexpr (!wraps_optimizer<T>) {
         return optimizer;
     } else {
         using traits = optimizer_traits<std::remove_cv_t<T>>;
         if constexpr (!std::is_pointer_v<decltype(traits::inner(optimizer))>) {
-            return innermost(traits::inner(optimizer));
+            return unwrap_optimizer(traits::inner(optimizer));
         } else {
             static_assert(std::convertible_to<decltype(traits::inner(optimizer)), T*>,
                           "optimizers that are wrapped by a pointer have one type");

@@ -37,11 +37,11 @@ RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view 
 /// The name in which `change` gives the number after `before` another value; without a number, the
 /// name itself.
 std::string renumbered(std::string_view name, std::string_view before, auto const& change) {
-    auto const found = number_behind(name, before);
-    if (!found)
+    auto const match = number_behind(name, before);
+    if (!match)
         return std::string(name);
-    return std::string(found->head) + std::to_string(change(found->number)) +
-           std::string(found->tail);
+    return std::string(match->head) + std::to_string(change(match->number)) +
+           std::string(match->tail);
 }
 
 } // namespace reshard::detail

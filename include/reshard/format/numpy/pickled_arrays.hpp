@@ -37,20 +37,20 @@ public:
     /// not be one: Python keeps each bytes object of one byte once.
     ///
     /// \pre `is_array(value)`
-    std::uint64_t identity(pickle_value value) const { return without_name(value).place; }
+    std::uint64_t identity(pickle_value value) const { return without_name(value).position; }
 
     /// The position of an array in the file, or in the file of `files_with_encoded_bytes`.
     ///
     /// \pre `is_array(value)`
-    file_tensor array(pickle_value value, std::string const& what) const {
+    file_tensor array(pickle_value value, std::string const& noun) const {
         value = without_name(value);
         if (is_of_buffer(value)) { // bytes, type, shape, order
-            auto const parts = parts_of(values_.object(value, what).arguments, 4, value, what);
-            return placed(parts[1], parts[2], parts[0], values_.text(parts[3], what) == "F", what);
+            auto const parts = parts_of(values_.object(value, noun).arguments, 4, value, noun);
+            return placed(parts[1], parts[2], parts[0], values_.text(parts[3], noun) == "F", noun);
         }
         // version, shape, type, order, bytes
-        auto const parts = parts_of(values_.object(value, what).state, 5, value, what);
-        return placed(parts[2], parts[1], parts[4], values_.boolean(parts[3], what), what);
+        auto const parts = parts_of(values_.object(value, noun).state, 5, value, noun);
+        return placed(parts[2], parts[1], parts[4], values_.boolean(parts[3], noun), noun);
     }
 
 private:
@@ -73,39 +73,39 @@ private:
     }
 
     std::span<pickle_value const> parts_of(pickle_value parts, std::size_t count,
-                                           pickle_value array, std::string const& what) const {
-        auto const all = values_.elements(parts, what);
-        if (all.size() != count)
-            values_.refuse(what, array, "an array of NumPy");
-        return all;
+                                           pickle_value array, std::string const& noun) const {
+        auto const elements = values_.elements(parts, noun);
+        if (elements.size() != count)
+            values_.refuse(noun, array, "an array of NumPy");
+        return elements;
     }
 
     /// `dtype('f4')`, whose state begins with a version and the order of bytes.
-    data_type type_of(pickle_value dtype, std::string const& what) const {
-        pickle_object const& made = values_.object(dtype, what);
-        auto const arguments = values_.elements(made.arguments, what);
+    data_type type_of(pickle_value dtype, std::string const& noun) const {
+        pickle_object const& object = values_.object(dtype, noun);
+        auto const arguments = values_.elements(object.arguments, noun);
         if (arguments.empty())
-            values_.refuse(what, dtype, "a type of elements");
-        std::string const name(values_.text(arguments[0], what));
+            values_.refuse(noun, dtype, "a type of elements");
+        std::string const name(values_.text(arguments[0], noun));
         std::string order = "|";
-        if (made.state.what == pickle_value::kind::tuple && made.state.count > 1)
-            order = values_.text(values_.elements(made.state, what)[1], what);
+        if (object.state.type == pickle_value::kind::tuple && object.state.count > 1)
+            order = values_.text(values_.elements(object.state, noun)[1], noun);
         if (name == "u2" && order == "<")
             return data_type::bf16;
-        auto const found = npy_data_type(order + name);
-        if (!found)
-            fail(errc::unsupported, values_.file(), ": ", what, ": elements of '", order, name,
+        auto const match = npy_data_type(order + name);
+        if (!match)
+            fail(errc::unsupported, values_.file(), ": ", noun, ": elements of '", order, name,
                  "' are not read");
-        return *found;
+        return *match;
     }
 
     file_tensor placed(pickle_value dtype, pickle_value shape, pickle_value bytes, bool is_fortran,
-                       std::string const& what) const {
-        file_tensor result{type_of(dtype, what), torch_extents(values_, shape, what), {}};
-        std::string const named = values_.file() + ": " + what + ": ";
+                       std::string const& noun) const {
+        file_tensor result{type_of(dtype, noun), torch_extents(values_, shape, noun), {}};
+        std::string const named = values_.file() + ": " + noun + ": ";
         std::uint64_t const needed =
             byte_count_of(result.shape, result.dtype, [&] { return named; });
-        result.elements = {place_of(bytes, needed, what), is_fortran && needed > 0
+        result.elements = {place_of(bytes, needed, noun), is_fortran && needed > 0
                                                               ? column_major_strides(result.shape)
                                                               : row_major_strides(result.shape)};
         return result;
@@ -114,28 +114,28 @@ private:
     /// The position of `needed` bytes; in protocol 2 they are a text, or a call that makes an empty
     /// one.
     std::uint64_t place_of(pickle_value bytes, std::uint64_t needed,
-                           std::string const& what) const {
+                           std::string const& noun) const {
         if (values_.is_made_by(bytes, "_codecs.encode"))
-            return place_of_text(bytes, needed, what);
+            return place_of_text(bytes, needed, noun);
         bool const is_empty = values_.is_made_by(bytes, "__builtin__.bytes") &&
-                              values_.elements(values_.object(bytes, what).arguments, what).empty();
+                              values_.elements(values_.object(bytes, noun).arguments, noun).empty();
         byte_run const there =
-            is_empty ? byte_run{} : values_.bytes(bytes, what + ": the elements");
+            is_empty ? byte_run{} : values_.bytes(bytes, noun + ": the elements");
         if (there.size() != needed)
-            fail(errc::corrupt_file, values_.file(), ": ", what, ": its shape and type need ",
+            fail(errc::corrupt_file, values_.file(), ": ", noun, ": its shape and type need ",
                  needed, " bytes, and ", there.size(), " are there");
         return there.begin;
     }
 
     std::uint64_t place_of_text(pickle_value encoded, std::uint64_t needed,
-                                std::string const& what) const {
-        auto const parts = parts_of(values_.object(encoded, what).arguments, 2, encoded, what);
+                                std::string const& noun) const {
+        auto const parts = parts_of(values_.object(encoded, noun).arguments, 2, encoded, noun);
         if (!encoded_)
-            fail(errc::unsupported, values_.file(), ": ", what,
+            fail(errc::unsupported, values_.file(), ": ", noun,
                  ": its elements are text, as protocol 2 has them; save it with protocol 4");
-        if (values_.text(parts[1], what) != "latin1")
-            values_.refuse(what + ": the encoding of its elements", parts[1], "'latin1'");
-        return encoded_->add(values_, parts[0], needed, what);
+        if (values_.text(parts[1], noun) != "latin1")
+            values_.refuse(noun + ": the encoding of its elements", parts[1], "'latin1'");
+        return encoded_->add(values_, parts[0], needed, noun);
     }
 
     pickle const& values_;

@@ -38,8 +38,8 @@ public:
 
     /// \param text  the position of the text in its file
     /// \param bytes how many there should be
-    /// \param what  names them in messages: "m.pdparams: tensor 'w'"
-    RESHARD_DECL encoded_bytes(byte_run text, std::uint64_t bytes, std::string what);
+    /// \param noun  names them in messages: "m.pdparams: tensor 'w'"
+    RESHARD_DECL encoded_bytes(byte_run text, std::uint64_t bytes, std::string noun);
 
     std::uint64_t bytes() const { return bytes_; }
 
@@ -75,10 +75,10 @@ public:
     /// text is added once.
     ///
     /// \param bytes how many there should be
-    /// \param what  names them in messages: "tensor 'w'"
+    /// \param noun  names them in messages: "tensor 'w'"
     /// \throws error with errc::corrupt_file for a text that is too short; it names the file
     RESHARD_DECL std::uint64_t add(pickle const& values, pickle_value text, std::uint64_t bytes,
-                                   std::string const& what);
+                                   std::string const& noun);
 
     kind find(std::filesystem::path const& path) const override { return below_->find(path); }
 

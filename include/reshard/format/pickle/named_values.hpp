@@ -52,7 +52,7 @@ RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
 /// True for a value of which others are parts.
 inline bool has_others(pickle_value value) {
     using kind = pickle_value::kind;
-    switch (value.what) {
+    switch (value.type) {
     case kind::tuple: return value.count > 0; // empty ones may be shared
     case kind::list:
     case kind::set:
@@ -82,17 +82,17 @@ private:
             return value;
         if (!has_others(value))
             return std::nullopt;
-        std::pair const place{value.what, value.place};
-        auto const [known, is_new] = known_.try_emplace(place);
+        std::pair const pair{value.type, value.position};
+        auto const [match, is_new] = known_.try_emplace(pair);
         if (!is_new || depth > most_depth)
-            return known->second;
-        return known->second = find_in_others(value, depth + 1);
+            return match->second;
+        return match->second = find_in_others(value, depth + 1);
     }
 
     std::optional<pickle_value> find_in_others(pickle_value value, std::size_t depth) {
-        if (value.what == kind::dict)
+        if (value.type == kind::dict)
             return find_in_any(values_.pairs(value, {}).values, depth);
-        if (value.what != kind::object)
+        if (value.type != kind::object)
             return find_in_any(values_.elements(value, {}), depth);
         pickle_object const& object = values_.object(value, {});
         pickle_value const parts[] = {object.arguments, object.state};
@@ -101,9 +101,9 @@ private:
 
     std::optional<pickle_value> find_in_any(std::span<pickle_value const> values,
                                             std::size_t depth) {
-        for (pickle_value const one : values)
-            if (auto const found = find_in(one, depth))
-                return found;
+        for (pickle_value const value : values)
+            if (auto const match = find_in(value, depth))
+                return match;
         return std::nullopt;
     }
 
@@ -117,8 +117,8 @@ private:
 class opaque_search {
 public:
     explicit opaque_search(pickle const& values)
-        : values_(values), unknown_(values, [&values](pickle_value one) {
-              return values.unknown_class(one).has_value();
+        : values_(values), unknown_(values, [&values](pickle_value value) {
+              return values.unknown_class(value).has_value();
           }) {}
 
     /// Why a value is opaque; empty if it is not.

@@ -101,10 +101,10 @@ struct pickle_value {
         persistent_id, ///< an object outside the pickle, by its identifier
     };
 
-    kind what = kind::none;
+    kind type = kind::none;
     /// Of elements of a tuple, of bytes of a text; 1 for a bytearray and for a frozen set.
     std::uint32_t count = 0;
-    std::uint64_t place = 0; ///< the number itself, or the position of the value
+    std::uint64_t position = 0; ///< the number itself, or the position of the value
 
     static constexpr std::uint64_t most_text_bytes = 4096;
 
@@ -185,30 +185,30 @@ public:
     /// The position after the last byte of the pickle.
     std::uint64_t end() const { return end_; }
 
-    RESHARD_DECL std::string_view text(pickle_value value, std::string_view what) const;
-    RESHARD_DECL std::int64_t integer(pickle_value value, std::string_view what) const;
-    RESHARD_DECL bool boolean(pickle_value value, std::string_view what) const;
-    RESHARD_DECL double real(pickle_value value, std::string_view what) const;
-    RESHARD_DECL byte_run bytes(pickle_value value, std::string_view what) const;
+    RESHARD_DECL std::string_view text(pickle_value value, std::string_view noun) const;
+    RESHARD_DECL std::int64_t integer(pickle_value value, std::string_view noun) const;
+    RESHARD_DECL bool boolean(pickle_value value, std::string_view noun) const;
+    RESHARD_DECL double real(pickle_value value, std::string_view noun) const;
+    RESHARD_DECL byte_run bytes(pickle_value value, std::string_view noun) const;
 
     /// The position of a long text, or of a long whole number: in two's complement, the lowest byte
     /// first.
-    RESHARD_DECL byte_run unread(pickle_value value, std::string_view what) const;
+    RESHARD_DECL byte_run unread(pickle_value value, std::string_view noun) const;
 
     /// Of a tuple, a list, a set, or of an object that is made of a tuple.
     RESHARD_DECL std::span<pickle_value const> elements(pickle_value value,
-                                                        std::string_view what) const;
-    RESHARD_DECL pickle_pairs pairs(pickle_value value, std::string_view what) const;
-    RESHARD_DECL pickle_object const& object(pickle_value value, std::string_view what) const;
+                                                        std::string_view noun) const;
+    RESHARD_DECL pickle_pairs pairs(pickle_value value, std::string_view noun) const;
+    RESHARD_DECL pickle_object const& object(pickle_value value, std::string_view noun) const;
 
     /// What identifies a value that is kept elsewhere.
-    RESHARD_DECL pickle_value persistent_id(pickle_value value, std::string_view what) const;
+    RESHARD_DECL pickle_value persistent_id(pickle_value value, std::string_view noun) const;
 
     /// All that identify such values.
     std::span<pickle_value const> persistent_ids() const { return ids_; }
 
     /// `module.name` of a global, known or not.
-    RESHARD_DECL std::string_view global(pickle_value value, std::string_view what) const;
+    RESHARD_DECL std::string_view global(pickle_value value, std::string_view noun) const;
 
     /// The name of a class or function that is not known, or of the one that made an object;
     /// empty for any other value. Nested values are not examined.
@@ -219,24 +219,24 @@ public:
 
     /// The value of a dict under a text; empty if there is none.
     RESHARD_DECL std::optional<pickle_value> find(pickle_value dict, std::string_view key,
-                                                  std::string_view what) const;
+                                                  std::string_view noun) const;
     RESHARD_DECL pickle_value at(pickle_value dict, std::string_view key,
-                                 std::string_view what) const;
+                                 std::string_view noun) const;
 
     /// True for an object of that class or function.
     RESHARD_DECL bool is_made_by(pickle_value value, std::string_view callable) const;
 
     /// A member of an object of a class, as its state has it; empty if there is none.
     RESHARD_DECL std::optional<pickle_value> find_member(pickle_value object, std::string_view name,
-                                                         std::string_view what) const;
+                                                         std::string_view noun) const;
     RESHARD_DECL pickle_value member(pickle_value object, std::string_view name,
-                                     std::string_view what) const;
+                                     std::string_view noun) const;
 
     /// A value described for messages: "the text 'abc'".
     RESHARD_DECL std::string described(pickle_value value) const;
 
-    /// Throws that `what` is `value`, and its expected form.
-    [[noreturn]] RESHARD_DECL void refuse(std::string_view what, pickle_value value,
+    /// Throws that `noun` is `value`, and its expected form.
+    [[noreturn]] RESHARD_DECL void refuse(std::string_view noun, pickle_value value,
                                           std::string_view expected) const;
 
 private:

@@ -93,7 +93,7 @@ public:
     RESHARD_DECL std::string take();
 
 private:
-    void code(pickle_code one) { text_ += static_cast<char>(one); }
+    void code(pickle_code code) { text_ += static_cast<char>(code); }
     RESHARD_DECL void number(std::uint64_t value, int bytes);
 
     /// Writes a value that was written before, by its number; else notes the number that it gets.
@@ -173,17 +173,17 @@ inline constexpr std::string_view carried_makers[] = {
 /// Megatron-Core, called with one number or one text.
 ///
 /// \param file the one that `values` was read from
-/// \param what names the value in messages: "object 'lr'"
+/// \param noun names the value in messages: "object 'lr'"
 /// \param is_left_out of a value, says whether None replaces it
 /// \throws error with errc::unsupported for objects outside the pickle, and for objects of any
 ///         other class or function; errc::corrupt_file for values within themselves
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
-                                 file_store::file const& file, std::string const& what,
+                                 file_store::file const& file, std::string const& noun,
                                  std::function<bool(pickle_value)> const& is_left_out = {});
 
 /// Writes the same as a value among others.
 RESHARD_DECL void copy_to(pickle_writer& out, pickle_value value, pickle const& values,
-                          file_store::file const& file, std::string const& what);
+                          file_store::file const& file, std::string const& noun);
 
 } // namespace reshard::detail
 

@@ -50,9 +50,9 @@ RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name);
 
 /// The numbers of a `torch.Size`, a tuple or a list, none of which is negative.
 ///
-/// \param what their owner, for messages
+/// \param noun their owner, for messages
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
-                                        std::string const& what);
+                                        std::string const& noun);
 
 /// An archive in memory, as a file.
 class archive_file : public file_store::file {
@@ -75,8 +75,8 @@ private:
 /// A rank's part of a tensor that is spread over a mesh: a DTensor.
 struct torch_part {
     distribution spread;
-    std::optional<holder_t> place; ///< of the rank on the mesh; nothing for one beside it
-    pickle_value local;            ///< the tensor that the rank has
+    std::optional<holder_t> position; ///< of the rank on the mesh; nothing for one beside it
+    pickle_value local;               ///< the tensor that the rank has
 };
 
 /// An archive of `torch.save`.
@@ -108,7 +108,7 @@ public:
     /// \throws error with errc::corrupt_file for one that exceeds its storage, or whose storage is
     ///         not there; errc::unsupported for a data type that we do not have, and for sparse,
     ///         quantised and other tensors that are not elements with strides
-    RESHARD_DECL file_tensor tensor(pickle_value value, std::string const& what) const;
+    RESHARD_DECL file_tensor tensor(pickle_value value, std::string const& noun) const;
 
     /// True for a DTensor, or a parameter that is one.
     RESHARD_DECL bool is_part(pickle_value value) const;
@@ -117,7 +117,7 @@ public:
     /// \throws error with errc::corrupt_file for a mesh and placements that do not fit the tensor;
     ///         errc::unsupported for partial sums, and for an order of cuts that is not read
     /// \par Source torch.distributed.tensor of torch 2.4 to 2.15
-    RESHARD_DECL torch_part part(pickle_value value, std::string const& what) const;
+    RESHARD_DECL torch_part part(pickle_value value, std::string const& noun) const;
 
 private:
     /// The members of a DTensor; nothing for any other value.
@@ -138,7 +138,7 @@ private:
     /// it; nothing for any other value.
     std::optional<call> call_of(pickle_value value) const;
 
-    void read(file_store::file const& file, std::vector<shown_member> const& all);
+    void read(file_store::file const& file, std::vector<shown_member> const& members);
     byte_run member(std::string const& name) const;
     void check_storages() const;
 

@@ -58,7 +58,7 @@ RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std:
 RESHARD_DECL std::string why_unread(zip_packing const& packing);
 
 /// \throws error with errc::unsupported for a member that is compressed or encrypted
-RESHARD_DECL void check_stored(zip_member const& one, std::string_view name);
+RESHARD_DECL void check_stored(zip_member const& member, std::string_view name);
 
 /// A member of an archive, and the position of its bytes in `files_with_inflated`.
 struct shown_member {

@@ -40,11 +40,12 @@ RESHARD_DECL local_error decode(std::string const& bytes) {
 
 /// The text of a call is `\0`, the call, `#`, a digest; then, if something is attached, another `\0`
 /// and the attachment. A call has no `\0`: an operation may name a path.
-RESHARD_DECL std::string encode(call_opening const& mine) {
-    if (mine.problem)
-        return encode(mine.problem);
-    std::string text = '\0' + mine.operation + '#' + std::to_string(mine.alike.digest());
-    return mine.attachment.empty() ? text : text + '\0' + mine.attachment;
+RESHARD_DECL std::string encode(call_opening const& opening) {
+    if (opening.problem)
+        return encode(opening.problem);
+    std::string text =
+        '\0' + opening.operation + '#' + std::to_string(opening.fingerprint.digest());
+    return opening.attachment.empty() ? text : text + '\0' + opening.attachment;
 }
 
 RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>& all) {
@@ -81,22 +82,22 @@ RESHARD_DECL std::string named_call(std::string const& bytes) {
 }
 
 RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all) {
-    auto const other = std::find_if(all.begin(), all.end(),
+    auto const match = std::find_if(all.begin(), all.end(),
                                     [&](std::string const& bytes) { return bytes != all[0]; });
-    return other == all.end() ? 0 : static_cast<std::size_t>(other - all.begin());
+    return match == all.end() ? 0 : static_cast<std::size_t>(match - all.begin());
 }
 
 RESHARD_DECL std::string compared_values::lines() const {
-    std::string all;
-    for (entry const& one : entries_)
-        all += std::to_string(one.digest) + ' ' + one.text + '\n';
-    return all;
+    std::string text;
+    for (entry const& element : entries_)
+        text += std::to_string(element.digest) + ' ' + element.text + '\n';
+    return text;
 }
 
-RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& alike,
+RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& fingerprint,
                                   std::vector<std::string> const& lines) {
     std::vector<std::istringstream> left(lines.begin(), lines.end());
-    for (compared_values::entry const& one : alike.entries()) {
+    for (compared_values::entry const& entry : fingerprint.entries()) {
         std::vector<std::string> values(left.size());
         for (std::size_t rank = 0; rank < left.size(); ++rank)
             std::getline(left[rank], values[rank]);
@@ -109,8 +110,8 @@ RESHARD_DECL void fail_with_other(std::string const& call, compared_values const
         std::string const end = "; every rank must make the same call";
         if (text(0).empty() || text(rank).empty())
             fail(errc::ranks_disagree, "rank 0 runs ", call, " and rank ", rank,
-                 " runs it with a different ", one.name, end);
-        fail(errc::ranks_disagree, "rank 0 runs ", call, " with ", one.name, " ", text(0),
+                 " runs it with a different ", entry.name, end);
+        fail(errc::ranks_disagree, "rank 0 runs ", call, " with ", entry.name, " ", text(0),
              " and rank ", rank, " with ", text(rank), end);
     }
 }

@@ -22,10 +22,10 @@ RESHARD_DECL std::size_t byte_reader::get_count() {
     return static_cast<std::size_t>(count);
 }
 
-RESHARD_DECL std::size_t byte_reader::get_below(std::size_t limit, std::string_view what) {
+RESHARD_DECL std::size_t byte_reader::get_below(std::size_t limit, std::string_view noun) {
     auto const number = get_number<std::uint8_t>();
     if (number >= limit)
-        refuse_archive("has " + std::string(what) + " " + std::to_string(number) + " of " +
+        refuse_archive("has " + std::string(noun) + " " + std::to_string(number) + " of " +
                        std::to_string(limit));
     return number;
 }

@@ -44,10 +44,10 @@ RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& 
     return copies;
 }
 
-RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> all) {
+RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> object_copies) {
     std::vector<object_copy> copies;
-    for (std::size_t rank = 0; rank < all.size(); ++rank)
-        for (object_copy& copy : all[rank]) {
+    for (std::size_t rank = 0; rank < object_copies.size(); ++rank)
+        for (object_copy& copy : object_copies[rank]) {
             copy.number = ravel_index(copy.cell.index, copy.cell.array);
             copy.rank = rank;
             copies.push_back(std::move(copy));
@@ -62,17 +62,17 @@ RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy
 }
 
 /// Compares two copies of one array that follow one another in the order of cells and ranks.
-inline void compare_copies(object_copy const& one, object_copy const& next) {
-    if (one.cell.array != next.cell.array)
-        fail(errc::bad_layout, "'", one.cell.key, "' is an array of shape ", one.cell.array,
-             " on rank ", one.rank, " and ", next.cell.array, " on rank ", next.rank);
-    if (one.number == next.number && (one.bytes != next.bytes || one.digest != next.digest))
-        fail(errc::overlap, to_string(one.cell), " differs: it has ", counted(one.bytes, "byte"),
-             " on rank ", one.rank, " and ",
-             counted(next.bytes, one.bytes == next.bytes ? "other byte" : "byte"), " on rank ",
+inline void compare_copies(object_copy const& copy, object_copy const& next) {
+    if (copy.cell.array != next.cell.array)
+        fail(errc::bad_layout, "'", copy.cell.key, "' is an array of shape ", copy.cell.array,
+             " on rank ", copy.rank, " and ", next.cell.array, " on rank ", next.rank);
+    if (copy.number == next.number && (copy.bytes != next.bytes || copy.digest != next.digest))
+        fail(errc::overlap, to_string(copy.cell), " differs: it has ", counted(copy.bytes, "byte"),
+             " on rank ", copy.rank, " and ",
+             counted(next.bytes, copy.bytes == next.bytes ? "other byte" : "byte"), " on rank ",
              next.rank);
-    if (next.number > one.number + 1)
-        fail_missing(one.cell, one.number + 1);
+    if (next.number > copy.number + 1)
+        fail_missing(copy.cell, copy.number + 1);
 }
 
 RESHARD_DECL void check_copies(std::vector<object_copy> copies) {

@@ -22,7 +22,7 @@ RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
         while (i < layer.rules.size() && !layer.rules[i].match.matches(tensor.name))
             ++i;
         if (i == layer.rules.size())
-            result.unruled.push_back(key);
+            result.unmatched.push_back(key);
         else
             result.used[i] = true;
         auto const axis = i < layer.rules.size() ? layer.rules[i].axis : std::nullopt;
@@ -47,7 +47,7 @@ RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer) {
     return digest.value();
 }
 
-RESHARD_DECL void refuse_unruled(std::vector<std::string> const& keys) {
+RESHARD_DECL void refuse_unmatched(std::vector<std::string> const& keys) {
     if (!keys.empty())
         fail(errc::unknown_key, "'", keys.front(), "'",
              keys.size() > 1 ? " and " + counted(keys.size() - 1, "more key") + " match"
@@ -79,9 +79,9 @@ RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
          layer.prefix.empty() ? "" : " below '" + layer.prefix + "'");
 }
 
-RESHARD_DECL void check_ranks(std::string_view what, std::size_t wanted, int there) {
+RESHARD_DECL void check_ranks(std::string_view noun, std::size_t wanted, int there) {
     if (wanted != static_cast<std::size_t>(there))
-        fail(errc::bad_layout, what, " is for ", counted(wanted, "rank"), ", and the group has ",
+        fail(errc::bad_layout, noun, " is for ", counted(wanted, "rank"), ", and the group has ",
              there);
 }
 

@@ -14,7 +14,7 @@ RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values) {
     return digests;
 }
 
-RESHARD_DECL void compare_values(value_digests const& first, value_digests const& other,
+RESHARD_DECL void compare_values(value_digests const& first, value_digests const& digests,
                                  std::size_t rank) {
     auto const on_other = " on rank " + std::to_string(rank);
     auto const only = [](std::string const& name, std::string const& here,
@@ -23,17 +23,17 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
              "; common values must be the same on every rank");
     };
     for (auto const& [name, value] : first) {
-        auto const found = other.find(name);
-        if (found == other.end())
+        auto const match = digests.find(name);
+        if (match == digests.end())
             only(name, " on rank 0", on_other);
-        else if (found->second != value)
+        else if (match->second != value)
             fail(errc::ranks_disagree, "the common value '", name, "' differs: it has ",
                  counted(value.bytes, "byte"), " on rank 0 and ",
-                 counted(found->second.bytes,
-                         found->second.bytes == value.bytes ? "other byte" : "byte"),
+                 counted(match->second.bytes,
+                         match->second.bytes == value.bytes ? "other byte" : "byte"),
                  on_other);
     }
-    for (auto const& [name, value] : other)
+    for (auto const& [name, value] : digests)
         if (!first.contains(name))
             only(name, on_other, " on rank 0");
 }

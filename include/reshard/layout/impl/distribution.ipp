@@ -14,14 +14,14 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
     using kind = placement_fault::kind;
     std::string const wanted = std::to_string(fault.wanted);
     std::string const there = std::to_string(fault.there);
-    if (fault.what == kind::count)
+    if (fault.type == kind::count)
         return counted(fault.wanted, "placement") + " on a mesh of " +
                counted(fault.there, "axis") + " (" + to_string(ranks) +
                "); give one for each mesh axis";
     std::string const name =
         "mesh axis '" + std::string(ranks.axes()[fault.mesh_axis].name()) + "'";
     std::string const axis = "axis " + std::to_string(placements[fault.mesh_axis].axis) + ": ";
-    switch (fault.what) {
+    switch (fault.type) {
     case kind::coordinate:
         return name + " has the coordinates 0 to " + std::to_string(fault.there - 1) + ", not " +
                wanted;
@@ -48,10 +48,10 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
 
 } // namespace detail
 
-RESHARD_DECL std::string to_string(distribution const& how) {
-    std::string text = to_string(how.shape()) + " on " + to_string(how.held_by());
-    for (std::size_t i = 0; i < how.placements().size(); ++i)
-        text += (i ? "; " : ": ") + to_string(how.placements()[i]);
+RESHARD_DECL std::string to_string(distribution const& distribution) {
+    std::string text = to_string(distribution.shape()) + " on " + to_string(distribution.held_by());
+    for (std::size_t i = 0; i < distribution.placements().size(); ++i)
+        text += (i ? "; " : ": ") + to_string(distribution.placements()[i]);
     return text;
 }
 

@@ -40,7 +40,7 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
     std::vector<placement> placements;
     for (std::size_t i = grid.axes.size(); i-- > 0;) {
         extents.push_back(grid.axes[i].extent);
-        placements.push_back(grid.axes[i].how);
+        placements.push_back(grid.axes[i].spread);
     }
     if (find_fault(extents, placements, grid.shape))
         fail(errc::bad_layout, "it has placements that do not fit a tensor of shape ", grid.shape);
@@ -50,9 +50,9 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
 inline index_t largest_box(shard_grid const& grid) {
     index_t number = 0;
     for (grid_axis const& axis : grid.axes()) {
-        auto const& sizes = axis.how.sizes; // elsewhere the first part is the largest
+        auto const& sizes = axis.spread.sizes; // elsewhere the first part is the largest
         auto const most = std::max_element(sizes.begin(), sizes.end());
-        if (axis.how.cuts())
+        if (axis.spread.cuts())
             number += (most - sizes.begin()) * axis.part_stride;
     }
     return element_count(grid.box_at(static_cast<std::size_t>(number)));
@@ -65,7 +65,7 @@ inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> c
     index_t count = 1;
     for (std::size_t i = 0; i < axes.size(); ++i) {
         if (axes[i] >= grid.axes().size() || (i > 0 && axes[i] <= axes[i - 1]) ||
-            grid.axes()[axes[i]].how.cuts())
+            grid.axes()[axes[i]].spread.cuts())
             fail(errc::bad_layout, "it has flat slices along axis ", axes[i],
                  " of a grid, which has no copies there");
         count *= grid.axes()[axes[i]].extent;
@@ -80,8 +80,8 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
     if (!flat.sharing)
         return;
     for (held_axis const& axis : flat.grid.axes)
-        if (axis.how.what == placement::kind::cyclic)
-            fail(errc::bad_layout, "it has flat slices of blocks that are dealt out (", axis.how,
+        if (axis.spread.type == placement::kind::cyclic)
+            fail(errc::bad_layout, "it has flat slices of blocks that are dealt out (", axis.spread,
                  ")");
     shard_grid const grid(flat.grid);
     index_t const count = count_sharing(grid, flat.sharing->axes);
@@ -98,10 +98,10 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
 RESHARD_DECL void validate(std::vector<flat_grid> const& grids) {
     if (grids.empty())
         fail(errc::bad_layout, "it has a list of no grids");
-    for (flat_grid const& one : grids)
-        if (one.offset().size() != grids[0].offset().size())
+    for (flat_grid const& flat_grid : grids)
+        if (flat_grid.offset().size() != grids[0].offset().size())
             fail(errc::bad_layout, "it has a list of grids at offsets ", grids[0].offset(), " and ",
-                 one.offset());
+                 flat_grid.offset());
 }
 
 } // namespace reshard::detail

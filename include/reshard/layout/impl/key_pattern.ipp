@@ -45,9 +45,9 @@ RESHARD_DECL bool key_pattern::matches(std::string_view key) const {
     return reached.back();
 }
 
-RESHARD_DECL bool key_pattern::takes(step const& one, char character) {
-    switch (one.what) {
-    case kind::itself: return character == one.character;
+RESHARD_DECL bool key_pattern::takes(step const& current_step, char character) {
+    switch (current_step.type) {
+    case kind::itself: return character == current_step.character;
     case kind::anything: return true;
     default: return character != '.';
     }

@@ -20,13 +20,16 @@ RESHARD_DECL tensor_shards tensor_spread::view() const {
 
 inline void check_apart(std::vector<flat_grid> const& grids, std::string const& key,
                         index_vector const& shape) {
-    auto const place = [](flat_grid const& one) { return box{one.offset(), one.grid().shape()}; };
+    auto const position_of = [](flat_grid const& flat_grid) {
+        return box{flat_grid.offset(), flat_grid.grid().shape()};
+    };
     for (std::size_t i = 0; i < grids.size(); ++i) {
-        if (grids[i].offset().size() != shape.size() || !contains(whole(shape), place(grids[i])))
+        if (grids[i].offset().size() != shape.size() ||
+            !contains(whole(shape), position_of(grids[i])))
             fail(errc::bad_layout, "it has a grid of shape ", grids[i].grid().shape(),
                  " at offset ", grids[i].offset(), ", which leaves '", key, "', shape ", shape);
         for (std::size_t k = 0; k < i; ++k)
-            if (auto const common = intersect(place(grids[i]), place(grids[k])))
+            if (auto const common = intersect(position_of(grids[i]), position_of(grids[k])))
                 fail(errc::bad_layout, "it has grids of '", key, "' that share the elements ",
                      *common);
     }
@@ -47,8 +50,8 @@ inline void check_holders(shard_table const& shards, std::string const& key, hol
 }
 
 inline void check_holders(grid_list const& list, std::string const& key, holder_t holders) {
-    for (flat_grid const& one : list.recipe())
-        check_holders(one.grid(), key, holders);
+    for (flat_grid const& flat_grid : list.recipe())
+        check_holders(flat_grid.grid(), key, holders);
 }
 
 inline void check_shards(shard_table const& shards, std::string const& key,
@@ -85,40 +88,40 @@ inline void check_spread(tensor_spread const& spread, std::string const& key, ho
 
 } // namespace detail
 
-RESHARD_DECL void validate(layout const& all) {
-    detail::check_sorted(all.tensors);
-    std::vector<std::string> names(all.spreads.size(), "a tensor");
-    for (tensor_layout const& tensor : all.tensors)
-        if (tensor.spread >= all.spreads.size())
+RESHARD_DECL void validate(layout const& layout) {
+    detail::check_sorted(layout.tensors);
+    std::vector<std::string> names(layout.spreads.size(), "a tensor");
+    for (tensor_layout const& tensor : layout.tensors)
+        if (tensor.spread >= layout.spreads.size())
             fail(errc::bad_layout, "it has '", tensor.key, "' spread in way ", tensor.spread,
-                 " of ", all.spreads.size());
+                 " of ", layout.spreads.size());
         else
             names[tensor.spread] = tensor.key;
-    for (std::size_t i = 0; i < all.spreads.size(); ++i)
-        detail::check_spread(all.spreads[i], names[i], all.holders);
-    for (tensor_layout const& tensor : all.tensors)
-        detail::check_tensor(tensor.key, tensor.dtype, all.shape_of(tensor));
+    for (std::size_t i = 0; i < layout.spreads.size(); ++i)
+        detail::check_spread(layout.spreads[i], names[i], layout.holders);
+    for (tensor_layout const& tensor : layout.tensors)
+        detail::check_tensor(tensor.key, tensor.dtype, layout.shape_of(tensor));
 }
 
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, tensor_layout const& tensor,
-                                                     holder_t rank) {
-    detail::tensor_spread const& spread = all.spread_of(tensor);
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
+                                                     tensor_layout const& tensor, holder_t rank) {
+    detail::tensor_spread const& spread = layout.spread_of(tensor);
     detail::tensor_shards const shards = spread.view();
-    std::vector<shard_descriptor> held;
+    std::vector<shard_descriptor> descriptors;
     shards.for_each_of(rank, [&](std::uint32_t i) {
         if (auto const flat = shards.flat(i); !flat || flat->size() > 0)
-            held.push_back(
+            descriptors.push_back(
                 {tensor.key, tensor.dtype, spread.shape, shards.region(i), flat, shards.cycles(i)});
     });
-    return held;
+    return descriptors;
 }
 
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& all, holder_t rank) {
-    std::vector<shard_descriptor> held;
-    for (tensor_layout const& tensor : all.tensors)
-        for (shard_descriptor& shard : shards_of(all, tensor, rank))
-            held.push_back(std::move(shard));
-    return held;
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, holder_t rank) {
+    std::vector<shard_descriptor> shards;
+    for (tensor_layout const& tensor : layout.tensors)
+        for (shard_descriptor& shard : shards_of(layout, tensor, rank))
+            shards.push_back(std::move(shard));
+    return shards;
 }
 
 namespace detail {
@@ -126,9 +129,9 @@ namespace detail {
 RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region,
                              axis_cycles const& cycles, std::size_t axis) {
     index_t period = region.shape[axis];
-    for (axis_cycle const& one : cycles)
-        if (one.axis == axis)
-            period = one.period;
+    for (axis_cycle const& cycle : cycles)
+        if (cycle.axis == axis)
+            period = cycle.period;
     for (index_t begin = region.offset[axis]; begin < region.end(axis); begin += period)
         begins.push_back(begin);
 }
@@ -159,11 +162,11 @@ inline std::vector<index_t> begins_of(shard_grid const& grid, std::size_t axis) 
     return sorted_once(std::move(begins));
 }
 
-inline std::vector<index_t> begins_of(grid_list const& all, std::size_t axis) {
+inline std::vector<index_t> begins_of(grid_list const& grids, std::size_t axis) {
     std::vector<index_t> begins;
-    for (flat_grid const& one : all.recipe())
-        for (index_t const begin : begins_of(one.grid(), axis))
-            begins.push_back(one.offset()[axis] + begin);
+    for (flat_grid const& flat_grid : grids.recipe())
+        for (index_t const begin : begins_of(flat_grid.grid(), axis))
+            begins.push_back(flat_grid.offset()[axis] + begin);
     return sorted_once(std::move(begins));
 }
 
@@ -187,21 +190,22 @@ inline bool has_several(shard_table const& shards) {
 inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& shards) {
     if (!has_several(shards))
         return;
-    std::vector<held_begin> held;
+    std::vector<held_begin> held_begins;
     std::vector<index_t> begins;
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (box const region = shards.region(i); !is_empty(region)) {
             begins.clear();
             add_begins(begins, region, shards.cycles(i), axis);
             for (index_t const begin : begins)
-                held.push_back({shards.holder(i), begin});
+                held_begins.push_back({shards.holder(i), begin});
         }
-    std::sort(held.begin(), held.end());
-    held.erase(std::unique(held.begin(), held.end()), held.end());
-    for (std::size_t i = 0, last = 0; i < held.size() && !entry.is_scattered(axis); i = last) {
-        while (last < held.size() && held[last].rank == held[i].rank)
+    std::sort(held_begins.begin(), held_begins.end());
+    held_begins.erase(std::unique(held_begins.begin(), held_begins.end()), held_begins.end());
+    for (std::size_t i = 0, last = 0; i < held_begins.size() && !entry.is_scattered(axis);
+         i = last) {
+        while (last < held_begins.size() && held_begins[last].rank == held_begins[i].rank)
             ++last;
-        add_held(entry, axis, held[i].rank, last - i);
+        add_held(entry, axis, held_begins[i].rank, last - i);
     }
 }
 
@@ -246,44 +250,44 @@ inline tensor_spread by_rank(tensor_spread const& spread, std::vector<holder_t> 
 
 /// Gives a tensor the number of parts that it was made for.
 inline void set_parts(std::vector<catalog_entry>& sorted, std::string const& key,
-                      fused_tensor const& made) {
-    auto const place = find_tensor(sorted, key);
-    auto const axis = static_cast<std::size_t>(made.axis);
-    if (place == sorted.end() || axis >= place->shape.size())
+                      fused_tensor const& tensor) {
+    auto const position = find_tensor(sorted, key);
+    auto const axis = static_cast<std::size_t>(tensor.axis);
+    if (position == sorted.end() || axis >= position->shape.size())
         return;
-    catalog_entry& entry = sorted[static_cast<std::size_t>(place - sorted.begin())];
-    entry.parts[axis] = made.blocks;
+    catalog_entry& entry = sorted[static_cast<std::size_t>(position - sorted.begin())];
+    entry.parts[axis] = tensor.blocks;
     entry.uneven = static_cast<std::uint8_t>(entry.uneven & ~(1u << axis));
     entry.scattered.axes = static_cast<std::uint8_t>(entry.scattered.axes & ~(1u << axis));
 }
 
 } // namespace detail
 
-RESHARD_DECL catalog catalog_of(layout const& all) {
+RESHARD_DECL catalog catalog_of(layout const& layout) {
     std::vector<catalog_entry> kinds;
-    for (detail::tensor_spread const& spread : all.spreads)
+    for (detail::tensor_spread const& spread : layout.spreads)
         kinds.push_back(detail::entry_of(
-            {}, {}, all.ranks.empty() ? spread : detail::by_rank(spread, all.ranks)));
+            {}, {}, layout.ranks.empty() ? spread : detail::by_rank(spread, layout.ranks)));
     std::vector<catalog_entry> entries;
-    entries.reserve(all.tensors.size());
-    for (tensor_layout const& one : all.tensors) {
-        entries.push_back(kinds[one.spread]);
-        entries.back().key = one.key;
-        entries.back().dtype = one.dtype;
-        if (all.has_global_order) {
+    entries.reserve(layout.tensors.size());
+    for (tensor_layout const& tensor_layout : layout.tensors) {
+        entries.push_back(kinds[tensor_layout.spread]);
+        entries.back().key = tensor_layout.key;
+        entries.back().dtype = tensor_layout.dtype;
+        if (layout.has_global_order) {
             entries.back().parts = index_vector::filled(entries.back().shape.size(), 1);
             entries.back().uneven = 0;
             entries.back().scattered = {};
         }
     }
-    for (auto const& [key, made] : all.fused)
-        detail::set_parts(entries, key, made);
+    for (auto const& [key, result] : layout.fused)
+        detail::set_parts(entries, key, result);
     return catalog(std::move(entries));
 }
 
 RESHARD_DECL tensor_layout const* layout::find(std::string_view key) const {
-    auto const place = detail::find_tensor(tensors, key);
-    return place != tensors.end() ? &*place : nullptr;
+    auto const tensor = detail::find_tensor(tensors, key);
+    return tensor != tensors.end() ? &*tensor : nullptr;
 }
 
 namespace detail {
@@ -296,37 +300,37 @@ struct held_shard {
 
 /// All shards, by key, and within a key by holder.
 inline std::vector<held_shard>
-sorted_by_key(std::vector<std::vector<shard_descriptor>> const& held) {
-    std::vector<held_shard> all;
-    for (std::size_t holder = 0; holder < held.size(); ++holder)
-        for (shard_descriptor const& shard : held[holder]) {
+sorted_by_key(std::vector<std::vector<shard_descriptor>> const& shards) {
+    std::vector<held_shard> held_shards;
+    for (std::size_t holder = 0; holder < shards.size(); ++holder)
+        for (shard_descriptor const& shard : shards[holder]) {
             check(shard);
-            all.push_back({&shard, static_cast<holder_t>(holder)});
+            held_shards.push_back({&shard, static_cast<holder_t>(holder)});
         }
-    std::stable_sort(all.begin(), all.end(), [](held_shard const& a, held_shard const& b) {
-        return a.shard->key < b.shard->key;
-    });
-    return all;
+    std::stable_sort(
+        held_shards.begin(), held_shards.end(),
+        [](held_shard const& a, held_shard const& b) { return a.shard->key < b.shard->key; });
+    return held_shards;
 }
 
 } // namespace detail
 
-RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& held) {
-    std::vector<detail::held_shard> const all = detail::sorted_by_key(held);
-    detail::layout_builder made(static_cast<holder_t>(held.size()));
-    for (std::size_t i = 0; i < all.size();) {
-        shard_descriptor const& first = *all[i].shard;
-        holder_t const holder = all[i].holder;
+RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& descriptors) {
+    std::vector<detail::held_shard> const held_shards = detail::sorted_by_key(descriptors);
+    detail::layout_builder builder(static_cast<holder_t>(descriptors.size()));
+    for (std::size_t i = 0; i < held_shards.size();) {
+        shard_descriptor const& first = *held_shards[i].shard;
+        holder_t const holder = held_shards[i].holder;
         detail::shard_table shards(first.global_shape.size());
-        for (; i < all.size() && all[i].shard->key == first.key; ++i) {
-            shard_descriptor const& shard = *all[i].shard;
-            detail::check_same_tensor(shard, all[i].holder, first.global_shape, first.dtype,
+        for (; i < held_shards.size() && held_shards[i].shard->key == first.key; ++i) {
+            shard_descriptor const& shard = *held_shards[i].shard;
+            detail::check_same_tensor(shard, held_shards[i].holder, first.global_shape, first.dtype,
                                       holder);
-            shards.push_back(all[i].holder, shard.region, shard.flat, shard.cycles);
+            shards.push_back(held_shards[i].holder, shard.region, shard.flat, shard.cycles);
         }
-        made.add(first.key, first.dtype, {first.global_shape, std::move(shards)});
+        builder.add(first.key, first.dtype, {first.global_shape, std::move(shards)});
     }
-    return std::move(made).take();
+    return std::move(builder).take();
 }
 
 } // namespace reshard
@@ -347,9 +351,9 @@ inline std::uint64_t digest_of(tensor_spread const& spread) {
 RESHARD_DECL std::uint32_t layout_builder::number_of(tensor_spread spread) {
     std::uint64_t const digest = digest_of(spread);
     auto const [first, last] = known_.equal_range(digest);
-    for (auto place = first; place != last; ++place)
-        if (made_.spreads[place->second] == spread)
-            return place->second;
+    for (auto position = first; position != last; ++position)
+        if (made_.spreads[position->second] == spread)
+            return position->second;
     auto const number = static_cast<std::uint32_t>(made_.spreads.size());
     known_.emplace(digest, number);
     made_.spreads.push_back(std::move(spread));
@@ -362,10 +366,10 @@ RESHARD_DECL void layout_builder::add(std::string key, data_type dtype, tensor_s
 
 RESHARD_DECL layout layout_builder::take() && { return std::move(made_); }
 
-RESHARD_DECL shard_descriptor descriptor_of(layout const& all, tensor_layout const& tensor,
+RESHARD_DECL shard_descriptor descriptor_of(layout const& layout, tensor_layout const& tensor,
                                             std::size_t i) {
-    tensor_shards const shards = all.shards_of(tensor);
-    return {tensor.key,       tensor.dtype,   all.shape_of(tensor),
+    tensor_shards const shards = layout.shards_of(tensor);
+    return {tensor.key,       tensor.dtype,   layout.shape_of(tensor),
             shards.region(i), shards.flat(i), shards.cycles(i)};
 }
 
@@ -404,10 +408,10 @@ RESHARD_DECL shard_table blocks_listed(tensor_spread const& spread) {
     return table;
 }
 
-RESHARD_DECL layout listed(layout all) {
-    for (tensor_spread& spread : all.spreads)
+RESHARD_DECL layout listed(layout layout) {
+    for (tensor_spread& spread : layout.spreads)
         spread.shards = listed(spread);
-    return all;
+    return layout;
 }
 
 } // namespace reshard::detail

@@ -23,9 +23,9 @@ namespace detail {
 inline std::vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
     std::vector<std::uint8_t> axes;
     std::uint8_t next = 0;
-    for (std::size_t i = 0; i < segment.how.ranks().ndim(); ++i) {
-        if (segment.how.placements()[i].what == placement::kind::only ||
-            segment.how.ranks().all_axes[i].extent == 1)
+    for (std::size_t i = 0; i < segment.spread.ranks().ndim(); ++i) {
+        if (segment.spread.placements()[i].type == placement::kind::only ||
+            segment.spread.ranks().all_axes[i].extent == 1)
             continue;
         if (has_axis(segment.flat->axes, i))
             axes.push_back(next);
@@ -38,15 +38,15 @@ inline flat_grid flat_grid_of(sharding_part const& segment) {
     std::optional<grid_sharing> sharing;
     if (segment.flat)
         sharing = grid_sharing{sharing_axes(segment), segment.flat->slices};
-    return {segment.offset, grid_of(segment.how), std::move(sharing)};
+    return {segment.offset, grid_of(segment.spread), std::move(sharing)};
 }
 
 /// True if each element is in one part.
 inline bool are_apart(std::vector<sharding_part> const& segments) {
     for (std::size_t i = 0; i < segments.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
-            if (intersect(box{segments[i].offset, segments[i].how.shape()},
-                          box{segments[k].offset, segments[k].how.shape()}))
+            if (intersect(box{segments[i].offset, segments[i].spread.shape()},
+                          box{segments[k].offset, segments[k].spread.shape()}))
                 return false;
     return true;
 }
@@ -55,7 +55,7 @@ inline bool are_apart(std::vector<sharding_part> const& segments) {
 inline shard_table table_over_listed(tensor_sharding const& tensor) {
     holder_t end = 0;
     for (sharding_part const& segment : tensor.parts)
-        end = std::max(end, segment.how.held_by().rank_end());
+        end = std::max(end, segment.spread.held_by().rank_end());
     shard_table table(tensor.shape.size());
     for (holder_t rank = 0; rank < end; ++rank)
         for (shard_descriptor const& shard : shards_of(tensor, rank))
@@ -64,15 +64,17 @@ inline shard_table table_over_listed(tensor_sharding const& tensor) {
 }
 
 RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
-    bool const is_computed = std::ranges::all_of(
-        tensor.parts, [](sharding_part const& one) { return one.how.held_by().is_plain(); });
+    bool const is_computed =
+        std::ranges::all_of(tensor.parts, [](sharding_part const& sharding_part) {
+            return sharding_part.spread.held_by().is_plain();
+        });
     if (!is_computed)
         return {tensor.shape, table_over_listed(tensor)};
     if (tensor.parts.empty() || !are_apart(tensor.parts))
         return {tensor.shape, table_of(tensor)};
     if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
-        tensor.parts[0].how.shape() == tensor.shape)
-        return {tensor.shape, grid_of(tensor.parts[0].how)};
+        tensor.parts[0].spread.shape() == tensor.shape)
+        return {tensor.shape, grid_of(tensor.parts[0].spread)};
     std::vector<flat_grid> grids;
     for (sharding_part const& segment : tensor.parts)
         grids.push_back(flat_grid_of(segment));
@@ -82,9 +84,9 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
 /// The last rank that these tensors are for, plus one.
 inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
     holder_t end = 0;
-    for (tensor_sharding const& one : tensors)
-        for (sharding_part const& segment : one.parts)
-            end = std::max(end, segment.how.held_by().rank_end());
+    for (tensor_sharding const& sharding : tensors)
+        for (sharding_part const& segment : sharding.parts)
+            end = std::max(end, segment.spread.held_by().rank_end());
     return end;
 }
 
@@ -93,17 +95,17 @@ inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
 RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
     std::sort(tensors.begin(), tensors.end(),
               [](tensor_sharding const& a, tensor_sharding const& b) { return a.key < b.key; });
-    detail::layout_builder made(detail::end_of_ranks(tensors));
+    detail::layout_builder builder(detail::end_of_ranks(tensors));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-        tensor_sharding& one = tensors[i];
-        check(one);
-        if (i + 1 < tensors.size() && tensors[i + 1].key == one.key)
-            fail(errc::bad_layout, "'", one.key, "' of shape ", one.shape,
+        tensor_sharding& sharding = tensors[i];
+        check(sharding);
+        if (i + 1 < tensors.size() && tensors[i + 1].key == sharding.key)
+            fail(errc::bad_layout, "'", sharding.key, "' of shape ", sharding.shape,
                  " appears twice in the layout; list each tensor once, and number those of experts "
                  "and layers");
-        made.add(std::move(one.key), one.dtype, detail::spread_of(one));
+        builder.add(std::move(sharding.key), sharding.dtype, detail::spread_of(sharding));
     }
-    return std::move(made).take();
+    return std::move(builder).take();
 }
 
 } // namespace reshard

@@ -10,17 +10,20 @@
 
 namespace reshard {
 
-RESHARD_DECL std::string to_string(placement const& how) {
-    if (!how.cuts())
-        return how.what == placement::kind::only ? "only " + std::to_string(how.coordinate)
-                                                 : "replicate";
-    if (how.what == placement::kind::cyclic)
-        return "block cyclic " + std::to_string(how.axis) + " by " + std::to_string(how.block);
-    std::string text = (how.strided ? "strided shard " : "shard ") + std::to_string(how.axis);
-    if (how.what == placement::kind::even)
+RESHARD_DECL std::string to_string(placement const& placement) {
+    if (!placement.cuts())
+        return placement.type == placement::kind::only
+                   ? "only " + std::to_string(placement.coordinate)
+                   : "replicate";
+    if (placement.type == placement::kind::cyclic)
+        return "block cyclic " + std::to_string(placement.axis) + " by " +
+               std::to_string(placement.block);
+    std::string text =
+        (placement.strided ? "strided shard " : "shard ") + std::to_string(placement.axis);
+    if (placement.type == placement::kind::even)
         text += " even";
-    for (std::size_t i = 0; i < how.sizes.size(); ++i)
-        text += (i ? ", " : " by ") + std::to_string(how.sizes[i]);
+    for (std::size_t i = 0; i < placement.sizes.size(); ++i)
+        text += (i ? ", " : " by ") + std::to_string(placement.sizes[i]);
     return text;
 }
 

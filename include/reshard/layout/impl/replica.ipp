@@ -24,9 +24,9 @@ inline std::string named_replicas(shard_table const& shards, std::vector<std::ui
                               : text;
 }
 
-RESHARD_DECL void check_replicas(layout const& all, tensor_layout const& tensor,
+RESHARD_DECL void check_replicas(layout const& layout, tensor_layout const& tensor,
                                  std::vector<index_t> const& replicas) {
-    shard_table const shards = listed(all.spread_of(tensor));
+    shard_table const shards = listed(layout.spread_of(tensor));
     BOOST_ASSERT(replicas.size() == shards.size());
     for (equal_shards const& copies : different_shards(shards)) {
         auto const flat = shards.flat(copies.front());
@@ -38,7 +38,8 @@ RESHARD_DECL void check_replicas(layout const& all, tensor_layout const& tensor,
         if (mains.size() == 1)
             continue;
         std::string const shard = "'" + tensor.key + "': the shard " +
-                                  to_string(descriptor_of(all, tensor, copies.front())) + " has ";
+                                  to_string(descriptor_of(layout, tensor, copies.front())) +
+                                  " has ";
         fail(errc::bad_layout,
              mains.empty() ? shard + "no main copy (replica 0), only " +
                                  named_replicas(shards, copies, replicas)

@@ -32,20 +32,21 @@ inline bool has_star(std::string_view text) { return text.find('*') != text.npos
 class need_search {
 public:
     explicit need_search(std::vector<std::string> const& there)
-        : there_(there.begin(), there.end()) {}
+        : present_(there.begin(), there.end()) {}
 
-    void add(state_need const& need, std::vector<std::string> const& known) {
+    void add(state_need const& need, std::vector<std::string> const& known_names) {
         key_pattern const pattern(need.keys);
         std::vector<key_pattern> companions;
-        for (std::string const& one : need.with)
-            if (has_star(one))
-                companions.emplace_back(with_star(one, "**"));
+        for (std::string const& element : need.with)
+            if (has_star(element))
+                companions.emplace_back(with_star(element, "**"));
         auto const is_companion = [&](std::string const& key) {
-            return std::any_of(companions.begin(), companions.end(),
-                               [&](key_pattern const& one) { return one.matches(key); });
+            return std::any_of(
+                companions.begin(), companions.end(),
+                [&](key_pattern const& key_pattern) { return key_pattern.matches(key); });
         };
         bool is_met = false;
-        for (std::string const& key : known)
+        for (std::string const& key : known_names)
             if (pattern.matches(key) && !is_companion(key)) {
                 is_met = true;
                 add_key(key, need);
@@ -74,12 +75,12 @@ private:
 
     void add_key(std::string const& key, state_need const& need) {
         look_for(key, {});
-        for (std::string const& one : need.with)
-            look_for(with_star(one, key), " beside '" + key + "'");
+        for (std::string const& element : need.with)
+            look_for(with_star(element, key), " beside '" + key + "'");
     }
 
     void look_for(std::string const& key, std::string why) {
-        if (there_.contains(key))
+        if (present_.contains(key))
             used_.insert(key);
         else
             lacking_.emplace(key, std::move(why));
@@ -88,23 +89,23 @@ private:
     /// A key with a similar name; a key that is needed itself is not a candidate.
     std::string near(std::string const& key) const {
         std::vector<std::string> unused;
-        std::ranges::set_difference(there_, used_, std::back_inserter(unused));
+        std::ranges::set_difference(present_, used_, std::back_inserter(unused));
         return did_you_mean_key(key, unused);
     }
 
-    std::set<std::string> there_;
+    std::set<std::string> present_;
     std::set<std::string> used_;
     std::map<std::string, std::string> lacking_; ///< and its message
 };
 
 RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,
-                              std::vector<std::string> const& known,
+                              std::vector<std::string> const& known_names,
                               std::vector<std::string> const& there) {
     if (needs.empty())
         return;
     need_search search(there);
     for (state_need const& need : needs)
-        search.add(need, known);
+        search.add(need, known_names);
     search.check(field);
 }
 

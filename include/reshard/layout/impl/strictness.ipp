@@ -15,14 +15,14 @@ namespace reshard::detail {
 
 RESHARD_DECL strictness strictness_from_name(std::string_view text) {
     auto const& names = strictness_names;
-    auto const found = std::ranges::find(names, text);
-    if (found != std::end(names))
-        return static_cast<strictness>(found - std::begin(names));
-    std::string known;
+    auto const match = std::ranges::find(names, text);
+    if (match != std::end(names))
+        return static_cast<strictness>(match - std::begin(names));
+    std::string known_names;
     for (std::string_view const each_name : names)
-        known += (known.empty() ? "" : ", ") + std::string(each_name);
+        known_names += (known_names.empty() ? "" : ", ") + std::string(each_name);
     fail(errc::usage, "unknown strictness '", text, "'", did_you_mean(text, names),
-         "; expected one of ", known);
+         "; expected one of ", known_names);
 }
 
 RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
@@ -37,28 +37,28 @@ RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
     return result;
 }
 
-RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& found) {
-    key_mismatch const unexpected{found.unexpected, {}};
+RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& mismatch) {
+    key_mismatch const unexpected{mismatch.unexpected, {}};
     switch (mode) {
     case strictness::assume_ok_unexpected: return {};
-    case strictness::log_unexpected: return {unexpected, {}, {}, found.unexpected};
-    case strictness::log_all: return {found, {}, {}, found.unexpected};
+    case strictness::log_unexpected: return {unexpected, {}, {}, mismatch.unexpected};
+    case strictness::log_all: return {mismatch, {}, {}, mismatch.unexpected};
     case strictness::raise_unexpected: return {{}, unexpected, {}, {}};
-    case strictness::raise_all: return {{}, found, {}, {}};
-    case strictness::return_unexpected: return {{}, {}, unexpected, found.unexpected};
-    case strictness::return_all: return {{}, {}, found, found.unexpected};
-    case strictness::ignore_all: return {{}, {}, {}, found.unexpected};
+    case strictness::raise_all: return {{}, mismatch, {}, {}};
+    case strictness::return_unexpected: return {{}, {}, unexpected, mismatch.unexpected};
+    case strictness::return_all: return {{}, {}, mismatch, mismatch.unexpected};
+    case strictness::ignore_all: return {{}, {}, {}, mismatch.unexpected};
     }
     return {};
 }
 
 /// `2 keys are wanted but not available: 'a', 'b'`; empty without keys.
-inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view what) {
+inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view noun) {
     constexpr std::size_t most = 4;
     if (keys.empty())
         return {};
     std::string text = std::to_string(keys.size()) +
-                       (keys.size() == 1 ? " key is " : " keys are ") + std::string(what) + ": ";
+                       (keys.size() == 1 ? " key is " : " keys are ") + std::string(noun) + ": ";
     for (std::size_t i = 0; i < std::min(keys.size(), most); ++i)
         text += (i > 0 ? ", '" : "'") + keys[i] + "'";
     return keys.size() > most ? text + " and " + std::to_string(keys.size() - most) + " more"

@@ -14,7 +14,7 @@ RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_vie
             fail(errc::bad_layout, "'", tensor.key, "' has ",
                  detail::counted(tensor.parts.size(), "part"),
                  "; only a tensor of one part can be fully sharded");
-        tensor.parts[i].how = fully_shard(tensor.parts[i].how, mesh_axis, tensor.key, axis);
+        tensor.parts[i].spread = fully_shard(tensor.parts[i].spread, mesh_axis, tensor.key, axis);
     }
     return tensor;
 }

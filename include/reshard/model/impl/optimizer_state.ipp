@@ -43,15 +43,15 @@ namespace reshard::detail {
 /// have some of it.
 ///
 /// Axes that cut the tensor replicate, and so do tensor-parallel axes in any case.
-inline distribution scalar_of(distribution const& how, index_vector const& shape,
+inline distribution scalar_of(distribution const& distribution, index_vector const& shape,
                               std::string_view key) {
-    std::vector<placement> placements = how.placements();
+    std::vector<placement> placements = distribution.placements();
     for (std::size_t i = 0; i < placements.size(); ++i) {
-        std::string_view const name = how.ranks().all_axes[i].name();
+        std::string_view const name = distribution.ranks().all_axes[i].name();
         if (placements[i].cuts() || name == "tp" || name == "etp")
             placements[i] = replicate{};
     }
-    return {how.ranks(), std::move(placements), shape, key};
+    return {distribution.ranks(), std::move(placements), shape, key};
 }
 
 /// A scalar that belongs to a tensor: one part, and its copies on other stages.
@@ -59,11 +59,11 @@ inline tensor_sharding scalar_of(tensor_sharding const& tensor, std::string key,
                                  index_vector const& shape) {
     tensor_sharding scalar{std::move(key), data_type::f32, shape, {}};
     for (sharding_part const& segment : tensor.parts) {
-        sharding_part made{index_vector::filled(shape.size(), 0),
-                           scalar_of(segment.how, shape, scalar.key), std::nullopt,
-                           !scalar.parts.empty()};
-        if (scalar.parts.empty() || scalar.parts.back().how != made.how)
-            scalar.parts.push_back(std::move(made));
+        sharding_part sharding_part{index_vector::filled(shape.size(), 0),
+                                    scalar_of(segment.spread, shape, scalar.key), std::nullopt,
+                                    !scalar.parts.empty()};
+        if (scalar.parts.empty() || scalar.parts.back().spread != sharding_part.spread)
+            scalar.parts.push_back(std::move(sharding_part));
     }
     return scalar;
 }
@@ -84,20 +84,20 @@ RESHARD_DECL void parameter_search::look_at(shard_descriptor const& parameter,
 }
 
 RESHARD_DECL shard_descriptor const& parameter_search::only_one() const {
-    auto const& found = found_.empty() ? empty_ : found_;
+    auto const& match = found_.empty() ? empty_ : found_;
     if (address_ == nullptr)
         fail(errc::unknown_key, who(),
              " of a parameter at a null address: a shard without elements has no memory; leave its "
              "state out");
-    if (found.empty())
+    if (match.empty())
         fail(errc::unknown_key, who(), ": no parameter begins at the address that is given",
              around_ ? words(", which is inside of '", around_->key, "'") : std::string(),
              "; give the parameters' own memory, and not that of a copy or of a part");
-    if (found.size() > 1)
-        fail(errc::memory_overlap, who(), ": '", found[0]->key, "' and '", found[1]->key,
+    if (match.size() > 1)
+        fail(errc::memory_overlap, who(), ": '", match[0]->key, "' and '", match[1]->key,
              "' both begin at the address that is given; give tied parameters once, under the name "
              "that is saved");
-    return *found[0];
+    return *match[0];
 }
 
 RESHARD_DECL shard_descriptor parameter_search::state() const {

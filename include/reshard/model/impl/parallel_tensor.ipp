@@ -21,11 +21,11 @@ public:
 
     std::vector<sharding_part> segments(model::tensor_cut const& cut) {
         using kind = model::tensor_cut::kind;
-        if (cut.what != kind::none && cut.axis >= shape_.size())
+        if (cut.type != kind::none && cut.axis >= shape_.size())
             refuse("tensor parallelism cuts axis ", cut.axis, " of a tensor of ",
                    detail::counted(shape_.size(), "axis"));
         axis_ = cut.axis;
-        switch (cut.what) {
+        switch (cut.type) {
         case kind::none: return {segment(0, shape_, on_.ranks, {})};
         case kind::even: return {even(0, extent())};
         case kind::vocabulary: return {vocabulary(cut.heads)};
@@ -78,18 +78,18 @@ private:
     }
 
     /// The elements of each of `count` equal units.
-    index_t unit(index_t count, std::string const& what) const {
+    index_t unit(index_t count, std::string const& noun) const {
         if (count < 1 || extent() % count != 0)
             refuse("axis ", axis_, ": the extent ", extent(), " cannot be divided into ", count,
-                   " equal ", what);
+                   " equal ", noun);
         return extent() / count;
     }
 
     /// Refuses ranks that can neither share `count` things equally nor be shared by them.
-    void check_shares(index_t count, std::string const& what) const {
+    void check_shares(index_t count, std::string const& noun) const {
         index_t const ranks = rank_count();
         if (count % ranks != 0 && ranks % count != 0)
-            refuse("axis ", axis_, ": ", count, " ", what, " and ", degree(),
+            refuse("axis ", axis_, ": ", count, " ", noun, " and ", degree(),
                    ": one must divide the other");
     }
 
@@ -177,11 +177,11 @@ RESHARD_DECL holder_t parallel_job::rank_count() const { return dense_.rank_coun
 namespace detail {
 
 /// The stages that hold a tensor; empty: all.
-inline std::vector<index_t> stages_of(model::stage_place const& place,
+inline std::vector<index_t> stages_of(model::stage_place const& stage_place,
                                       model::pipeline const& stages) {
     index_t const last = stages.stages() - 1;
-    switch (place.what) {
-    case model::stage_place::kind::layer: return {stages.place_of(place.layer).stage};
+    switch (stage_place.type) {
+    case model::stage_place::kind::layer: return {stages.place_of(stage_place.layer).stage};
     case model::stage_place::kind::first: return {0};
     case model::stage_place::kind::last: return {last};
     case model::stage_place::kind::ends:

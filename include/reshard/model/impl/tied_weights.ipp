@@ -16,18 +16,18 @@ namespace reshard::detail {
 
 /// Appends the tensors of a part, its own first.
 inline void append_tensors(model::model_part const& layer, std::string const& before, int depth,
-                           std::vector<model::parallel_tensor>& all) {
+                           std::vector<model::parallel_tensor>& tensors) {
     constexpr int deepest = 64;
     if (depth > deepest)
         fail(errc::limit_exceeded, "parts of a model are nested more than ", deepest, " deep at '",
              before, layer.name, "'");
     std::string const prefix = layer.name.empty() ? before : before + layer.name + ".";
     for (model::parallel_tensor const& tensor : layer.tensors) {
-        all.push_back(tensor);
-        all.back().key = prefix + tensor.key;
+        tensors.push_back(tensor);
+        tensors.back().key = prefix + tensor.key;
     }
     for (model::model_part const& inner : layer.parts)
-        append_tensors(inner, prefix, depth + 1, all);
+        append_tensors(inner, prefix, depth + 1, tensors);
 }
 
 /// \throws error with errc::bad_layout for a duplicate key
@@ -46,12 +46,12 @@ inline void check_keys(std::vector<model::parallel_tensor> const& tensors) {
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& whole,
+RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& model_part,
                                                      std::string const& prefix) {
-    std::vector<parallel_tensor> all;
-    detail::append_tensors(whole, prefix, 1, all);
-    detail::check_keys(all);
-    return all;
+    std::vector<parallel_tensor> tensors;
+    detail::append_tensors(model_part, prefix, 1, tensors);
+    detail::check_keys(tensors);
+    return tensors;
 }
 
 RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_sharding> tensors,
@@ -60,14 +60,14 @@ RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_shardi
     for (std::size_t i = 0; i < tensors.size(); ++i)
         places.emplace(tensors[i].key, i);
     for (tied_key const& tie : ties) {
-        auto const found = places.find(tie.key);
-        if (found == places.end())
+        auto const match = places.find(tie.key);
+        if (match == places.end())
             fail(errc::unknown_key, "'", tie.alias, "' is tied to '", tie.key,
                  "', but no tensor has that key");
         if (!places.emplace(tie.alias, tensors.size()).second)
             fail(errc::bad_layout, "'", tie.alias, "' is tied to '", tie.key,
                  "', but is a tensor of its own");
-        tensor_sharding alias = tensors[found->second];
+        tensor_sharding alias = tensors[match->second];
         alias.key = tie.alias;
         tensors.push_back(std::move(alias));
     }

@@ -17,28 +17,28 @@
 namespace reshard::detail {
 
 /// The coordinate along an axis at which alone a distribution holds something, or -1.
-inline index_t kept_at(distribution const& how, std::string_view axis) {
-    auto const i = find_axis(how.ranks(), axis);
-    if (!i || how.placements()[*i].what != placement::kind::only)
+inline index_t kept_at(distribution const& distribution, std::string_view axis) {
+    auto const i = find_axis(distribution.ranks(), axis);
+    if (!i || distribution.placements()[*i].type != placement::kind::only)
         return -1;
-    return how.placements()[*i].coordinate;
+    return distribution.placements()[*i].coordinate;
 }
 
 RESHARD_DECL buffer_group group_of(sharding_part const& segment, data_type dtype) {
-    return {find_axis(segment.how.ranks(), "edp").has_value(), kept_at(segment.how, "pp"),
-            kept_at(segment.how, "ep"), dtype};
+    return {find_axis(segment.spread.ranks(), "edp").has_value(), kept_at(segment.spread, "pp"),
+            kept_at(segment.spread, "ep"), dtype};
 }
 
-RESHARD_DECL holder_t first_holder(distribution const& how) {
+RESHARD_DECL holder_t first_holder(distribution const& distribution) {
     index_vector at;
-    for (placement const& each : how.placements())
+    for (placement const& each : distribution.placements())
         at.push_back(each.coordinate);
-    return how.ranks().rank_at(at);
+    return distribution.ranks().rank_at(at);
 }
 
 /// The ranks of a group's mesh that share its tensors.
 inline sharing_ranks data_ranks(sharding_part const& segment) {
-    return {segment.how.ranks(), data_axes(segment.how.ranks())};
+    return {segment.spread.ranks(), data_axes(segment.spread.ranks())};
 }
 
 RESHARD_DECL group_table::group_table(std::vector<tensor_sharding> const& tensors) {
@@ -50,9 +50,9 @@ RESHARD_DECL void group_table::add(tensor_sharding const& tensor, std::size_t nu
     std::map<holder_t, index_t> stored;
     begins_.emplace_back();
     for (sharding_part const& segment : tensor.parts) {
-        index_t& end = stored[first_holder(segment.how)];
+        index_t& end = stored[first_holder(segment.spread)];
         begins_.back().push_back(end);
-        end = checked_add(end, element_count(largest_region(segment.how)));
+        end = checked_add(end, element_count(largest_region(segment.spread)));
         auto& members = groups_[group_of(segment, tensor.dtype)];
         if (members.empty() || members.back().tensor != number)
             members.push_back({number, 0});
@@ -121,19 +121,20 @@ RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
 }
 
 /// The distribution of which data-parallel rank `owner` alone holds something.
-inline distribution held_by(distribution const& how, index_t owner, std::string_view key) {
-    std::vector<placement> placements = how.placements();
-    for (std::size_t i = how.ranks().ndim(); i-- > 0;) {
-        if (!has_axis(data_axes(how.ranks()), i))
+inline distribution held_by(distribution const& distribution, index_t owner, std::string_view key) {
+    std::vector<placement> placements = distribution.placements();
+    for (std::size_t i = distribution.ranks().ndim(); i-- > 0;) {
+        if (!has_axis(data_axes(distribution.ranks()), i))
             continue;
-        index_t const extent = how.ranks().all_axes[i].extent;
-        if (placements[i].what != placement::kind::replicate)
-            fail(errc::bad_layout, "'", key, "': mesh axis '", how.ranks().all_axes[i].name(),
+        index_t const extent = distribution.ranks().all_axes[i].extent;
+        if (placements[i].type != placement::kind::replicate)
+            fail(errc::bad_layout, "'", key, "': mesh axis '",
+                 distribution.ranks().all_axes[i].name(),
                  "' distributes whole tensors, so it must replicate, not ", placements[i]);
         placements[i] = only{owner % extent};
         owner /= extent;
     }
-    return {how.ranks(), std::move(placements), how.shape(), key};
+    return {distribution.ranks(), std::move(placements), distribution.shape(), key};
 }
 
 } // namespace reshard::detail
@@ -150,7 +151,7 @@ RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_shardi
             tensor_sharding& tensor = tensors[member.tensor];
             index_t const ranks = detail::sharing_count(tensors, group, member);
             for (std::size_t const n : detail::parts_in(tensor, group)) {
-                detail::flat_sharing flat{detail::data_axes(tensor.parts[n].how.ranks()),
+                detail::flat_sharing flat{detail::data_axes(tensor.parts[n].spread.ranks()),
                                           std::nullopt};
                 if (tensor.parts.size() > 1)
                     flat.slices = {table.begin_of(member.tensor, n),
@@ -174,7 +175,8 @@ RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_shardin
         for (std::size_t i = 0; i < members.size(); ++i) {
             tensor_sharding& tensor = tensors[members[i].tensor];
             for (std::size_t const n : detail::parts_in(tensor, group))
-                tensor.parts[n].how = detail::held_by(tensor.parts[n].how, owners[i], tensor.key);
+                tensor.parts[n].spread =
+                    detail::held_by(tensor.parts[n].spread, owners[i], tensor.key);
         }
     }
     return tensors;

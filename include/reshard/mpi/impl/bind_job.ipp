@@ -9,8 +9,8 @@
 #include <reshard/bind/options.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/exchange.hpp>
-#include <reshard/mpi/node_reach.hpp>
 #include <reshard/mpi/node_rings.hpp>
+#include <reshard/mpi/node_transfers.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
@@ -39,29 +39,29 @@ public:
 /// The most bytes of chunks: those that pass through rings fit their slots.
 ///
 /// \param relayed the least that any rank can pass on
-inline chunk_limits limits_of(mpi_job const& all, mpi_group const& ranks, index_t relayed) {
+inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, index_t relayed) {
     index_t const far = std::min(chunk_bytes, static_cast<index_t>(ranks.count_limit()));
-    if (!all.rings)
+    if (!mpi_job.rings)
         return {far, far, std::min(far, relayed), {}};
-    return {far, static_cast<index_t>(all.rings->slot_bytes()), std::min(far, relayed),
-            all.rings->node().numbers};
+    return {far, static_cast<index_t>(mpi_job.rings->slot_bytes()), std::min(far, relayed),
+            mpi_job.rings->node().numbers};
 }
 
 /// The most bytes of a chunk that this rank passes on, or gets from who does: a slot, where any
 /// goes through a ring.
-inline index_t relayed_limit(mpi_job const& all, sorted_transfers const& sorted) {
-    auto const is_near = [&](relay_transfers const& one) {
-        return std::ranges::binary_search(all.rings->node().numbers, one.peer);
+inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sorted) {
+    auto const is_near = [&](relay_transfers const& transfers) {
+        return std::ranges::binary_search(mpi_job.rings->node().numbers, transfers.peer);
     };
-    bool const is_a_slot = all.rings && (std::ranges::any_of(sorted.relays_to, is_near) ||
-                                         std::ranges::any_of(sorted.relays_from, is_near));
-    return is_a_slot ? static_cast<index_t>(all.rings->slot_bytes()) : chunk_bytes;
+    bool const is_a_slot = mpi_job.rings && (std::ranges::any_of(sorted.relays_to, is_near) ||
+                                             std::ranges::any_of(sorted.relays_from, is_near));
+    return is_a_slot ? static_cast<index_t>(mpi_job.rings->slot_bytes()) : chunk_bytes;
 }
 
 /// Takes the lanes of a peer out of all.
 inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
     auto const taken =
-        std::ranges::stable_partition(all, [&](lane const& one) { return one.peer != peer; });
+        std::ranges::stable_partition(all, [&](lane const& lane) { return lane.peer != peer; });
     std::vector<lane> lanes(std::move_iterator(taken.begin()), std::move_iterator(taken.end()));
     all.erase(taken.begin(), taken.end());
     return lanes;
@@ -69,11 +69,12 @@ inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
 
 /// Takes what passes through rings out of the lanes.
 inline std::vector<ring_transfers> take_through_rings(node_rings const& rings,
-                                                      process_transfers& all) {
+                                                      process_transfers& transfers) {
     std::vector<ring_transfers> taken;
     auto const& numbers = rings.node().numbers;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        auto to = take_lanes(all.sends, numbers[i]), from = take_lanes(all.receives, numbers[i]);
+        auto to = take_lanes(transfers.sends, numbers[i]),
+             from = take_lanes(transfers.receives, numbers[i]);
         if (!to.empty() || !from.empty())
             taken.push_back({std::move(to), std::move(from), rings.sender_to(static_cast<int>(i)),
                              rings.receiver_from(static_cast<int>(i))});
@@ -92,45 +93,45 @@ struct sorted_job {
 /// Prepares the exchange. Does not communicate. A second call replaces the first.
 ///
 /// \param transfers those that are neither messages nor rings
-inline void open(sorted_job& made, mpi_group const& ranks, process_transfers transfers,
+inline void open(sorted_job& sorted_job, mpi_group const& ranks, process_transfers transfers,
                  chunk_limits const& limits) {
-    mpi_job& all = *made.all;
-    plan const& whole = all.planned->whole;
-    sorted_transfers sorted = made.sorted;
-    transfers.sends = rotated_lanes(whole, sorted.to, sorted.relays_to, {ranks.rank(), 1, limits});
+    mpi_job& mpi_job = *sorted_job.all;
+    plan const& plan = mpi_job.planned->whole;
+    sorted_transfers sorted = sorted_job.sorted;
+    transfers.sends = rotated_lanes(plan, sorted.to, sorted.relays_to, {ranks.rank(), 1, limits});
     transfers.receives =
-        rotated_lanes(whole, sorted.from, sorted.relays_from, {ranks.rank(), -1, limits});
-    transfers.relayed = link_relays(whole, transfers.sends, transfers.receives);
-    if (all.rings)
-        transfers.through_rings = take_through_rings(*all.rings, transfers);
+        rotated_lanes(plan, sorted.from, sorted.relays_from, {ranks.rank(), -1, limits});
+    transfers.relayed = link_relays(plan, transfers.sends, transfers.receives);
+    if (mpi_job.rings)
+        transfers.through_rings = take_through_rings(*mpi_job.rings, transfers);
     leave_out(sorted, limits.node);
-    all.cost = cost_of(whole, sorted);
-    all.cost.bytes_node_in = made.all_messages.bytes_in - all.cost.bytes_in;
-    all.cost.bytes_node_out = made.all_messages.bytes_out - all.cost.bytes_out;
-    all.cost.bytes_relayed = made.all_messages.bytes_relayed;
+    mpi_job.cost = cost_of(plan, sorted);
+    mpi_job.cost.bytes_node_in = sorted_job.all_messages.bytes_in - mpi_job.cost.bytes_in;
+    mpi_job.cost.bytes_node_out = sorted_job.all_messages.bytes_out - mpi_job.cost.bytes_out;
+    mpi_job.cost.bytes_relayed = sorted_job.all_messages.bytes_relayed;
     transfers.local = std::move(sorted.local);
-    all.moving.emplace(ranks, all.bound(), std::move(transfers));
+    mpi_job.moving.emplace(ranks, mpi_job.bound(), std::move(transfers));
 }
 
 /// Sorts the transfers of a job.
-inline sorted_job sorted_of(std::unique_ptr<mpi_job> all, mpi_group const& ranks) {
-    plan const& whole = all->planned->whole;
-    auto sorted = sort_by_peer(whole, ranks.rank(), ranks.size());
-    auto const cost = cost_of(whole, sorted);
-    auto bytes = bytes_by_peer(whole, sorted);
-    return {std::move(all), std::move(sorted), cost, std::move(bytes)};
+inline sorted_job sorted_of(std::unique_ptr<mpi_job> mpi_job, mpi_group const& ranks) {
+    plan const& plan = mpi_job->planned->whole;
+    auto sorted = sort_by_peer(plan, ranks.rank(), ranks.size());
+    auto const cost = cost_of(plan, sorted);
+    auto bytes = bytes_by_peer(plan, sorted);
+    return {std::move(mpi_job), std::move(sorted), cost, std::move(bytes)};
 }
 
 RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
                                                       std::shared_ptr<planned_job const> planned,
                                                       const_state_dict const& have,
                                                       state_dict const& want) {
-    sorted_job made =
+    sorted_job sorted_job =
         sorted_of(std::make_unique<mpi_job>(std::move(planned), static_cast<holder_t>(ranks.rank()),
                                             have, want),
                   ranks);
-    open(made, ranks, {}, limits_of(*made.all, ranks, chunk_bytes));
-    return std::move(made.all);
+    open(sorted_job, ranks, {}, limits_of(*sorted_job.all, ranks, chunk_bytes));
+    return std::move(sorted_job.all);
 }
 
 /// True for the first job of this process that writes to an arena whose memory others see.
@@ -150,22 +151,22 @@ struct bind_notice {
 inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
                            source_tensors const& have, target_tensors const& want) {
     planned_job const& planned = *plan.planned;
-    auto all = std::make_unique<mpi_job>(
+    auto unique = std::make_unique<mpi_job>(
         plan.planned, static_cast<holder_t>(ranks.rank()),
         planned.source_is_joined ? join_neighbours(have.tensors) : have.tensors,
         planned.target_is_joined ? join_neighbours(want.tensors) : want.tensors);
-    all->was_kept = plan.was_kept;
-    all->arenas = {have.arena ? have.arena->state() : nullptr,
-                   want.arena ? want.arena->state() : nullptr};
-    return sorted_of(std::move(all), ranks);
+    unique->was_kept = plan.was_kept;
+    unique->arenas = {have.arena ? have.arena->state() : nullptr,
+                      want.arena ? want.arena->state() : nullptr};
+    return sorted_of(std::move(unique), ranks);
 }
 
 /// The most bytes that any two ranks exchange.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank alike
-inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& mine) {
-    std::vector<bind_notice> const notices = gather_values(ranks, mine);
+inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_notice) {
+    std::vector<bind_notice> const notices = gather_values(ranks, own_notice);
     for (bind_notice const& notice : notices)
         if (auto const problem = decode(notice.problem))
             throw error(*problem);
@@ -176,48 +177,49 @@ inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& mine)
 ///
 /// \param most the most bytes that any two ranks exchange
 /// \par Collective every rank of the group, in the same order
-inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& made, index_t most,
-                          target_tensors const& want, options const& how) {
+inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, index_t most,
+                          target_tensors const& want, options const& options) {
     mpi_group const& ranks = group.ranks;
-    mpi_job& all = *made.all;
+    mpi_job& mpi_job = *sorted_job.all;
     process_transfers transfers;
-    if (all.arenas.source || all.arenas.target) {
-        transfers.on_node = take_on_node(ranks, all.bound(), all.arenas, made.sorted);
-        transfers.meetings = meetings_of(all.arenas);
-        made.bytes = bytes_by_peer(all.planned->whole, made.sorted);
-        most = std::ranges::max(gather_values(ranks, std::ranges::max(made.bytes)));
+    if (mpi_job.arenas.source || mpi_job.arenas.target) {
+        transfers.on_node = take_on_node(ranks, mpi_job.bound(), mpi_job.arenas, sorted_job.sorted);
+        transfers.meetings = meetings_of(mpi_job.arenas);
+        sorted_job.bytes = bytes_by_peer(mpi_job.planned->whole, sorted_job.sorted);
+        most = std::ranges::max(gather_values(ranks, std::ranges::max(sorted_job.bytes)));
     }
-    all.rings = rings_for(group, made.bytes, most, how.on_node);
-    index_t relayed = relayed_limit(all, made.sorted);
-    if (how.relays)
+    mpi_job.rings = rings_for(group, sorted_job.bytes, most, options.on_node);
+    index_t relayed = relayed_limit(mpi_job, sorted_job.sorted);
+    if (options.relays)
         relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {
         if (is_first_use(want.arena))
-            prefault(
-                writes_of(all.bound(), *all.arenas.target, transfers.on_node, made.sorted.local));
-        open(made, ranks, std::move(transfers), limits_of(all, ranks, relayed));
+            prefault(writes_of(mpi_job.bound(), *mpi_job.arenas.target, transfers.on_node,
+                               sorted_job.sorted.local));
+        open(sorted_job, ranks, std::move(transfers), limits_of(mpi_job, ranks, relayed));
     });
 }
 
 RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
                                                  known_plan const& plan, source_tensors const& have,
-                                                 target_tensors const& want, options const& how) {
+                                                 target_tensors const& want,
+                                                 options const& options) {
     mpi_group const& ranks = group.ranks;
-    sorted_job made;
-    bind_notice mine;
+    sorted_job sorted_job;
+    bind_notice notice;
     bool is_open = false;
-    mine.problem = encode(plan.problem ? plan.problem : attempt([&] {
-        made = sort_job(ranks, plan, have, want);
-        mine.bytes = std::ranges::max(made.bytes);
-        is_open = !have.arena && !want.arena && !how.relays &&
-                  !rings_are_worth_it(ranks.size(), mine.bytes, how.on_node);
+    notice.problem = encode(plan.problem ? plan.problem : attempt([&] {
+        sorted_job = sort_job(ranks, plan, have, want);
+        notice.bytes = std::ranges::max(sorted_job.bytes);
+        is_open = !have.arena && !want.arena && !options.relays &&
+                  !rings_are_worth_it(ranks.size(), notice.bytes, options.on_node);
         if (is_open)
-            open(made, ranks, {}, limits_of(*made.all, ranks, chunk_bytes));
+            open(sorted_job, ranks, {}, limits_of(*sorted_job.all, ranks, chunk_bytes));
     }));
-    index_t const most = agree_on_binding(ranks, mine);
-    if (!is_open || rings_are_worth_it(ranks.size(), most, how.on_node))
-        open_on_nodes(group, made, most, want, how);
-    return std::move(made.all);
+    index_t const most = agree_on_binding(ranks, notice);
+    if (!is_open || rings_are_worth_it(ranks.size(), most, options.on_node))
+        open_on_nodes(group, sorted_job, most, want, options);
+    return std::move(sorted_job.all);
 }
 
 } // namespace reshard::detail

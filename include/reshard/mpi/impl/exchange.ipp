@@ -14,21 +14,22 @@
 namespace reshard::detail {
 
 RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
-                                process_transfers all)
-    : world_(world), bound_(bound), come_(all.relayed), meetings_(all.meetings) {
-    chunk_binder const binder(bound_, stores_for(all), copies_);
+                                process_transfers transfers)
+    : world_(world), bound_(bound), arrivals_(transfers.relayed), meetings_(transfers.meetings) {
+    chunk_binder const binder(bound_, stores_for(transfers), copies_);
     std::vector<std::uint32_t> moved;
-    for (std::uint32_t const number : all.local)
+    for (std::uint32_t const number : transfers.local)
         (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
             .push_back(number);
-    local_ = all.on_node.empty() ? binder.copies(moved)
-                                 : node_copies(binder, bound_, all.on_node, moved, copies_);
-    outgoing_.open(binder.sends(all.sends));
-    incoming_.open(binder.receives(all.receives));
-    chunk_binder const packed(bound_, stores_for(all), copies_, false);
-    for (ring_transfers const& one : all.through_rings) {
-        rings_.add(packed.sends(one.sends), one.to);
-        rings_.add(packed.receives(one.receives), one.from);
+    local_ = transfers.on_node.empty()
+                 ? binder.copies(moved)
+                 : node_copies(binder, bound_, transfers.on_node, moved, copies_);
+    outgoing_.open(binder.sends(transfers.sends));
+    incoming_.open(binder.receives(transfers.receives));
+    chunk_binder const packed(bound_, stores_for(transfers), copies_, false);
+    for (ring_transfers const& ring_transfers : transfers.through_rings) {
+        rings_.add(packed.sends(ring_transfers.sends), ring_transfers.to);
+        rings_.add(packed.receives(ring_transfers.receives), ring_transfers.from);
     }
 }
 
@@ -36,7 +37,7 @@ RESHARD_DECL void exchange::run() {
     outgoing_.rewind();
     incoming_.rewind();
     rings_.rewind();
-    come_.rewind();
+    arrivals_.rewind();
     post();
     meet(); // no rank touches memory whose owner still uses it
     run_local();
@@ -46,7 +47,7 @@ RESHARD_DECL void exchange::run() {
             wait.restart();
             continue;
         }
-        if (!rings_.is_done() || !come_.is_empty())
+        if (!rings_.is_done() || !arrivals_.is_empty())
             ::sched_yield(); // the other end may need this core
         wait.look();
     }
@@ -64,24 +65,24 @@ RESHARD_DECL index_t exchange::staging_bytes() const {
     return outgoing_.staging_bytes + incoming_.staging_bytes;
 }
 
-RESHARD_DECL stores exchange::stores_for(process_transfers const& all) const {
+RESHARD_DECL stores exchange::stores_for(process_transfers const& transfers) const {
     index_t bytes = 0;
-    for (std::uint32_t const number : all.local)
+    for (std::uint32_t const number : transfers.local)
         bytes += wire_bytes(bound_.whole, bound_.whole.transfers[number]);
-    for (node_transfer const& one : all.on_node)
-        bytes += wire_bytes(bound_.whole, bound_.whole.transfers[one.number]);
-    auto const add = [&](lane const& one) {
-        for (chunk const& chunk : one.chunks)
+    for (node_transfer const& transfer : transfers.on_node)
+        bytes += wire_bytes(bound_.whole, bound_.whole.transfers[transfer.number]);
+    auto const add = [&](lane const& lane) {
+        for (chunk const& chunk : lane.chunks)
             bytes += chunk.bytes;
     };
-    std::ranges::for_each(all.receives, add);
-    for (ring_transfers const& one : all.through_rings)
-        std::ranges::for_each(one.receives, add);
+    std::ranges::for_each(transfers.receives, add);
+    for (ring_transfers const& ring_transfers : transfers.through_rings)
+        std::ranges::for_each(ring_transfers.receives, add);
     return bytes >= streaming_threshold ? stores::streaming : stores::cached;
 }
 
 RESHARD_DECL void exchange::meet() {
-    for (yielding_barrier const& meeting : meetings_) {
+    for (shared_barrier const& meeting : meetings_) {
         bounded_wait wait(world_.limit());
         meeting.wait([&] {
             int there = 0;
@@ -96,10 +97,10 @@ RESHARD_DECL void exchange::run_local() {
     for (std::uint32_t const number : zeros_)
         run_locally(bound_, bound_.whole.transfers[number]);
     index_t bytes = 0;
-    side_by_side blocks;
-    for (bound_copy const& one : local_) {
-        blocks.add(copies_[one.copy], one.source, one.target, one.joins_next);
-        bytes += one.bytes;
+    row_batch blocks;
+    for (bound_copy const& copy : local_) {
+        blocks.add(copies_[copy.copy], copy.source, copy.target, copy.joins_next);
+        bytes += copy.bytes;
         if (bytes >= chunk_bytes) {
             while (advance()) // others wait for all that can be sent, not for one chunk
                 ;
@@ -111,7 +112,7 @@ RESHARD_DECL void exchange::run_local() {
 RESHARD_DECL void exchange::post() {
     while (incoming_.can_start())
         receive(incoming_.start());
-    while (outgoing_.can_start() && come_.allow(outgoing_.next_chunk()))
+    while (outgoing_.can_start() && arrivals_.allow(outgoing_.next_chunk()))
         send(outgoing_.start());
 }
 
@@ -125,10 +126,10 @@ RESHARD_DECL void exchange::receive(std::size_t slot) {
 RESHARD_DECL void exchange::send(std::size_t slot) {
     bound_chunk<std::byte const> const& chunk = *outgoing_.under_way[slot];
     std::byte* const wire = outgoing_.wire[slot];
-    side_by_side blocks;
+    row_batch blocks;
     for (std::size_t i = chunk.first; i < chunk.last; ++i) {
-        auto const& one = outgoing_.all.packets[i];
-        blocks.add(copies_[one.copy], one.memory, wire + one.wire, one.joins_next);
+        auto const& packet = outgoing_.all.packets[i];
+        blocks.add(copies_[packet.copy], packet.memory, wire + packet.wire, packet.joins_next);
     }
     MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, tag,
               world_.base(), &requests_[in_flight + slot]);
@@ -137,16 +138,17 @@ RESHARD_DECL void exchange::send(std::size_t slot) {
 
 RESHARD_DECL void exchange::unpack(std::size_t slot) const {
     bound_chunk<std::byte> const& chunk = *incoming_.under_way[slot];
-    side_by_side blocks;
+    row_batch blocks;
     for (std::size_t i = chunk.first; i < chunk.last; ++i) {
-        auto const& one = incoming_.all.packets[i];
-        blocks.add(copies_[one.copy], incoming_.wire[slot] + one.wire, one.memory, one.joins_next);
+        auto const& packet = incoming_.all.packets[i];
+        blocks.add(copies_[packet.copy], incoming_.wire[slot] + packet.wire, packet.memory,
+                   packet.joins_next);
     }
 }
 
 RESHARD_DECL bool exchange::advance() {
     bool const moved = rings_.advance();
-    if (moved && !come_.is_empty())
+    if (moved && !arrivals_.is_empty())
         post(); // what came through a ring may go on in a message
     bool const finished = pending_ > 0 && finish_request();
     return moved || finished;
@@ -162,7 +164,7 @@ RESHARD_DECL bool exchange::finish_request() {
     auto const slot = static_cast<std::size_t>(which) % in_flight;
     if (static_cast<std::size_t>(which) < in_flight) {
         unpack(slot);
-        come_.add(*incoming_.under_way[slot]);
+        arrivals_.add(*incoming_.under_way[slot]);
         incoming_.finish(slot);
     } else {
         outgoing_.finish(slot);

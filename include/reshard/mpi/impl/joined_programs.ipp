@@ -191,7 +191,7 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
         MPI_Comm_connect(port.c_str(), MPI_INFO_NULL, 0, ranks.base(), &between);
     if (is_first && ranks.rank() == 0)
         MPI_Close_port(port.c_str());
-    return both_sides({between, boost::mpi::comm_take_ownership}, is_first);
+    return joint_group({between, boost::mpi::comm_take_ownership}, is_first);
 }
 
 } // namespace reshard

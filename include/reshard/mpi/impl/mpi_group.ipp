@@ -151,8 +151,8 @@ inline text_row row_at(gathered_rows const& rows, std::size_t rank) {
     text_row row;
     std::memcpy(&row.length, begin, sizeof row.length);
     std::memcpy(&row.limit, begin + sizeof row.length, sizeof row.limit);
-    std::uint64_t const held = std::min<std::uint64_t>(row.length, each - row_head);
-    row.beginning = {begin + row_head, static_cast<std::size_t>(held)};
+    std::uint64_t const held_count = std::min<std::uint64_t>(row.length, each - row_head);
+    row.beginning = {begin + row_head, static_cast<std::size_t>(held_count)};
     return row;
 }
 
@@ -264,10 +264,10 @@ RESHARD_DECL void mpi_group::gather_round(detail::gather_rounds const& rounds, s
 
 namespace reshard::detail {
 
-RESHARD_DECL int ranks_per_node(int given) {
+RESHARD_DECL int ranks_per_node(int requested) {
     char const* const text = std::getenv("RESHARD_RANKS_PER_NODE");
-    if (given != 0 || !text)
-        return given;
+    if (requested != 0 || !text)
+        return requested;
     holder_t count = 0;
     auto const [end, problem] = std::from_chars(text, text + std::strlen(text), count);
     if (problem != std::errc() || *end != '\0' || count < 1 || count > most_ranks_named)
@@ -277,9 +277,9 @@ RESHARD_DECL int ranks_per_node(int given) {
 }
 
 RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
-    MPI_Comm all = MPI_COMM_NULL;
-    MPI_Comm_split_type(world.base(), MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &all);
-    boost::mpi::communicator const machine(all, boost::mpi::comm_take_ownership);
+    MPI_Comm value = MPI_COMM_NULL;
+    MPI_Comm_split_type(world.base(), MPI_COMM_TYPE_SHARED, world.rank(), MPI_INFO_NULL, &value);
+    boost::mpi::communicator const machine(value, boost::mpi::comm_take_ownership);
     mpi_group node = world.subgroup(
         per_node == 0 ? machine : machine.split(machine.rank() / per_node, machine.rank()));
     std::vector<int> numbers = gather_values(node, world.rank());
@@ -342,7 +342,7 @@ RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_
 
 namespace reshard {
 
-RESHARD_DECL mpi_group both_sides(boost::mpi::intercommunicator const& between, bool is_first) {
+RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first) {
     return between.merge(!is_first); // those with true stand behind
 }
 

@@ -32,17 +32,18 @@ public:
     panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
         : binder_(binder), bound_(bound), copies_(copies) {}
 
-    void add(node_transfer const& one) {
-        transfer const& moved = bound_.whole.transfers[one.number];
+    void add(node_transfer const& node_transfer) {
+        transfer const& moved = bound_.whole.transfers[node_transfer.number];
         std::vector<bound_copy> panels;
-        binder_.for_each_copy(moved, one.ends, panel_elements(one),
+        binder_.for_each_copy(moved, node_transfer.ends, panel_elements(node_transfer),
                               [&](bound_copy const& copy) { panels.push_back(copy); });
         if (panels.size() == 1 && is_small(panels[0].bytes))
-            return (one.is_pull ? small_pulls_ : small_pushes_).push_back(panels[0]);
-        void const* const shared = one.is_pull ? one.ends.target.data : one.ends.source.data;
+            return (node_transfer.is_pull ? small_pulls_ : small_pushes_).push_back(panels[0]);
+        void const* const shared =
+            node_transfer.is_pull ? node_transfer.ends.target.data : node_transfer.ends.source.data;
         std::size_t const group = groups_.try_emplace(shared, groups_.size()).first->second;
         for (std::size_t i = 0; i < panels.size(); ++i)
-            panels_.push_back({group, i, one.distance, one.is_pull, panels[i]});
+            panels_.push_back({group, i, node_transfer.distance, node_transfer.is_pull, panels[i]});
     }
 
     std::vector<bound_copy> copies() && {
@@ -72,18 +73,19 @@ private:
 
     /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as
     /// moves between two looks at the network. All of it where it is small.
-    index_t panel_elements(node_transfer const& one) const {
-        transfer const& moved = bound_.whole.transfers[one.number];
+    index_t panel_elements(node_transfer const& node_transfer) const {
+        transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
-        affine_copy const fused = fuse({cut_of(bound_.whole, moved).extent, 0,
-                                        one.ends.source.strides, 0, one.ends.target.strides});
+        affine_copy const fused =
+            fuse({cut_of(bound_.whole, moved).extent, 0, node_transfer.ends.source.strides, 0,
+                  node_transfer.ends.target.strides});
         index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
         if (fused.ndim() < 2 || is_small(element_count(fused) * size / 8))
             return most;
         if (!has_rows(fused))
             return 4 * most; // blocks that are long on both sides
-        index_t const pitch =
-            magnitude((one.is_pull ? fused.target_strides : fused.source_strides).end()[-2]);
+        index_t const pitch = magnitude(
+            (node_transfer.is_pull ? fused.target_strides : fused.source_strides).end()[-2]);
         index_t const rows = std::max<index_t>(1, most / std::max<index_t>(1, pitch));
         return std::min(rows, fused.extent.end()[-2]) * fused.extent.end()[-1];
     }
@@ -105,8 +107,9 @@ private:
     /// True if both copy some of the same rows.
     bool join(panel const& a, panel const& b) const {
         return a.group == b.group && a.number == b.number && a.is_pull == b.is_pull &&
-               are_alike(copies_[a.copy.copy], copies_[b.copy.copy],
-                         a.is_pull ? &affine_copy::target_strides : &affine_copy::source_strides);
+               are_identical(copies_[a.copy.copy], copies_[b.copy.copy],
+                             a.is_pull ? &affine_copy::target_strides
+                                       : &affine_copy::source_strides);
     }
 
     chunk_binder const& binder_;
@@ -129,51 +132,51 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
         transfer const& moved = bound.whole.transfers[number];
         order.add({number, 0, is_pull, {source_end(bound, moved), target_end(bound, moved)}});
     }
-    for (node_transfer const& one : on_node)
-        order.add(one);
+    for (node_transfer const& transfer : on_node)
+        order.add(transfer);
     return std::move(order).copies();
 }
 
 /// Segments of the target's arena without writes, this rank's first and then those behind it.
 inline std::vector<segment_writes> segments_of(arena_state const& arena) {
-    std::vector<segment_writes> all;
+    std::vector<segment_writes> writes;
     int const size = arena.node.size();
     for (int i = 0; i < size; ++i) {
-        all.push_back({arena.segments->range((arena.node.rank() + i) % size)});
+        writes.push_back({arena.segments->range((arena.node.rank() + i) % size)});
     }
-    return all;
+    return writes;
 }
 
 RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
                                                    arena_state const& arena,
                                                    std::vector<node_transfer> const& taken,
                                                    std::vector<std::uint32_t> const& local) {
-    auto all = segments_of(arena);
+    auto elements = segments_of(arena);
     auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
         transfer const& moved = bound.whole.transfers[number];
         data_type const dtype = bound.whole.target_dtypes[moved.target_key];
         index_vector const shape = cut_of(bound.whole, moved).extent;
-        auto const* const data =
-            static_cast<std::byte const*>(end.data) + byte_place_of(end.place.offset, dtype).bytes;
-        address_range const range = addresses({data, dtype, shape, end.place.strides});
+        auto const* const data = static_cast<std::byte const*>(end.data) +
+                                 byte_place_of(end.position.offset, dtype).bytes;
+        address_range const range = addresses({data, dtype, shape, end.position.strides});
         auto const at = std::ranges::find_if(
-            all, [&](segment_writes const& writes) { return writes.segment.contains(range); });
-        if (at != all.end() && !range.empty())
+            elements, [&](segment_writes const& writes) { return writes.segment.contains(range); });
+        if (at != elements.end() && !range.empty())
             at->add(range, element_count(shape) * bits(dtype) / 8);
     };
     for (std::uint32_t const number : local) {
         auto const end = target_end(bound, bound.whole.transfers[number]);
-        add(number, {end.data, end.place});
+        add(number, {end.data, end.position});
     }
-    for (node_transfer const& one : taken) {
-        bound_end<void*> const end = one.ends.target;
-        add(one.number, {end.data, end.place});
+    for (node_transfer const& transfer : taken) {
+        bound_end<void*> const end = transfer.ends.target;
+        add(transfer.number, {end.data, end.position});
     }
-    return all;
+    return elements;
 }
 
-RESHARD_DECL void prefault(std::vector<segment_writes> const& all) {
-    for (segment_writes const& writes : all)
+RESHARD_DECL void prefault(std::vector<segment_writes> const& all_writes) {
+    for (segment_writes const& writes : all_writes)
         if (writes.is_dense())
             populate(reinterpret_cast<void*>(writes.hull.begin),
                      writes.hull.end - writes.hull.begin);

@@ -26,13 +26,13 @@ namespace detail {
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_rounds(mpi_group const& ranks, source_tensors have, planned_rounds planned,
-                          options const& how) {
+                          options const& options) {
     auto const bind = [ranks](std::shared_ptr<planned_job const> round,
                               const_state_dict const& some, state_dict const& filled) {
         return bind_messages(ranks, std::move(round), some, filled);
     };
     return job(std::make_unique<rounds_job<mpi_group>>(ranks, std::move(planned),
-                                                       std::move(have.tensors), how, bind));
+                                                       std::move(have.tensors), options, bind));
 }
 
 /// What this rank gives and wants, in the first message to all others.
@@ -43,26 +43,28 @@ struct entered_call {
 
 /// The opening of any redistribution, without an attachment. Does not communicate.
 inline call_opening opening_of(mpi_group const& world, source_tensors const& have,
-                               target_tensors const& want, options const& how) {
+                               target_tensors const& want, options const& options) {
     call_opening opening;
     opening.operation = "redistribute";
-    opening.alike = alike_in_call(how, have, want);
-    opening.problem = check_call(world, have, want, how);
-    keep_first(opening.problem,
-               attempt([&] { opening.alike.add("RESHARD_RANKS_PER_NODE", ranks_per_node(0)); }));
+    opening.fingerprint = call_fingerprint(options, have, want);
+    opening.problem = check_call(world, have, want, options);
+    keep_first(opening.problem, attempt([&] {
+                   opening.fingerprint.add("RESHARD_RANKS_PER_NODE", ranks_per_node(0));
+               }));
     return opening;
 }
 
 /// Reads what this rank gives and wants. Does not communicate.
 inline entered_call enter_call(mpi_group const& world, source_tensors const& have,
-                               target_tensors const& want, options const& how, bool runs_at_once) {
-    entered_call call{{}, opening_of(world, have, want, how)};
+                               target_tensors const& want, options const& options,
+                               bool runs_at_once) {
+    entered_call call{{}, opening_of(world, have, want, options)};
     if (!call.opening.problem)
         call.opening.problem = attempt([&] {
             if (runs_at_once)
                 check_twins(have.tensors);
             call.own = sides_of(have, want);
-            call.opening.attachment = content_bytes(notice_of(world, call.own, how));
+            call.opening.attachment = content_bytes(notice_of(world, call.own, options));
         });
     return call;
 }
@@ -71,42 +73,42 @@ inline entered_call enter_call(mpi_group const& world, source_tensors const& hav
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,
-                        options const& how, bool runs_at_once) {
-    mpi_group const world = caller.with_deadline(how.deadline);
-    entered_call call = enter_call(world, have, want, how, runs_at_once);
+                        options const& options, bool runs_at_once) {
+    mpi_group const world = caller.with_deadline(options.deadline);
+    entered_call call = enter_call(world, have, want, options, runs_at_once);
     auto const notices = open_call(world, call.opening);
     mpi_group const ranks = world.with_own_messages(); // apart from the caller's messages
     call_facts facts = facts_of_call(ranks, std::move(call.own), notices);
-    auto program = mapping_of_call(ranks, how.program, facts);
+    auto program = mapping_of_call(ranks, options.program, facts);
     if (runs_at_once && program)
         check_copies(ranks, have.tensors, *program);
-    if (how.allocate)
+    if (options.allocate)
         return prepare_rounds(ranks, std::move(have),
-                              plan_rounds_of(ranks, std::move(facts), std::move(program), how),
-                              how);
+                              plan_rounds_of(ranks, std::move(facts), std::move(program), options),
+                              options);
     std::vector<int> const nodes = facts.nodes;
-    known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), how);
-    auto state = bind_job({ranks, nodes}, plan, have, want, how);
+    known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), options);
+    auto state = bind_job({ranks, nodes}, plan, have, want, options);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
 
 RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, source_tensors have,
                               target_tensors want) {
-    options const how;
-    call_opening opening = opening_of(world, have, want, how);
-    made_plan made;
+    options const options;
+    call_opening opening = opening_of(world, have, want, options);
+    made_plan made_plan;
     keep_first(opening.problem, attempt([&] {
-                   made = plan.make(
+                   made_plan = plan.make(
                        have, want,
                        {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())});
                }));
     opening.operation += " with a typed plan";
-    opening.alike.add_digest("typed plan", made.digest);
+    opening.fingerprint.add_digest("typed plan", made_plan.digest);
     opening.attachment = machine_name();
     auto const machines = open_call(world, opening);
     auto state = bind_job({world.with_own_messages(), nodes_of(machines)},
-                          {std::move(made.planned), false, {}}, have, want, how);
+                          {std::move(made_plan.planned), false, {}}, have, want, options);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));
 }
@@ -114,13 +116,13 @@ RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, so
 } // namespace detail
 
 RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
-                         options const& how) {
-    return detail::prepare_call(world, std::move(have), std::move(want), how, false);
+                         options const& options) {
+    return detail::prepare_call(world, std::move(have), std::move(want), options, false);
 }
 
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
-                               options const& how) {
-    job ready = detail::prepare_call(world, std::move(have), std::move(want), how, true);
+                               options const& options) {
+    job ready = detail::prepare_call(world, std::move(have), std::move(want), options, true);
     run(ready);
 }
 

@@ -15,13 +15,14 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL void validate(directory_key const& one) {
-    for (bucket_level const& level : one.levels) {
-        bool is_level = level.size() == one.shape.size();
+RESHARD_DECL void validate(directory_key const& directory_key) {
+    for (bucket_level const& level : directory_key.levels) {
+        bool is_level = level.size() == directory_key.shape.size();
         for (index_t const halvings : level)
             is_level = is_level && 0 <= halvings && halvings < 64;
         if (!is_level)
-            fail(errc::bad_layout, "it has the level ", level, " of a tensor of shape ", one.shape);
+            fail(errc::bad_layout, "it has the level ", level, " of a tensor of shape ",
+                 directory_key.shape);
     }
 }
 
@@ -71,29 +72,29 @@ private:
 
 RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     sparse_exchange& exchange,
-                                                    std::vector<shard_descriptor> const& held) {
+                                                    std::vector<shard_descriptor> const& shards) {
     std::vector<addressed_text> texts;
     agree_on(world, [&] {
         std::map<int, std::vector<shard_descriptor>> lists;
-        for (shard_descriptor const& shard : held)
+        for (shard_descriptor const& shard : shards)
             lists[rank_of(digest_of_all(shard.key), world.size())].push_back(shard);
         texts = addressed(lists);
     });
-    auto const told = exchange.run(std::move(texts));
-    std::string mine;
+    auto const received = exchange.run(std::move(texts));
+    std::string own;
     agree_on(world, [&] {
         key_merger merger(world.size());
-        for (addressed_text const& one : told)
-            for (shard_descriptor const& shard : list_from_bytes<shard_descriptor>(one.bytes))
-                merger.add(shard, static_cast<holder_t>(one.rank));
-        mine = list_to_bytes(merger.keys());
+        for (addressed_text const& text : received)
+            for (shard_descriptor const& shard : list_from_bytes<shard_descriptor>(text.bytes))
+                merger.add(shard, static_cast<holder_t>(text.rank));
+        own = list_to_bytes(merger.keys());
     });
-    auto const all = world.all_gather(mine);
+    auto const elements = world.all_gather(own);
     std::vector<directory_key> keys;
     agree_on(world, [&] {
-        for (std::string const& bytes : all)
-            for (directory_key& one : list_from_bytes<directory_key>(bytes))
-                keys.push_back(std::move(one));
+        for (std::string const& bytes : elements)
+            for (directory_key& element : list_from_bytes<directory_key>(bytes))
+                keys.push_back(std::move(element));
         std::sort(keys.begin(), keys.end(),
                   [](directory_key const& a, directory_key const& b) { return a.key < b.key; });
     });
@@ -102,21 +103,21 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
 
 RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
                                    std::vector<shard_table> shards, holder_t holders) {
-    layout_builder made(holders);
+    layout_builder builder(holders);
     for (std::size_t i = 0; i < keys.size(); ++i)
-        made.add(keys[i].key, keys[i].dtype, {keys[i].shape, std::move(shards[i])});
-    return std::move(made).take();
+        builder.add(keys[i].key, keys[i].dtype, {keys[i].shape, std::move(shards[i])});
+    return std::move(builder).take();
 }
 
 RESHARD_DECL shard_directory::shard_directory(mpi_group const& world, sparse_exchange& exchange,
                                               std::vector<directory_key> const& keys,
-                                              std::vector<shard_descriptor> const& held)
+                                              std::vector<shard_descriptor> const& shards)
     : world_(world), exchange_(exchange), keys_(keys), filed_(keys.size()) {
     std::vector<addressed_text> texts;
-    agree_on(world, [&] { texts = addressed(sorted_out(held)); });
-    auto const told = exchange_.run(std::move(texts));
+    agree_on(world, [&] { texts = addressed(sorted_out(shards)); });
+    auto const received = exchange_.run(std::move(texts));
     agree_on(world, [&] {
-        for (directory_entry& entry : entries_of(told))
+        for (directory_entry& entry : entries_of(received))
             filed_[entry.key].push_back(std::move(entry));
     });
 }
@@ -133,96 +134,97 @@ shard_directory::look_up(std::vector<directory_entry> const& questions,
     auto const asked = exchange_.run(std::move(texts));
     agree_on(world_, [&] {
         texts.clear();
-        for (addressed_text const& one : asked)
-            texts.push_back({one.rank, list_to_bytes(answer(one, options))});
+        for (addressed_text const& text : asked)
+            texts.push_back({text.rank, list_to_bytes(answer(text, options))});
     });
-    auto const told = exchange_.run(std::move(texts));
-    std::vector<directory_entry> found;
+    auto const received = exchange_.run(std::move(texts));
+    std::vector<directory_entry> entries;
     agree_on(world_, [&] {
-        found = entries_of(told);
-        keep_each_once(found);
+        entries = entries_of(received);
+        keep_each_once(entries);
     });
-    return found;
+    return entries;
 }
 
-RESHARD_DECL void shard_directory::file(directory_entry const& one, box const& region,
-                                        bucket_level const& level, lists& all) const {
+RESHARD_DECL void shard_directory::file(directory_entry const& entry, box const& region,
+                                        bucket_level const& level, lists& all_lists) const {
     if (is_empty(region))
         return;
-    for_each_bucket(region, keys_[one.key].shape, level, [&](index_vector const& bucket) {
-        auto& list = all[rank_of(digest_of_all(one.key, level, bucket), world_.size())];
-        if (list.empty() || list.back() != one)
-            list.push_back(one);
+    for_each_bucket(region, keys_[entry.key].shape, level, [&](index_vector const& bucket) {
+        auto& list = all_lists[rank_of(digest_of_all(entry.key, level, bucket), world_.size())];
+        if (list.empty() || list.back() != entry)
+            list.push_back(entry);
     });
 }
 
-RESHARD_DECL auto shard_directory::sorted_out(std::vector<shard_descriptor> const& held) const
-    -> lists {
-    lists all;
+RESHARD_DECL auto
+shard_directory::sorted_out(std::vector<shard_descriptor> const& descriptors) const -> lists {
+    lists all_lists;
     std::vector<std::uint32_t> shards(keys_.size(), 0);
-    for (shard_descriptor const& shard : held) {
+    for (shard_descriptor const& shard : descriptors) {
         std::size_t const key = find(shard.key);
-        directory_entry const one{static_cast<key_id>(key),
-                                  static_cast<holder_t>(world_.rank()),
-                                  shards[key]++,
-                                  shard.region,
-                                  shard.flat,
-                                  shard.cycles};
+        directory_entry const entry{static_cast<key_id>(key),
+                                    static_cast<holder_t>(world_.rank()),
+                                    shards[key]++,
+                                    shard.region,
+                                    shard.flat,
+                                    shard.cycles};
         for (box const& region : boxes_of(shard.region, shard.flat, shard.cycles))
-            file(one, region, level_of(region, shard.global_shape, world_.size()), all);
+            file(entry, region, level_of(region, shard.global_shape, world_.size()), all_lists);
     }
-    return all;
+    return all_lists;
 }
 
 RESHARD_DECL auto shard_directory::sorted_out(std::vector<directory_entry> const& questions) const
     -> lists {
-    lists all;
-    for (directory_entry const& one : questions)
-        for (bucket_level const& level : keys_[one.key].levels)
-            file(one, one.region, level, all);
-    return all;
+    lists all_lists;
+    for (directory_entry const& entry : questions)
+        for (bucket_level const& level : keys_[entry.key].levels)
+            file(entry, entry.region, level, all_lists);
+    return all_lists;
 }
 
 RESHARD_DECL std::vector<directory_entry>
 shard_directory::answer(addressed_text const& asked, plan_options const& options) const {
-    std::vector<directory_entry> found;
+    std::vector<directory_entry> entries;
     for (directory_entry const& question : entries_of({asked}))
-        for (directory_entry const& one : filed_[question.key])
-            if (std::ranges::any_of(boxes_of(one.region, one.flat), [&](box const& region) {
-                    return shares_elements(region, one.cycles, question.region);
+        for (directory_entry const& entry : filed_[question.key])
+            if (std::ranges::any_of(boxes_of(entry.region, entry.flat), [&](box const& region) {
+                    return shares_elements(region, entry.cycles, question.region);
                 }))
-                found.push_back(one);
-    keep_each_once(found);
-    return chosen(std::move(found), static_cast<holder_t>(asked.rank), options);
+                entries.push_back(entry);
+    keep_each_once(entries);
+    return chosen(std::move(entries), static_cast<holder_t>(asked.rank), options);
 }
 
-RESHARD_DECL std::vector<directory_entry> shard_directory::chosen(std::vector<directory_entry> all,
-                                                                  holder_t target,
-                                                                  plan_options const& options) {
-    auto const described = [](directory_entry const& one) {
-        return std::tie(one.key, one.region, one.flat, one.cycles);
+RESHARD_DECL std::vector<directory_entry>
+shard_directory::chosen(std::vector<directory_entry> entries, holder_t target,
+                        plan_options const& options) {
+    auto const described = [](directory_entry const& entry) {
+        return std::tie(entry.key, entry.region, entry.flat, entry.cycles);
     };
-    std::ranges::stable_sort(all, {},
+    std::ranges::stable_sort(entries, {},
                              described); // still by holder and position among equal ones
     std::vector<directory_entry> result;
-    for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
-        while (last < all.size() && described(all[last]) == described(all[first]))
+    for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {
+        while (last < entries.size() && described(entries[last]) == described(entries[first]))
             ++last;
         result.push_back(
-            all[first + choose_replica(
-                            last - first, [&](std::size_t i) { return all[first + i].holder; },
-                            target, std::uint64_t{target} + all[first].key, options)]);
+            entries[first + choose_replica(
+                                last - first,
+                                [&](std::size_t i) { return entries[first + i].holder; }, target,
+                                std::uint64_t{target} + entries[first].key, options)]);
     }
     return result;
 }
 
 RESHARD_DECL std::vector<directory_entry>
-shard_directory::entries_of(std::vector<addressed_text> const& told) const {
+shard_directory::entries_of(std::vector<addressed_text> const& addressed_texts) const {
     std::vector<directory_entry> entries;
-    for (addressed_text const& one : told)
-        for (directory_entry& entry : list_from_bytes<directory_entry>(one.bytes)) {
+    for (addressed_text const& text : addressed_texts)
+        for (directory_entry& entry : list_from_bytes<directory_entry>(text.bytes)) {
             if (entry.key >= keys_.size() || entry.holder >= static_cast<holder_t>(world_.size()))
-                fail(errc::corrupt_file, "rank ", one.rank, " sent a record of key ", entry.key,
+                fail(errc::corrupt_file, "rank ", text.rank, " sent a record of key ", entry.key,
                      " of ", keys_.size(), " on rank ", entry.holder, " of ", world_.size());
             directory_key const& key = keys_[entry.key];
             check(shard_descriptor{key.key, key.dtype, key.shape, entry.region, entry.flat,
@@ -232,13 +234,13 @@ shard_directory::entries_of(std::vector<addressed_text> const& told) const {
     return entries;
 }
 
-RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& found) {
-    auto const place = [](directory_entry const& one) {
-        return std::tuple(one.key, one.holder, one.position);
+RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& entries) {
+    auto const position_of = [](directory_entry const& entry) {
+        return std::tuple(entry.key, entry.holder, entry.position);
     };
-    std::ranges::sort(found, {}, place);
-    auto const rest = std::ranges::unique(found, {}, place);
-    found.erase(rest.begin(), rest.end());
+    std::ranges::sort(entries, {}, position_of);
+    auto const remainder = std::ranges::unique(entries, {}, position_of);
+    entries.erase(remainder.begin(), remainder.end());
 }
 
 } // namespace reshard::detail

@@ -27,12 +27,13 @@ RESHARD_DECL barrier_state& node_segments::barrier() const {
     return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));
 }
 
-RESHARD_DECL void node_segments::open_others(std::vector<told_segment> const& told, int me,
+RESHARD_DECL void node_segments::open_others(std::vector<peer_segment> const& peer_segments, int me,
                                              system_calls const& calls) {
     std::vector<shared_segment> opened;
-    for (std::size_t rank = 0; rank < told.size(); ++rank)
+    for (std::size_t rank = 0; rank < peer_segments.size(); ++rank)
         if (static_cast<int>(rank) != me)
-            opened.push_back(shared_segment::open(told[rank].address, told[rank].bytes, calls));
+            opened.push_back(shared_segment::open(peer_segments[rank].address,
+                                                  peer_segments[rank].bytes, calls));
     opened.insert(opened.begin() + me, std::move(all_.back()));
     all_ = std::move(opened);
 }
@@ -60,28 +61,29 @@ RESHARD_DECL shared_arena::shared_arena(mpi_group const& world, index_t bytes,
     detail::agree_to_run(world, "make an arena", {"ranks_per_node", per_node}, problem);
     mpi_group const ranks = mpi_group::duplicate_of(world);
     auto node = detail::node_of(ranks, per_node);
-    detail::arena_state made{detail::new_arena_number(ranks),
-                             ranks,
-                             node.group,
-                             std::move(node.numbers),
-                             nullptr,
-                             {},
-                             nullptr};
-    take(made, bytes + index_t{detail::arena_resource::least_bytes}, options);
-    state_ = std::make_shared<detail::arena_state const>(std::move(made));
+    detail::arena_state state{detail::new_arena_number(ranks),
+                              ranks,
+                              node.group,
+                              std::move(node.numbers),
+                              nullptr,
+                              {},
+                              nullptr};
+    take(state, bytes + index_t{detail::arena_resource::least_bytes}, options);
+    state_ = std::make_shared<detail::arena_state const>(std::move(state));
 }
 
-RESHARD_DECL void shared_arena::take(detail::arena_state& made, index_t bytes,
+RESHARD_DECL void shared_arena::take(detail::arena_state& state, index_t bytes,
                                      arena_options const& options) {
-    made.segments = detail::with_segments(made.node, made.refusal, [&](detail::segment_kind kind) {
-        return std::make_unique<detail::node_segments>(
-            made.node, bytes, detail::segment_request{kind, options.pages, options.calls});
-    });
-    agree_on(made.world, [&] {
-        if (!made.segments)
-            made.own = std::make_unique<detail::private_memory>(bytes);
+    state.segments =
+        detail::with_segments(state.node, state.refusal, [&](detail::segment_kind kind) {
+            return std::make_unique<detail::node_segments>(
+                state.node, bytes, detail::segment_request{kind, options.pages, options.calls});
+        });
+    agree_on(state.world, [&] {
+        if (!state.segments)
+            state.own = std::make_unique<detail::private_memory>(bytes);
         std::byte* const memory =
-            made.segments ? made.segments->data(made.node.rank()) : made.own->data();
+            state.segments ? state.segments->data(state.node.rank()) : state.own->data();
         resource_ =
             std::make_unique<detail::arena_resource>(memory, static_cast<std::size_t>(bytes));
     });

@@ -47,8 +47,8 @@ RESHARD_DECL file_size_signal_held::~file_size_signal_held() {
     errno = kept;
 }
 
-RESHARD_DECL void fail_io(std::string const& what, int problem) {
-    fail(errc::io, what, ": ", std::strerror(problem));
+RESHARD_DECL void fail_io(std::string const& noun, int problem) {
+    fail(errc::io, noun, ": ", std::strerror(problem));
 }
 
 RESHARD_DECL std::size_t most_kept_files() {
@@ -58,8 +58,8 @@ RESHARD_DECL std::size_t most_kept_files() {
     return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur / 4, 256));
 }
 
-RESHARD_DECL file_descriptor& file_descriptor::operator=(file_descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
+RESHARD_DECL file_descriptor& file_descriptor::operator=(file_descriptor&& descriptor) noexcept {
+    std::swap(number_, descriptor.number_);
     return *this;
 }
 
@@ -103,19 +103,19 @@ RESHARD_DECL bool is_at(file_descriptor const& file, std::string const& path) {
 }
 
 RESHARD_DECL mapping_handle::mapping_handle(file_descriptor const& file, std::size_t bytes,
-                                            int protection, std::string const& what)
+                                            int protection, std::string const& noun)
     : bytes_(bytes) {
     if (bytes == 0)
         return;
     void* const memory = ::mmap(nullptr, bytes, protection, MAP_SHARED, file.number(), 0);
     if (memory == MAP_FAILED)
-        fail_io(what + ": cannot be mapped into memory");
+        fail_io(noun + ": cannot be mapped into memory");
     data_ = static_cast<std::byte*>(memory);
 }
 
-RESHARD_DECL mapping_handle& mapping_handle::operator=(mapping_handle&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
+RESHARD_DECL mapping_handle& mapping_handle::operator=(mapping_handle&& handle) noexcept {
+    std::swap(data_, handle.data_);
+    std::swap(bytes_, handle.bytes_);
     return *this;
 }
 

@@ -29,9 +29,9 @@ RESHARD_DECL void check_parent(std::filesystem::path const& path) {
          std::filesystem::exists(parent, ignored) ? "is none" : "does not exist");
 }
 
-RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view what) {
+RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view noun) {
     if (path.empty())
-        fail(errc::usage, "the path of ", what,
+        fail(errc::usage, "the path of ", noun,
              " is empty; give both programs the same path of a file");
     check_parent(path);
 }
@@ -69,10 +69,10 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
 
 RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path) {
     std::error_code unknown; // opening it says more
-    auto const found = std::filesystem::status(path, unknown).type();
-    if (found == std::filesystem::file_type::not_found) // also if a parent is a file
+    auto const status = std::filesystem::status(path, unknown).type();
+    if (status == std::filesystem::file_type::not_found) // also if a parent is a file
         return std::nullopt;
-    if (found != std::filesystem::file_type::regular && found != std::filesystem::file_type::none)
+    if (status != std::filesystem::file_type::regular && status != std::filesystem::file_type::none)
         fail(errc::corrupt_file, path.string(), ": this is not a file");
     try {
         return input_file(path);
@@ -85,21 +85,21 @@ RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const
 
 RESHARD_DECL file_store::kind system_files::find(std::filesystem::path const& path) const {
     std::error_code problem;
-    auto const found = std::filesystem::status(path, problem).type();
-    if (found == std::filesystem::file_type::directory)
+    auto const status = std::filesystem::status(path, problem).type();
+    if (status == std::filesystem::file_type::directory)
         return kind::directory;
-    bool const is_there =
-        found != std::filesystem::file_type::none && found != std::filesystem::file_type::not_found;
-    return is_there ? kind::file : kind::nothing;
+    bool const exists = status != std::filesystem::file_type::none &&
+                        status != std::filesystem::file_type::not_found;
+    return exists ? kind::file : kind::nothing;
 }
 
 RESHARD_DECL std::vector<std::filesystem::path>
 system_files::list(std::filesystem::path const& directory) const {
     std::error_code problem;
     std::vector<std::filesystem::path> paths;
-    for (std::filesystem::directory_iterator place(directory, problem), end;
-         !problem && place != end; place.increment(problem))
-        paths.push_back(place->path());
+    for (std::filesystem::directory_iterator iterator(directory, problem), end;
+         !problem && iterator != end; iterator.increment(problem))
+        paths.push_back(iterator->path());
     if (problem)
         fail(errc::io, directory.string(), ": the directory cannot be read: ", problem.message());
     std::sort(paths.begin(), paths.end());
@@ -115,8 +115,8 @@ system_files::open(std::filesystem::path const& path) const {
 }
 
 RESHARD_DECL std::shared_ptr<file_store const> files_of_system() {
-    static system_files const all;
-    return {std::shared_ptr<void>(), &all};
+    static system_files const files;
+    return {std::shared_ptr<void>(), &files};
 }
 
 RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
@@ -129,24 +129,24 @@ RESHARD_DECL output_file::output_file(std::filesystem::path path, file_descripto
 
 RESHARD_DECL output_file output_file::create(std::filesystem::path path, std::uint64_t bytes) {
     file_descriptor file = file_descriptor::open(path, O_RDWR | O_CREAT | O_EXCL);
-    output_file made(std::move(path), std::move(file));
-    made.reserve(bytes);
-    return made;
+    output_file new_file(std::move(path), std::move(file));
+    new_file.reserve(bytes);
+    return new_file;
 }
 
 RESHARD_DECL output_file output_file::open(std::filesystem::path path, std::uint64_t bytes) {
     file_descriptor file = file_descriptor::open(path, O_RDWR | O_CREAT);
-    output_file made(std::move(path), std::move(file));
+    output_file new_file(std::move(path), std::move(file));
     struct stat facts {};
-    if (::fstat(made.file_.number(), &facts) != 0)
-        fail_io(made.path_, "cannot be examined");
+    if (::fstat(new_file.file_.number(), &facts) != 0)
+        fail_io(new_file.path_, "cannot be examined");
     if (static_cast<std::uint64_t>(facts.st_size) != bytes)
-        made.reserve(bytes);
-    return made;
+        new_file.reserve(bytes);
+    return new_file;
 }
 
 RESHARD_DECL void output_file::write(std::uint64_t position, std::span<std::byte const> bytes) {
-    file_size_signal_held const held;
+    file_size_signal_held const signal;
     while (!bytes.empty()) {
         auto const count = uninterrupted([&] {
             return ::pwrite(file_.number(), bytes.data(), bytes.size(),
@@ -170,7 +170,7 @@ RESHARD_DECL void output_file::sync() {
 RESHARD_DECL void output_file::reserve(std::uint64_t bytes) {
     if (bytes == 0)
         return;
-    file_size_signal_held const held;
+    file_size_signal_held const signal;
     auto const size = static_cast<off_t>(bytes);
     if (uninterrupted([&] { return ::fallocate(file_.number(), 0, 0, size); }) == 0)
         return;

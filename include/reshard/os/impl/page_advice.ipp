@@ -43,9 +43,9 @@ RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes) {
     auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     for (std::size_t at = 0; at < bytes; at += page) {
         std::atomic_ref<std::byte> const first(memory[at]);
-        std::byte found = first.load(std::memory_order_relaxed);
+        std::byte byte = first.load(std::memory_order_relaxed);
         // If another thread has written meanwhile, the page exists.
-        first.compare_exchange_strong(found, found, std::memory_order_relaxed);
+        first.compare_exchange_strong(byte, byte, std::memory_order_relaxed);
     }
 }
 

@@ -50,8 +50,8 @@ inline process_facts facts_of(std::uint64_t number) {
 
 /// The space of numbers in which this process has its own; 0 if the system does not say.
 inline std::uint64_t space_of_numbers() {
-    struct stat found {};
-    return ::stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
+    struct stat status {};
+    return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 RESHARD_DECL process_mark this_process() {

@@ -16,8 +16,8 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL segment_name& segment_name::operator=(segment_name&& other) noexcept {
-    std::swap(text_, other.text_);
+RESHARD_DECL segment_name& segment_name::operator=(segment_name&& name) noexcept {
+    std::swap(text_, name.text_);
     return *this;
 }
 
@@ -39,52 +39,52 @@ inline std::string new_segment_name() {
 
 RESHARD_DECL shared_segment shared_segment::create(index_t bytes, segment_kind kind,
                                                    page_advice advice, system_calls const& calls) {
-    shared_segment made;
+    shared_segment segment;
     if (kind == segment_kind::named)
-        made.take_name(calls);
+        segment.take_name(calls);
     else
-        made.file_ = file_descriptor(calls.create_unnamed("reshard"));
-    if (!made.file_.is_open())
+        segment.file_ = file_descriptor(calls.create_unnamed("reshard"));
+    if (!segment.file_.is_open())
         fail_io("a shared segment cannot be created");
-    made.reserve(bytes, calls);
-    made.map(bytes, PROT_READ | PROT_WRITE);
-    made.take(advice);
-    made.set_address(kind);
-    return made;
+    segment.reserve(bytes, calls);
+    segment.map(bytes, PROT_READ | PROT_WRITE);
+    segment.take(advice);
+    segment.set_address(kind);
+    return segment;
 }
 
-RESHARD_DECL shared_segment shared_segment::open(segment_address const& told, index_t bytes,
+RESHARD_DECL shared_segment shared_segment::open(segment_address const& address, index_t bytes,
                                                  system_calls const& calls) {
-    return open_as(told, bytes, PROT_READ | PROT_WRITE, calls);
+    return open_as(address, bytes, PROT_READ | PROT_WRITE, calls);
 }
 
-RESHARD_DECL shared_segment shared_segment::open_to_read(segment_address const& told, index_t bytes,
-                                                         system_calls const& calls) {
-    return open_as(told, bytes, PROT_READ, calls);
+RESHARD_DECL shared_segment shared_segment::open_to_read(segment_address const& address,
+                                                         index_t bytes, system_calls const& calls) {
+    return open_as(address, bytes, PROT_READ, calls);
 }
 
-RESHARD_DECL void shared_segment::remove(segment_address const& told) {
-    if (told.kind != segment_kind::named)
+RESHARD_DECL void shared_segment::remove(segment_address const& address) {
+    if (address.kind != segment_kind::named)
         return;
-    file_descriptor const file(::shm_open(told.path.c_str(), O_RDONLY, 0));
-    struct stat found {};
-    if (file.is_open() && ::fstat(file.number(), &found) == 0 && found.st_dev == told.device &&
-        found.st_ino == told.file)
-        ::shm_unlink(told.path.c_str());
+    file_descriptor const file(::shm_open(address.path.c_str(), O_RDONLY, 0));
+    struct stat status {};
+    if (file.is_open() && ::fstat(file.number(), &status) == 0 && status.st_dev == address.device &&
+        status.st_ino == address.file)
+        ::shm_unlink(address.path.c_str());
 }
 
-RESHARD_DECL shared_segment shared_segment::open_as(segment_address const& told, index_t bytes,
+RESHARD_DECL shared_segment shared_segment::open_as(segment_address const& address, index_t bytes,
                                                     int protection, system_calls const& calls) {
     shared_segment opened;
-    opened.address_ = told;
-    opened.file_ =
-        file_descriptor(told.kind == segment_kind::named ? calls.open_named(told.path.c_str())
-                                                         : calls.open_unnamed(told.path.c_str()));
+    opened.address_ = address;
+    opened.file_ = file_descriptor(address.kind == segment_kind::named
+                                       ? calls.open_named(address.path.c_str())
+                                       : calls.open_unnamed(address.path.c_str()));
     if (!opened.file_.is_open())
-        fail_io("the shared segment " + told.path + " cannot be opened");
-    struct stat const found = opened.status();
-    if (found.st_dev != told.device || found.st_ino != told.file || found.st_size != bytes)
-        fail(errc::io, told.path, " is another file on this rank than on the one that made it");
+        fail_io("the shared segment " + address.path + " cannot be opened");
+    struct stat const status = opened.status();
+    if (status.st_dev != address.device || status.st_ino != address.file || status.st_size != bytes)
+        fail(errc::io, address.path, " is another file on this rank than on the one that made it");
     opened.map(bytes, protection);
     opened.seal();
     return opened;
@@ -108,12 +108,12 @@ RESHARD_DECL void shared_segment::take_name(system_calls const& calls) {
 }
 
 RESHARD_DECL void shared_segment::reserve(index_t bytes, system_calls const& calls) const {
-    std::string const what = segment_of(bytes);
-    file_size_signal_held const held;
+    std::string const noun = segment_of(bytes);
+    file_size_signal_held const signal;
     if (::ftruncate(file_.number(), bytes) != 0)
-        fail_io(what);
+        fail_io(noun);
     if (int const problem = calls.reserve(file_.number(), bytes))
-        fail_io(what, problem);
+        fail_io(noun, problem);
 }
 
 RESHARD_DECL void shared_segment::map(index_t bytes, int protection) {
@@ -128,19 +128,19 @@ RESHARD_DECL void shared_segment::take(page_advice advice) const {
 }
 
 RESHARD_DECL void shared_segment::set_address(segment_kind kind) {
-    struct stat const found = status();
+    struct stat const found_status = status();
     std::string const path =
         kind == segment_kind::named
             ? name_.text()
             : "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.number());
-    address_ = {kind, path, found.st_dev, found.st_ino};
+    address_ = {kind, path, found_status.st_dev, found_status.st_ino};
 }
 
 RESHARD_DECL struct stat shared_segment::status() const {
-    struct stat found = {};
-    if (::fstat(file_.number(), &found) != 0)
+    struct stat status = {};
+    if (::fstat(file_.number(), &status) != 0)
         fail_io("a shared segment");
-    return found;
+    return status;
 }
 
 } // namespace reshard::detail

@@ -37,9 +37,9 @@ public:
           given_(demand_.size()),
           rows_(supply_.size()),
           columns_(demand_.size()) {
-        for (gain const& one : gains_) {
-            ++first_[one.row + 1];
-            row_value_[one.row] = std::max(row_value_[one.row], one.value);
+        for (gain const& gain : gains_) {
+            ++first_[gain.row + 1];
+            row_value_[gain.row] = std::max(row_value_[gain.row], gain.value);
         }
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
     }
@@ -84,21 +84,21 @@ private:
     };
 
     /// Not negative, and up to twice the greatest gain.
-    std::uint64_t slack(gain const& one) const {
-        return static_cast<std::uint64_t>(row_value_[one.row]) +
-               static_cast<std::uint64_t>(column_value_[one.column]) -
-               static_cast<std::uint64_t>(one.value);
+    std::uint64_t slack(gain const& gain) const {
+        return static_cast<std::uint64_t>(row_value_[gain.row]) +
+               static_cast<std::uint64_t>(column_value_[gain.column]) -
+               static_cast<std::uint64_t>(gain.value);
     }
 
     void give(std::uint32_t row, std::uint32_t column, holder_t count) {
-        if (auto const found = given_[column].try_emplace(row, count); !found.second)
-            found.first->second += count;
+        if (auto const match = given_[column].try_emplace(row, count); !match.second)
+            match.first->second += count;
     }
 
     void take_back(std::uint32_t row, std::uint32_t column, holder_t count) {
-        auto const found = given_[column].find(row);
-        if ((found->second -= count) == 0)
-            given_[column].erase(found);
+        auto const match = given_[column].find(row);
+        if ((match->second -= count) == 0)
+            given_[column].erase(match);
     }
 
     void assign_at_once(std::uint32_t row) {
@@ -209,11 +209,11 @@ inline std::size_t unit_count(std::vector<holder_t> const& counts) {
 
 /// The kind of each unit.
 inline std::vector<std::uint32_t> kinds_of(std::vector<holder_t> const& counts) {
-    std::vector<std::uint32_t> all;
-    all.reserve(unit_count(counts));
+    std::vector<std::uint32_t> values;
+    values.reserve(unit_count(counts));
     for (std::uint32_t kind = 0; kind < counts.size(); ++kind)
-        all.insert(all.end(), counts[kind], kind);
-    return all;
+        values.insert(values.end(), counts[kind], kind);
+    return values;
 }
 
 /// The assignment by an auction, in which units of rows bid for units of columns.
@@ -244,10 +244,10 @@ public:
         gains_.resize((supply.size() + 1) * units, 0);
         std::vector<std::size_t> first(demand.size() + 1, 0);
         std::partial_sum(demand.begin(), demand.end(), first.begin() + 1);
-        for (gain const& one : gains) {
-            std::fill_n(gains_of(one.row) + first[one.column], demand[one.column],
-                        static_cast<Value>(one.value));
-            most_ = std::max(most_, one.value);
+        for (gain const& gain : gains) {
+            std::fill_n(gains_of(gain.row) + first[gain.column], demand[gain.column],
+                        static_cast<Value>(gain.value));
+            most_ = std::max(most_, gain.value);
         }
     }
 
@@ -281,37 +281,37 @@ private:
         owner_.assign(price_.size(), none);
         for (std::uint32_t first = 0; first < row_of_.size(); ++first)
             for (std::uint32_t unit = first; unit != none;) {
-                choice const found = choose(gains_of(row_of_[unit]));
-                price_[found.column] += found.best - found.next + step;
-                unit = std::exchange(owner_[found.column], unit);
+                choice const found_choice = choose(gains_of(row_of_[unit]));
+                price_[found_choice.column] += found_choice.best - found_choice.next + step;
+                unit = std::exchange(owner_[found_choice.column], unit);
             }
     }
 
     /// In blocks, of which one is looked at twice: the loop over all is the shorter.
     choice choose(Value const* gains) const {
         constexpr std::size_t block = 64;
-        choice found;
+        choice found_choice;
         std::size_t best_block = 0;
         for (std::size_t first = 0; first < price_.size(); first += block) {
             index_t most = lowest;
             for (std::size_t i = first; i < std::min(first + block, price_.size()); ++i)
                 most = std::max(most, net_gain(gains, i));
-            found.next = std::max(found.next, std::min(found.best, most));
-            if (most > found.best) {
-                found.best = most;
+            found_choice.next = std::max(found_choice.next, std::min(found_choice.best, most));
+            if (most > found_choice.best) {
+                found_choice.best = most;
                 best_block = first;
             }
         }
-        found.best = lowest;
+        found_choice.best = lowest;
         for (std::size_t i = best_block; i < std::min(best_block + block, price_.size()); ++i) {
             index_t const here = net_gain(gains, i);
-            found.next = std::max(found.next, std::min(found.best, here));
-            if (here > found.best) {
-                found.best = here;
-                found.column = i;
+            found_choice.next = std::max(found_choice.next, std::min(found_choice.best, here));
+            if (here > found_choice.best) {
+                found_choice.best = here;
+                found_choice.column = i;
             }
         }
-        return found;
+        return found_choice;
     }
 
     /// What is left of a gain when the price is paid.
@@ -334,30 +334,30 @@ private:
 inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
                                           std::vector<holder_t> const& supply,
                                           std::vector<holder_t> const& demand) {
-    constexpr std::uint64_t all = std::numeric_limits<std::uint64_t>::max();
-    constexpr std::size_t fewest = 32, most_alike = 4, steps_a_pair = 16;
+    constexpr std::uint64_t total = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::size_t fewest = 32, most_copies = 4, steps_a_pair = 16;
     constexpr std::size_t most_gains = std::size_t{1} << 26; // of 4 or 8 bytes, most of them 0
     std::size_t const kinds = std::min(supply.size(), demand.size());
     std::size_t const units = std::max(unit_count(supply), unit_count(demand));
     std::size_t const pairs = supply.size() * demand.size();
-    if (kinds < fewest || units > most_alike * kinds || gains.size() < pairs / 64)
-        return all;
+    if (kinds < fewest || units > most_copies * kinds || gains.size() < pairs / 64)
+        return total;
     index_t const greatest = std::ranges::max(gains, {}, &gain::value).value;
     if (greatest <= 0 ||
         greatest >= std::numeric_limits<index_t>::max() / 64 / static_cast<index_t>(units + 1))
-        return all;
+        return total;
     if (gains.size() >= pairs / 4)
         return 0;
-    return supply.size() * units <= most_gains ? steps_a_pair * pairs : all;
+    return supply.size() * units <= most_gains ? steps_a_pair * pairs : total;
 }
 
 RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
                                                    std::vector<holder_t> supply,
                                                    std::vector<holder_t> demand) {
     std::uint64_t const steps = steps_before_auction(gains, supply, demand);
-    if (auto found = path_solver(gains, supply, demand).solve_within(steps))
-        return *std::move(found);
-    auto const fits = [](gain const& one) { return std::in_range<std::uint32_t>(one.value); };
+    if (auto match = path_solver(gains, supply, demand).solve_within(steps))
+        return *std::move(match);
+    auto const fits = [](gain const& gain) { return std::in_range<std::uint32_t>(gain.value); };
     return std::ranges::all_of(gains, fits)
                ? assignment_auction<std::uint32_t>(gains, supply, demand).solve()
                : assignment_auction<index_t>(gains, supply, demand).solve();

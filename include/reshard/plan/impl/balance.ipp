@@ -6,8 +6,8 @@
 #include <reshard/plan/balance.hpp>
 
 #include <reshard/plan/flows.hpp>
-#include <reshard/plan/giver_classes.hpp>
 #include <reshard/plan/load_balance.hpp>
+#include <reshard/plan/sender_classes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,28 +28,29 @@ inline plan_extreme extreme_of(std::vector<index_t> const& bytes, index_t least)
 } // namespace detail
 
 RESHARD_DECL plan_balance balance_of(plan_flows const& flows, holder_t processes) {
-    plan_options const& how = flows.options();
+    plan_options const& options = flows.options();
     std::vector<index_t> sent(processes, 0), received(processes, 0);
     std::vector<index_t> left(processes, 0); // by node
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](detail::flow const& flow) {
             if (flow.source == flow.target)
                 return;
-            constexpr auto what = "the bytes of a rank";
-            index_t const bytes = detail::checked_multiply(flow.bytes, flows.count(kind), what);
+            constexpr auto noun = "the bytes of a rank";
+            index_t const bytes = detail::checked_multiply(flow.bytes, flows.count(kind), noun);
             index_t& source = sent[flow.source];
             index_t& target = received[flow.target];
-            source = detail::checked_add(source, bytes, what);
-            target = detail::checked_add(target, bytes, what);
-            if (holder_t const node = how.node_of(flow.source); node != how.node_of(flow.target))
+            source = detail::checked_add(source, bytes, noun);
+            target = detail::checked_add(target, bytes, noun);
+            if (holder_t const node = options.node_of(flow.source);
+                node != options.node_of(flow.target))
                 left[node] += bytes;
         });
-    detail::load_balance const best(flows.loads(), processes, how.processes_per_node);
+    detail::load_balance const best(flows.loads(), processes, options.processes_per_node);
     plan_balance result;
     result.sender = detail::extreme_of(sent, best.sender().bound);
     result.receiver =
         detail::extreme_of(received, *std::max_element(received.begin(), received.end()));
-    if (how.processes_per_node > 1)
+    if (options.processes_per_node > 1)
         result.link = detail::extreme_of(left, best.link().bound);
     return result;
 }

@@ -14,10 +14,10 @@ namespace reshard::detail {
 RESHARD_DECL void cut_finder::fail_not_covered(std::uint32_t shard, box const& region,
                                                placed_pattern const& cuts,
                                                std::size_t first) const {
-    box_list held(region.ndim());
+    box_list boxes(region.ndim());
     for (std::size_t i = first; i < cuts.size(); ++i)
-        held.push_back(cuts[i].geometry.target_box());
-    auto const gap = find_gap(region, box_index(held));
+        boxes.push_back(cuts[i].geometry.target_box());
+    auto const gap = find_gap(region, box_index(boxes));
     std::string text = "elements " + to_string(gap->where) +
                        wanted_by(problem_, target_.shards.holder(shard)) +
                        " are missing from the source";

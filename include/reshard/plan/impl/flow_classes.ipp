@@ -38,37 +38,37 @@ struct flow_path {
     std::span<step const> all() const { return std::span(steps).first(count); }
 };
 
-inline void add_far_path(flow_path& path, simulated_flow const& one, network const& over) {
+inline void add_far_path(flow_path& path, simulated_flow const& flow, network const& over) {
     using kind = network::link_kind;
     path.latency = over.link.latency_seconds;
-    path.add(kind::rank_out, one.source, over.link.rank_bytes_per_second);
-    path.add(kind::rank_in, one.target, over.link.rank_bytes_per_second);
-    path.add(kind::node_out, over.node_of(one.source), over.link.node_bytes_per_second);
-    path.add(kind::node_in, over.node_of(one.target), over.link.node_bytes_per_second);
-    if (over.rack_of(one.source) == over.rack_of(one.target))
+    path.add(kind::rank_out, flow.source, over.link.rank_bytes_per_second);
+    path.add(kind::rank_in, flow.target, over.link.rank_bytes_per_second);
+    path.add(kind::node_out, over.node_of(flow.source), over.link.node_bytes_per_second);
+    path.add(kind::node_in, over.node_of(flow.target), over.link.node_bytes_per_second);
+    if (over.rack_of(flow.source) == over.rack_of(flow.target))
         return;
     path.latency += over.rack.latency_seconds;
-    path.add(kind::rack_out, over.rack_of(one.source), over.rack.bytes_per_second);
-    path.add(kind::rack_in, over.rack_of(one.target), over.rack.bytes_per_second);
+    path.add(kind::rack_out, over.rack_of(flow.source), over.rack.bytes_per_second);
+    path.add(kind::rack_in, over.rack_of(flow.target), over.rack.bytes_per_second);
 }
 
-inline flow_path path_of(simulated_flow const& one, network const& over) {
+inline flow_path path_of(simulated_flow const& flow, network const& over) {
     using kind = network::link_kind;
     flow_path path;
-    if (one.bytes == 0)
+    if (flow.bytes == 0)
         return path;
-    holder_t const node = over.node_of(one.source);
-    if (node != over.node_of(one.target)) {
-        add_far_path(path, one, over);
+    holder_t const node = over.node_of(flow.source);
+    if (node != over.node_of(flow.target)) {
+        add_far_path(path, flow, over);
         return path;
     }
-    network::speed const& way = one.source == one.target ? over.copy : over.memory;
+    network::speed const& way = flow.source == flow.target ? over.copy : over.memory;
     path.latency = way.latency_seconds;
     double const of_runs =
-        static_cast<double>(one.runs) * way.run_seconds / static_cast<double>(one.bytes);
-    path.add(kind::rank_memory, one.source, way.rank_bytes_per_second, of_runs);
-    if (one.source != one.target)
-        path.add(kind::rank_memory, one.target, way.rank_bytes_per_second, of_runs);
+        static_cast<double>(flow.runs) * way.run_seconds / static_cast<double>(flow.bytes);
+    path.add(kind::rank_memory, flow.source, way.rank_bytes_per_second, of_runs);
+    if (flow.source != flow.target)
+        path.add(kind::rank_memory, flow.target, way.rank_bytes_per_second, of_runs);
     path.add(kind::node_memory, node, way.node_bytes_per_second);
     return path;
 }
@@ -123,10 +123,11 @@ private:
             fail(errc::usage, "flow ", i, " has ", flows_[i].bytes, " bytes; it must be 0 or more");
         if (flows_[i].runs < 0)
             fail(errc::usage, "flow ", i, " has ", flows_[i].runs, " runs; it must be 0 or more");
-        for (simulated_flow::awaited const& one : flows_[i].waits_for)
-            if (one.flow >= i || one.bytes_ahead < 0)
-                fail(errc::usage, "flow ", i, " waits for ", one.bytes_ahead, " bytes of flow ",
-                     one.flow, "; a flow waits for 0 bytes or more of one that stands before it");
+        for (simulated_flow::awaited const& awaited : flows_[i].waits_for)
+            if (awaited.flow >= i || awaited.bytes_ahead < 0)
+                fail(errc::usage, "flow ", i, " waits for ", awaited.bytes_ahead, " bytes of flow ",
+                     awaited.flow,
+                     "; a flow waits for 0 bytes or more of one that stands before it");
     }
 
     void colour_links(bool are_all_different) {
@@ -142,9 +143,9 @@ private:
             for (flow_path::step const& step : paths_[i].all())
                 colour.add(digest_of_all(of_link_[step.link], step.seconds_per_byte));
             std::uint64_t waits = 0;
-            for (simulated_flow::awaited const& one : flows_[i].waits_for) {
-                waits += digest_of_all(of_flow_[one.flow], one.bytes_ahead);
-                depth_[i] = std::max(depth_[i], depth_[one.flow] + 1);
+            for (simulated_flow::awaited const& awaited : flows_[i].waits_for) {
+                waits += digest_of_all(of_flow_[awaited.flow], awaited.bytes_ahead);
+                depth_[i] = std::max(depth_[i], depth_[awaited.flow] + 1);
             }
             colour.add(waits);
             of_flow_[i] = colour.value();
@@ -194,40 +195,42 @@ using numbered_uses = std::vector<std::pair<std::uint32_t, flow_classes::use>>;
 /// What passes one link of each class.
 inline numbered_uses uses_by_link(flow_colours const& colours, numbered_classes const& flows,
                                   numbered_classes const& links) {
-    numbered_uses all;
+    numbered_uses uses;
     for (std::size_t i = 0; i < flows.class_of.size(); ++i)
         for (flow_path::step const& step : colours.paths()[i].all()) {
             std::uint32_t const link = links.class_of[step.link];
             if (links.examples[link] == step.link)
-                all.push_back({link, {flows.class_of[i], 1, step.seconds_per_byte}});
+                uses.push_back({link, {flows.class_of[i], 1, step.seconds_per_byte}});
         }
-    auto const place = [](auto const& one) { return std::pair(one.first, one.second.other); };
-    std::ranges::sort(all, {}, place);
+    auto const position_of = [](auto const& element) {
+        return std::pair(element.first, element.second.other);
+    };
+    std::ranges::sort(uses, {}, position_of);
     std::size_t count = 0;
-    for (auto const& one : all)
-        if (count > 0 && place(all[count - 1]) == place(one))
-            ++all[count - 1].second.count;
+    for (auto const& use : uses)
+        if (count > 0 && position_of(uses[count - 1]) == position_of(use))
+            ++uses[count - 1].second.count;
         else
-            all[count++] = one;
-    all.resize(count);
-    return all;
+            uses[count++] = use;
+    uses.resize(count);
+    return uses;
 }
 
 /// The same uses, by class of flows.
 inline numbered_uses by_flow(numbered_uses uses) {
-    for (auto& [number, one] : uses)
-        std::swap(number, one.other);
-    std::ranges::stable_sort(uses, {}, [](auto const& one) { return one.first; });
+    for (auto& [number, use] : uses)
+        std::swap(number, use.other);
+    std::ranges::stable_sort(uses, {}, [](auto const& element) { return element.first; });
     return uses;
 }
 
 inline ragged_list<flow_classes::wait> waits_of(std::span<simulated_flow const> flows,
                                                 numbered_classes const& classes) {
-    std::vector<std::pair<std::uint32_t, flow_classes::wait>> all;
+    std::vector<std::pair<std::uint32_t, flow_classes::wait>> pairs;
     for (std::uint32_t c = 0; c < classes.examples.size(); ++c)
         for (auto const& [flow, ahead] : flows[classes.examples[c]].waits_for)
-            all.push_back({c, {classes.class_of[flow], ahead}});
-    return {classes.examples.size(), all};
+            pairs.push_back({c, {classes.class_of[flow], ahead}});
+    return {classes.examples.size(), pairs};
 }
 
 RESHARD_DECL flow_classes classify(std::span<simulated_flow const> flows, network const& over) {

@@ -48,8 +48,8 @@ public:
                 continue;
             }
             level = std::max(level, expected);
-            for (flow_classes::use const& one : classes_.flows_of[link])
-                end_growth(one.other, level, held_by);
+            for (flow_classes::use const& use : classes_.flows_of[link])
+                end_growth(use.other, level, held_by);
         }
         for (std::uint32_t const link : touched_)
             shares_[link] = {};
@@ -72,15 +72,15 @@ private:
         double level() const { return std::max(0.0, 1 - taken) / per_rate; }
     };
 
-    static double weight(flow_classes::use const& one) { return one.count * one.seconds_per_byte; }
+    static double weight(flow_classes::use const& use) { return use.count * use.seconds_per_byte; }
 
     void add(std::uint32_t flow) {
         rates_[flow] = growing;
-        for (flow_classes::use const& one : classes_.links_of[flow]) {
-            link_share& share = shares_[one.other];
+        for (flow_classes::use const& use : classes_.links_of[flow]) {
+            link_share& share = shares_[use.other];
             if (share.growing++ == 0)
-                touched_.push_back(one.other);
-            share.per_rate += weight(one);
+                touched_.push_back(use.other);
+            share.per_rate += weight(use);
         }
     }
 
@@ -88,11 +88,11 @@ private:
         if (rates_[flow] != growing)
             return;
         rates_[flow] = level;
-        for (flow_classes::use const& one : classes_.links_of[flow]) {
-            link_share& share = shares_[one.other];
+        for (flow_classes::use const& use : classes_.links_of[flow]) {
+            link_share& share = shares_[use.other];
             --share.growing;
-            share.taken += weight(one) * level;
-            share.per_rate -= weight(one);
+            share.taken += weight(use) * level;
+            share.per_rate -= weight(use);
         }
         held_by(flow, [&](std::uint32_t other) { end_growth(other, level, held_by); });
     }
@@ -154,19 +154,19 @@ public:
         std::vector<std::pair<std::uint32_t, flow_classes::wait>> followers;
         for (std::uint32_t f = 0; f < flows_.size(); ++f) {
             waiting_.push_back(f);
-            for (flow_classes::wait const& one : classes.waits[f])
-                followers.push_back({one.flow, {f, one.bytes_ahead}});
+            for (flow_classes::wait const& wait : classes.waits[f])
+                followers.push_back({wait.flow, {f, wait.bytes_ahead}});
         }
-        std::ranges::stable_sort(followers, {}, [](auto const& one) { return one.first; });
+        std::ranges::stable_sort(followers, {}, [](auto const& element) { return element.first; });
         followers_ = {flows_.size(), followers};
     }
 
     void run() {
         for (settle(); !moving_.empty() || !starting_.empty(); settle()) {
             sharing_.share(moving_, [&](std::uint32_t flow, auto&& hold) {
-                for (flow_classes::wait const& one : followers_[flow])
-                    if (is_at_heels(one.flow, {flow, one.bytes_ahead}))
-                        hold(one.flow);
+                for (flow_classes::wait const& wait : followers_[flow])
+                    if (is_at_heels(wait.flow, {flow, wait.bytes_ahead}))
+                        hold(wait.flow);
             });
             advance(next_step());
         }
@@ -193,20 +193,20 @@ private:
     }
 
     /// By how much `flow` could be ahead of where it is, for the one that it waits for.
-    double gap(std::uint32_t flow, flow_classes::wait const& one) const {
-        return flows_[one.flow].moved - static_cast<double>(one.bytes_ahead) - flows_[flow].moved;
+    double gap(std::uint32_t flow, flow_classes::wait const& wait) const {
+        return flows_[wait.flow].moved - static_cast<double>(wait.bytes_ahead) - flows_[flow].moved;
     }
 
-    bool is_at_heels(std::uint32_t flow, flow_classes::wait const& one) const {
-        return flows_[flow].now == state::moving && flows_[one.flow].now == state::moving &&
-               gap(flow, one) <= slack * bytes(one.flow);
+    bool is_at_heels(std::uint32_t flow, flow_classes::wait const& wait) const {
+        return flows_[flow].now == state::moving && flows_[wait.flow].now == state::moving &&
+               gap(flow, wait) <= slack * bytes(wait.flow);
     }
 
     bool may_begin(std::uint32_t flow) const {
-        return std::ranges::all_of(classes_.waits[flow], [&](flow_classes::wait const& one) {
-            return flows_[one.flow].now == state::ended ||
-                   (flows_[one.flow].now == state::moving &&
-                    gap(flow, one) >= -slack * bytes(one.flow));
+        return std::ranges::all_of(classes_.waits[flow], [&](flow_classes::wait const& wait) {
+            return flows_[wait.flow].now == state::ended ||
+                   (flows_[wait.flow].now == state::moving &&
+                    gap(flow, wait) >= -slack * bytes(wait.flow));
         });
     }
 
@@ -256,20 +256,20 @@ private:
             visit(flows_[f].start - now_);
         for (std::uint32_t const f : moving_) {
             visit(left_seconds(f));
-            for (flow_classes::wait const& one : followers_[f])
-                visit_follower(f, one, visit);
+            for (flow_classes::wait const& wait : followers_[f])
+                visit_follower(f, wait, visit);
         }
     }
 
-    void visit_follower(std::uint32_t f, flow_classes::wait const& one, auto&& visit) const {
-        state const now = flows_[one.flow].now;
-        double const room = gap(one.flow, {f, one.bytes_ahead});
-        if (now == state::waiting && one.bytes_ahead < classes_.flows[f].bytes &&
+    void visit_follower(std::uint32_t f, flow_classes::wait const& wait, auto&& visit) const {
+        state const now = flows_[wait.flow].now;
+        double const room = gap(wait.flow, {f, wait.bytes_ahead});
+        if (now == state::waiting && wait.bytes_ahead < classes_.flows[f].bytes &&
             room < -slack * bytes(f))
             visit(-room / sharing_.rate(f));
         if (now == state::moving && room > slack * bytes(f) &&
-            sharing_.rate(one.flow) > sharing_.rate(f))
-            visit(room / (sharing_.rate(one.flow) - sharing_.rate(f)));
+            sharing_.rate(wait.flow) > sharing_.rate(f))
+            visit(room / (sharing_.rate(wait.flow) - sharing_.rate(f)));
     }
 
     /// Seconds until the next event; where there are many, until the last of those that count as
@@ -286,14 +286,14 @@ private:
 
     void advance(double step) {
         for (std::uint32_t const f : moving_) {
-            progress& one = flows_[f];
+            progress& current_progress = flows_[f];
             double const seconds = left_seconds(f);
             bool const ends = seconds <= step + slack * (now_ + step);
             double const reached =
-                held_back(f, ends ? bytes(f) : one.moved + sharing_.rate(f) * step);
-            add_moved(f, reached - one.moved);
-            one.moved = reached;
-            if (one.moved >= bytes(f))
+                held_back(f, ends ? bytes(f) : current_progress.moved + sharing_.rate(f) * step);
+            add_moved(f, reached - current_progress.moved);
+            current_progress.moved = reached;
+            if (current_progress.moved >= bytes(f))
                 end(f, now_ + std::min(step, seconds));
         }
         record(step);
@@ -303,10 +303,10 @@ private:
     /// How far a flow comes that would come to `reached`: not past those that it waits for.
     double held_back(std::uint32_t f, double reached) const {
         double nearest = reached;
-        for (flow_classes::wait const& one : classes_.waits[f])
-            if (flows_[one.flow].now == state::moving)
-                if (double const room = gap(f, one) + flows_[f].moved;
-                    room < reached - slack * bytes(one.flow))
+        for (flow_classes::wait const& wait : classes_.waits[f])
+            if (flows_[wait.flow].now == state::moving)
+                if (double const room = gap(f, wait) + flows_[f].moved;
+                    room < reached - slack * bytes(wait.flow))
                     nearest = std::min(nearest, room);
         return std::max(nearest, flows_[f].moved);
     }
@@ -317,10 +317,10 @@ private:
     }
 
     void add_moved(std::uint32_t f, double bytes) {
-        for (flow_classes::use const& one : classes_.links_of[f]) {
-            if (moved_[one.other] == 0)
-                touched_.push_back(one.other);
-            moved_[one.other] += one.count * bytes;
+        for (flow_classes::use const& use : classes_.links_of[f]) {
+            if (moved_[use.other] == 0)
+                touched_.push_back(use.other);
+            moved_[use.other] += use.count * bytes;
         }
     }
 

@@ -37,32 +37,32 @@ inline void check_seconds(std::string_view way, std::string_view field, double n
              "; it must be from 0 to 1e6 seconds");
 }
 
-inline void check_speed(std::string_view way, network::speed const& one) {
-    check_bandwidth(way, ".rank_bytes_per_second", one.rank_bytes_per_second);
-    check_bandwidth(way, ".node_bytes_per_second", one.node_bytes_per_second);
-    check_seconds(way, ".latency_seconds", one.latency_seconds);
-    check_seconds(way, ".run_seconds", one.run_seconds);
-    if (one.rank_bytes_per_second == 0 && one.node_bytes_per_second == 0)
+inline void check_speed(std::string_view way, network::speed const& speed) {
+    check_bandwidth(way, ".rank_bytes_per_second", speed.rank_bytes_per_second);
+    check_bandwidth(way, ".node_bytes_per_second", speed.node_bytes_per_second);
+    check_seconds(way, ".latency_seconds", speed.latency_seconds);
+    check_seconds(way, ".run_seconds", speed.run_seconds);
+    if (speed.rank_bytes_per_second == 0 && speed.node_bytes_per_second == 0)
         fail(errc::bad_layout, way, ".rank_bytes_per_second and ", way,
              ".node_bytes_per_second are 0; one of them must be greater");
 }
 
 } // namespace detail
 
-RESHARD_DECL void validate(network const& one) {
-    if (one.ranks_per_node == 0)
+RESHARD_DECL void validate(network const& network) {
+    if (network.ranks_per_node == 0)
         fail(errc::bad_layout, "ranks_per_node is 0; a node has at least 1 rank");
-    detail::check_speed("copy", one.copy);
-    detail::check_speed("memory", one.memory);
-    detail::check_speed("link", one.link);
-    if (one.link.run_seconds != 0)
-        fail(errc::bad_layout, "link.run_seconds is ", detail::digits_of(one.link.run_seconds),
+    detail::check_speed("copy", network.copy);
+    detail::check_speed("memory", network.memory);
+    detail::check_speed("link", network.link);
+    if (network.link.run_seconds != 0)
+        fail(errc::bad_layout, "link.run_seconds is ", detail::digits_of(network.link.run_seconds),
              "; it must be 0: runs are counted in the memory of ranks");
-    detail::check_bandwidth("rack", ".bytes_per_second", one.rack.bytes_per_second);
-    detail::check_seconds("rack", ".latency_seconds", one.rack.latency_seconds);
-    if (one.rack.nodes > 0 && one.rack.bytes_per_second == 0)
+    detail::check_bandwidth("rack", ".bytes_per_second", network.rack.bytes_per_second);
+    detail::check_seconds("rack", ".latency_seconds", network.rack.latency_seconds);
+    if (network.rack.nodes > 0 && network.rack.bytes_per_second == 0)
         fail(errc::bad_layout, "rack.bytes_per_second is 0, and a rack has ",
-             detail::counted(one.rack.nodes, "node"), "; it must be greater, or rack.nodes 0");
+             detail::counted(network.rack.nodes, "node"), "; it must be greater, or rack.nodes 0");
 }
 
 } // namespace reshard

@@ -13,17 +13,17 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL void fit_program(planned_job& all, std::optional<mapping> program,
-                              fit_rules const& how) {
-    std::tie(all.program, all.verdict) =
-        fitted_program(std::move(program), catalog_of(all.source), all.target, how);
-    check_scales(all.program, all.target);
+RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> program,
+                              fit_rules const& rules) {
+    std::tie(planned_job.program, planned_job.verdict) = fitted_program(
+        std::move(program), catalog_of(planned_job.source), planned_job.target, rules);
+    check_scales(planned_job.program, planned_job.target);
 }
 
-RESHARD_DECL void plan_transfers(planned_job& all, plan_scope const& mine,
+RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
                                  plan_options const& nodes) {
-    all.problem = problem_of(all.program, all.source, all.target);
-    all.whole = make_plan(all.problem, mine, nodes);
+    planned_job.problem = problem_of(planned_job.program, planned_job.source, planned_job.target);
+    planned_job.whole = make_plan(planned_job.problem, scope, nodes);
 }
 
 } // namespace reshard::detail

@@ -41,20 +41,20 @@ private:
 };
 
 inline source_side source_of(mapping_source const& wanted, layout const& source,
-                             tensor_layout const* held) {
-    if (!held)
+                             tensor_layout const* layout) {
+    if (!layout)
         return {wanted.key, wanted.dtype, tensor_shards(), no_spread};
-    if (index_vector const& shape = source.shape_of(*held); shape != wanted.shape)
+    if (index_vector const& shape = source.shape_of(*layout); shape != wanted.shape)
         fail_tensor(errc::shape_mismatch, wanted.key,
                     "has the shape " + to_string(shape) +
                         " in the source, and the program was made for " + to_string(wanted.shape));
-    if (held->dtype != wanted.dtype)
+    if (layout->dtype != wanted.dtype)
         fail_tensor(errc::dtype_mismatch, wanted.key,
-                    "is " + std::string(name(held->dtype)) +
+                    "is " + std::string(name(layout->dtype)) +
                         " in the source, and the program was made for " +
                         std::string(name(wanted.dtype)));
-    return {wanted.key, wanted.dtype, source.shards_of(*held), held->spread,
-            static_cast<std::uint32_t>(held - source.tensors.data())};
+    return {wanted.key, wanted.dtype, source.shards_of(*layout), layout->spread,
+            static_cast<std::uint32_t>(layout - source.tensors.data())};
 }
 
 /// What gives an output its shape and type: the source, where it has that tensor as it is.
@@ -115,28 +115,28 @@ inline std::vector<target_side> targets_of(mapping const& program, layout const&
 
 /// The boxes that each holder has, each once.
 inline std::map<holder_t, std::set<box>> boxes_by_holder(tensor_shards const& shards) {
-    std::map<holder_t, std::set<box>> held;
+    std::map<holder_t, std::set<box>> boxes;
     for (std::size_t i = 0; i < shards.size(); ++i)
-        for (box const& one : shards.boxes(i))
-            if (!is_empty(one))
-                held[shards.holder(i)].insert(one);
-    return held;
+        for (box const& box : shards.boxes(i))
+            if (!is_empty(box))
+                boxes[shards.holder(i)].insert(box);
+    return boxes;
 }
 
 /// \pre the boxes share no elements
 inline bool have_all(std::set<box> const& boxes, box const& wanted) {
-    index_t found = 0;
-    for (box const& one : boxes)
-        if (auto const common = intersect(one, wanted))
-            found += element_count(*common);
-    return found >= element_count(wanted);
+    index_t index = 0;
+    for (box const& box : boxes)
+        if (auto const common = intersect(box, wanted))
+            index += element_count(*common);
+    return index >= element_count(wanted);
 }
 
 inline box hull_of(std::set<box> const& boxes) {
-    box all = *boxes.begin();
-    for (box const& one : boxes)
-        all = hull(all, one);
-    return all;
+    box full_box = *boxes.begin();
+    for (box const& box : boxes)
+        full_box = hull(full_box, box);
+    return full_box;
 }
 
 /// The axis along which a holder lacks some of the scales it wants; the first axis if it lacks some
@@ -144,9 +144,9 @@ inline box hull_of(std::set<box> const& boxes) {
 ///
 /// \pre it has some
 inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
-    box const all = hull_of(boxes);
+    box const box = hull_of(boxes);
     for (std::size_t axis = 0; axis < wanted.ndim(); ++axis)
-        if (all.offset[axis] > wanted.offset[axis] || all.end(axis) < wanted.end(axis))
+        if (box.offset[axis] > wanted.offset[axis] || box.end(axis) < wanted.end(axis))
             return axis;
     return 0;
 }
@@ -154,9 +154,9 @@ inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
 /// How a tensor has to be cut along an axis so that each rank has the scales of its elements.
 inline std::string cut_advice(relation const& scaled, std::size_t axis) {
     block_form const form{scaled.block, scaled.count};
-    std::string const whole = "do not cut '" + scaled.companion + "'";
+    std::string const text = "do not cut '" + scaled.companion + "'";
     if (form.block[axis] == 0)
-        return whole + ", which belongs to all of '" + scaled.key + "' along axis " +
+        return text + ", which belongs to all of '" + scaled.key + "' along axis " +
                std::to_string(axis);
     std::string const both = words("along axis ", axis, " cut '", scaled.key, "' and its scales ");
     std::string const cuts =
@@ -165,7 +165,7 @@ inline std::string cut_advice(relation const& scaled, std::size_t axis) {
                     form.count_of(axis) == 1 ? " belongs" : " belong", " to one element")
             : words("between blocks of ", form.block[axis]);
     return both + cuts +
-           ", or give each rank the scales of every block that it has elements of: " + whole;
+           ", or give each rank the scales of every block that it has elements of: " + text;
 }
 
 /// The first axis along which a box begins or ends inside a block, or axis 0.
@@ -200,8 +200,8 @@ inline std::string scales_fault(relation const& scaled, layout const& target,
     for (std::size_t i = 0; i < shards.size(); ++i) {
         if (shards.flat(i))
             continue;
-        auto const place = held.find(shards.holder(i));
-        std::set<box> const boxes = place == held.end() ? std::set<box>() : place->second;
+        auto const position = held.find(shards.holder(i));
+        std::set<box> const boxes = position == held.end() ? std::set<box>() : position->second;
         for (box const& region : shards.boxes(i))
             if (!is_empty(region) && !have_all(boxes, scales_of_box(region, form)))
                 return scales_text(scaled, shards.holder(i), region, boxes);
@@ -215,37 +215,37 @@ inline bool are_scales(relation const& scaled, index_vector const& shape,
     auto const is_form = [](index_vector const& numbers) {
         return std::ranges::all_of(numbers, [](index_t number) { return number >= 0; });
     };
-    return scaled.what == relation::kind::scale && scaled.block.size() == shape.size() &&
+    return scaled.type == relation::kind::scale && scaled.block.size() == shape.size() &&
            (scaled.count.empty() || scaled.count.size() == shape.size()) && is_form(scaled.block) &&
            is_form(scaled.count) && scale_counts(shape, {scaled.block, scaled.count}) == scales;
 }
 
 RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
                                                          layout const& target) {
-    std::vector<scales_apart> found;
+    std::vector<scales_apart> aparts;
     std::set<std::string_view> apart;
     std::set<std::tuple<std::uint32_t, std::uint32_t, index_vector, index_vector>>
         sound; // pairs of spreads
-    for (relation const& one : program.relations()) {
-        tensor_layout const* const tensor = target.find(one.key);
-        tensor_layout const* const scales = target.find(one.companion);
-        if (!tensor || !scales || apart.contains(one.key) ||
-            !are_scales(one, target.shape_of(*tensor), target.shape_of(*scales)) ||
-            sound.contains({tensor->spread, scales->spread, one.block, one.count}))
+    for (relation const& relation : program.relations()) {
+        tensor_layout const* const tensor = target.find(relation.key);
+        tensor_layout const* const scales = target.find(relation.companion);
+        if (!tensor || !scales || apart.contains(relation.key) ||
+            !are_scales(relation, target.shape_of(*tensor), target.shape_of(*scales)) ||
+            sound.contains({tensor->spread, scales->spread, relation.block, relation.count}))
             continue;
-        std::string fault = scales_fault(one, target, *tensor, *scales);
+        std::string fault = scales_fault(relation, target, *tensor, *scales);
         if (fault.empty())
-            sound.insert({tensor->spread, scales->spread, one.block, one.count});
-        else if (apart.insert(one.key).second)
-            found.push_back({one.key, std::move(fault)});
+            sound.insert({tensor->spread, scales->spread, relation.block, relation.count});
+        else if (apart.insert(relation.key).second)
+            aparts.push_back({relation.key, std::move(fault)});
     }
-    return found;
+    return aparts;
 }
 
 RESHARD_DECL void check_scales(mapping const& program, layout const& target) {
-    auto const found = find_scales_apart(program, target);
-    if (!found.empty())
-        fail(errc::bad_layout, found.front().message);
+    auto const scales_apart = find_scales_apart(program, target);
+    if (!scales_apart.empty())
+        fail(errc::bad_layout, scales_apart.front().message);
 }
 
 /// Why an output cannot be made; empty if it can.
@@ -256,36 +256,36 @@ inline std::string why_unread(mapping_output const& output, mapping const& progr
         if (pieces.source(i) == zero_source)
             continue;
         std::string const key(program.sources().key(pieces.source(i)));
-        auto const found = source.unread.find(key);
-        if (found != source.unread.end())
+        auto const match = source.unread.find(key);
+        if (match != source.unread.end())
             return words(
                 "'", output.key, "'", key == output.key ? "" : " is made of '" + key + "', which",
-                " cannot be read: ", found->second, "; leave it out (--without '", key, "')");
+                " cannot be read: ", match->second, "; leave it out (--without '", key, "')");
     }
     return {};
 }
 
 RESHARD_DECL std::vector<unread_use> find_unread(mapping const& program, layout const& source,
                                                  layout const* target) {
-    std::vector<unread_use> found;
+    std::vector<unread_use> uses;
     if (source.unread.empty())
-        return found;
+        return uses;
     for (mapping_output const& output : program.outputs()) {
         if (target && !target->find(output.key))
             continue;
         std::string text = why_unread(output, program, source);
         if (!text.empty())
-            found.push_back({output.key, std::move(text)});
+            uses.push_back({output.key, std::move(text)});
     }
-    return found;
+    return uses;
 }
 
 RESHARD_DECL void check_readable(mapping const& program, layout const& source,
                                  layout const* target) {
-    auto const found = find_unread(program, source, target);
-    if (!found.empty())
-        fail(errc::unsupported, found.front().message,
-             found.size() > 1 ? words(" (and ", found.size() - 1, " more cannot be read)") : "");
+    auto const unread = find_unread(program, source, target);
+    if (!unread.empty())
+        fail(errc::unsupported, unread.front().message,
+             unread.size() > 1 ? words(" (and ", unread.size() - 1, " more cannot be read)") : "");
 }
 
 } // namespace detail

@@ -27,14 +27,14 @@ namespace reshard {
 namespace detail {
 
 /// Processes or ranks that hold the same boxes, which can be exchanged for one another.
-struct alike_holders {
+struct holder_classes {
     std::vector<std::uint32_t> class_of;        ///< by holder
     std::vector<std::vector<holder_t>> members; ///< by class, ascending
     std::vector<holder_t> counts() const {
-        std::vector<holder_t> all;
-        for (auto const& alike : members)
-            all.push_back(static_cast<holder_t>(alike.size()));
-        return all;
+        std::vector<holder_t> holders;
+        for (auto const& member : members)
+            holders.push_back(static_cast<holder_t>(member.size()));
+        return holders;
     }
     bool represents(holder_t holder) const { return members[class_of[holder]].front() == holder; }
 };
@@ -46,8 +46,8 @@ inline holder_t confining_node(holder_t holder, holder_t processes_per_node) {
 
 /// By all that they hold, and by node, where they stay on it. A collision of digests, which
 /// is most unlikely, costs bytes, and makes the sums wrong.
-inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
-                                   holder_t processes_per_node) {
+inline holder_classes holder_classes_of(shard_kinds const& kinds, holder_t count,
+                                        holder_t processes_per_node) {
     std::vector<hasher> digests(count);
     auto const& spreads = kinds.spreads();
     for (std::size_t spread = 0; spread < spreads.size(); ++spread)
@@ -59,18 +59,18 @@ inline alike_holders holders_alike(shard_kinds const& kinds, holder_t count,
                 digest.add(std::span<index_t const>(region.shape.begin(), region.shape.end()));
             });
         }
-    alike_holders all;
+    holder_classes classes;
     std::map<std::pair<holder_t, std::uint64_t>, std::uint32_t> numbers;
     for (holder_t h = 0; h < count; ++h) {
         holder_t const node = confining_node(h, processes_per_node);
-        auto const found = numbers.try_emplace({node, digests[h].value()},
-                                               static_cast<std::uint32_t>(all.members.size()));
-        if (found.second)
-            all.members.emplace_back();
-        all.class_of.push_back(found.first->second);
-        all.members[found.first->second].push_back(h);
+        auto const match = numbers.try_emplace({node, digests[h].value()},
+                                               static_cast<std::uint32_t>(classes.members.size()));
+        if (match.second)
+            classes.members.emplace_back();
+        classes.class_of.push_back(match.first->second);
+        classes.members[match.first->second].push_back(h);
     }
-    return all;
+    return classes;
 }
 
 /// What a shard of a target and a box of a source have in common, in all tensors of a kind.
@@ -86,20 +86,20 @@ class overlap_finder {
 public:
     explicit overlap_finder(plan_problem const& problem)
         : problem_(problem), sources_(problem), targets_(problem.targets) {
-        scope_parts const all({}, {}, sources_, targets_);
-        equal_classes const cut = target_kinds(problem, sources_, targets_, all).classes();
-        auto const given = held_alike(sources_.kinds()), wanted = held_alike(targets_);
-        std::map<numbers, std::size_t> known;
+        scope_parts const parts({}, {}, sources_, targets_);
+        equal_classes const cut = target_kinds(problem, sources_, targets_, parts).classes();
+        auto const source = same_holders(sources_.kinds()), wanted = same_holders(targets_);
+        std::map<numbers, std::size_t> candidates;
         for (std::uint32_t t = 0; t < problem.targets.size(); ++t) {
             if (problem.targets[t].added)
                 continue;
             numbers key{cut.class_of[t], wanted[targets_.spread(t)]};
             for (std::size_t i = 0; i < problem.targets[t].pieces->size(); ++i)
-                add_source(key, t, i, given);
-            auto const found = known.try_emplace(std::move(key), kinds_.size());
-            if (found.second)
+                add_source(key, t, i, source);
+            auto const match = candidates.try_emplace(std::move(key), kinds_.size());
+            if (match.second)
                 kinds_.push_back({t, 0, box_index(problem.targets[t].pieces->target_boxes())});
-            ++kinds_[found.first->second].count;
+            ++kinds_[match.first->second].count;
         }
         list_shards();
     }
@@ -113,13 +113,13 @@ public:
     }
 
     /// Calls `visit(holder)` for each that has it, once.
-    void for_each_giver(common_part const& part, auto&& visit) const {
+    void for_each_sender(common_part const& part, auto&& visit) const {
         shard_index const& index = sources_.of(part.source);
         if (index.replicas(part.box) == 1)
             return visit(
                 problem_.sources[part.source].shards.holder(index.replica(part.box, 0).shard));
-        for (holder_t const giver : sources_.givers_of(part.source, part.box, std::identity()))
-            visit(giver);
+        for (holder_t const sender : sources_.senders_of(part.source, part.box, std::identity()))
+            visit(sender);
     }
 
 private:
@@ -156,31 +156,32 @@ private:
     }
 
     void add_source(numbers& key, std::uint32_t t, std::size_t piece,
-                    std::vector<std::uint32_t> const& given) const {
+                    std::vector<std::uint32_t> const& stated) const {
         key_id const source = problem_.targets[t].pieces->source(piece);
         key.push_back(source == zero_source
                           ? std::uint64_t{0}
-                          : std::uint64_t{given[sources_.kinds().spread(source)]} + 1);
+                          : std::uint64_t{stated[sources_.kinds().spread(source)]} + 1);
         key.push_back(static_cast<std::uint64_t>(wire_bytes(problem_, t, piece, 8)));
     }
 
-    void visit_shard(kind const& alike, std::uint32_t shard, auto& visit) const {
-        target_side const& target = problem_.targets[alike.example];
+    void visit_shard(kind const& same_kind, std::uint32_t shard, auto& visit) const {
+        target_side const& target = problem_.targets[same_kind.example];
         target.shards.for_each_box(shard, [&](box const& region) {
-            index_t found = 0;
+            index_t index = 0;
             auto const add_to = [&](std::uint32_t piece) {
-                return [&, piece](key_id source, std::uint32_t held, index_t elements) {
-                    found += elements;
-                    index_t const bytes = wire_bytes(problem_, alike.example, piece, elements);
-                    visit(common_part{source, held,
-                                      checked_multiply(bytes, alike.count, "all bytes")});
+                return [&, piece](key_id source, std::uint32_t held_count, index_t elements) {
+                    index += elements;
+                    index_t const bytes = wire_bytes(problem_, same_kind.example, piece, elements);
+                    visit(common_part{source, held_count,
+                                      checked_multiply(bytes, same_kind.count, "all bytes")});
                 };
             };
             if (!is_empty(region))
-                alike.pieces.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
-                    visit_piece((*target.pieces)[piece], common, add_to(piece));
-                });
-            if (found != element_count(region))
+                same_kind.pieces.for_each_overlap(
+                    region, [&](std::uint32_t piece, box const& common) {
+                        visit_piece((*target.pieces)[piece], common, add_to(piece));
+                    });
+            if (index != element_count(region))
                 fail_not_covered(target, shard);
         });
     }
@@ -192,16 +193,16 @@ private:
     }
 
     /// The parts of a piece that different boxes of the source give, as a plan would cut them.
-    void visit_piece(piece const& whole, box const& region, auto&& visit) const {
-        cut_to_target(whole, region, [&](piece const& p) {
+    void visit_piece(piece const& whole_piece, box const& region, auto&& visit) const {
+        cut_to_target(whole_piece, region, [&](piece const& p) {
             if (p.source == zero_source)
                 return visit(p.source, 0, element_count(p.extent));
             sources_.of(p.source).for_each_overlap(
-                p.source_box(), [&](std::uint32_t held, box const& common) {
+                p.source_box(), [&](std::uint32_t held_count, box const& common) {
                     if (!p.joins.any())
-                        return visit(p.source, held, element_count(common));
+                        return visit(p.source, held_count, element_count(common));
                     cut_to_source(p, common, [&](piece const& part) {
-                        visit(p.source, held, element_count(part.extent));
+                        visit(p.source, held_count, element_count(part.extent));
                     });
                 });
         });
@@ -222,13 +223,13 @@ struct kept_gains {
 
     index_t of(std::uint32_t ranks, std::uint32_t processes) const {
         auto const row = std::ranges::equal_range(gains, ranks, {}, &gain::row);
-        auto const found = std::ranges::find(row, processes, &gain::column);
-        return found == row.end() ? 0 : found->value;
+        auto const match = std::ranges::find(row, processes, &gain::column);
+        return match == row.end() ? 0 : match->value;
     }
 };
 
-inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const& processes,
-                                alike_holders const& ranks, holder_t processes_per_node) {
+inline kept_gains kept_gains_of(plan_problem const& problem, holder_classes const& processes,
+                                holder_classes const& ranks, holder_t processes_per_node) {
     kept_gains result;
     overlap_finder const overlaps(problem);
     std::vector<index_t> kept(processes.members.size(), 0); // by the ranks of one kind
@@ -249,11 +250,11 @@ inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const
         overlaps.for_each_of(rank, [&](common_part const& part) {
             wanted = checked_add(wanted, part.bytes, "all bytes");
             if (part.source != zero_source && part.bytes != 0)
-                overlaps.for_each_giver(part, [&](holder_t giver) { keep(giver, part.bytes); });
+                overlaps.for_each_sender(part, [&](holder_t sender) { keep(sender, part.bytes); });
         });
-        auto const alike = static_cast<index_t>(ranks.members[kind].size());
-        result.wanted =
-            checked_add(result.wanted, checked_multiply(wanted, alike, "all bytes"), "all bytes");
+        auto const same_count = static_cast<index_t>(ranks.members[kind].size());
+        result.wanted = checked_add(result.wanted,
+                                    checked_multiply(wanted, same_count, "all bytes"), "all bytes");
         for (std::uint32_t const keeper : keepers)
             result.gains.push_back({kind, keeper, std::exchange(kept[keeper], 0)});
         keepers.clear();
@@ -263,23 +264,23 @@ inline kept_gains kept_gains_of(plan_problem const& problem, alike_holders const
 
 /// Gives kinds of processes to kinds of ranks, one by one; processes keep their numbers where they
 /// can.
-class rank_giver {
+class rank_assigner {
 public:
-    rank_giver(alike_holders const& processes, alike_holders const& ranks)
+    rank_assigner(holder_classes const& processes, holder_classes const& ranks)
         : processes_(processes),
           ranks_(ranks),
           process_of_(ranks.class_of.size(), no_process),
           is_taken_(processes.class_of.size(), false) {}
 
-    void give(std::vector<assigned> all) {
-        for (assigned& units : all)
+    void give(std::vector<assigned> assignments) {
+        for (assigned& units : assignments)
             for (holder_t const rank : ranks_.members[units.row])
                 if (units.count > 0 && rank < is_taken_.size() && is_free(rank, rank) &&
                     processes_.class_of[rank] == units.column)
                     take(rank, rank, units);
         std::vector<std::size_t> next(processes_.members.size(),
                                       0); // by class: those before are taken
-        for (assigned& units : all)
+        for (assigned& units : assignments)
             for (holder_t const rank : ranks_.members[units.row])
                 if (units.count > 0 && process_of_[rank] == no_process) {
                     auto const& members = processes_.members[units.column];
@@ -328,8 +329,8 @@ private:
         --units.count;
     }
 
-    alike_holders const& processes_;
-    alike_holders const& ranks_;
+    holder_classes const& processes_;
+    holder_classes const& ranks_;
     std::vector<holder_t> process_of_;
     std::vector<bool> is_taken_;
 };
@@ -342,17 +343,18 @@ RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& 
     plan_problem const problem = problem_of(program, source, target);
     holder_t const ranks = problem.target_holders;
     holder_t const processes = std::max(problem.source_holders, ranks);
-    auto const held = holders_alike(shard_kinds(problem.sources), processes, processes_per_node);
-    auto const wanted = holders_alike(shard_kinds(problem.targets), ranks, processes_per_node);
-    kept_gains const all = kept_gains_of(problem, held, wanted, processes_per_node);
+    auto const holder_classes =
+        holder_classes_of(shard_kinds(problem.sources), processes, processes_per_node);
+    auto const wanted = holder_classes_of(shard_kinds(problem.targets), ranks, processes_per_node);
+    kept_gains const gains = kept_gains_of(problem, holder_classes, wanted, processes_per_node);
     auto const kept = [&](holder_t process, holder_t rank) {
-        return all.of(wanted.class_of[rank], held.class_of[process]);
+        return gains.of(wanted.class_of[rank], holder_classes.class_of[process]);
     };
     relabelling result;
-    rank_giver giver(held, wanted);
-    giver.give(best_assignment(all.gains, wanted.counts(), held.counts()));
-    result.process_of = std::move(giver).give_rest(processes_per_node);
-    result.bytes = all.wanted;
+    rank_assigner sender(holder_classes, wanted);
+    sender.give(best_assignment(gains.gains, wanted.counts(), holder_classes.counts()));
+    result.process_of = std::move(sender).give_rest(processes_per_node);
+    result.bytes = gains.wanted;
     for (holder_t rank = 0; rank < ranks; ++rank) {
         result.bytes_kept += kept(result.process_of[rank], rank);
         result.bytes_kept_before += kept(rank, rank);
@@ -374,10 +376,10 @@ RESHARD_DECL layout relabelling::of_processes(layout const& ranks) const {
         by_process.resize(std::max<std::size_t>(by_process.size(), process_of[rank] + 1));
         by_process[process_of[rank]] = shards_of(ranks, rank);
     }
-    layout made = layout_of(by_process);
-    made.fused = ranks.fused;
-    made.has_global_order = ranks.has_global_order;
-    return made;
+    layout layout = layout_of(by_process);
+    layout.fused = ranks.fused;
+    layout.has_global_order = ranks.has_global_order;
+    return layout;
 }
 
 } // namespace reshard

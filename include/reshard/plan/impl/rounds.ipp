@@ -22,20 +22,20 @@ public:
     constexpr memory_ledger(holder_t processes) : held_(processes, 0), staged_(processes, 0) {}
 
     constexpr void add_held(std::vector<process_share> const& shares) {
-        for (process_share const& one : shares)
-            add_bytes(held_[one.process], one.bytes);
+        for (process_share const& share : shares)
+            add_bytes(held_[share.process], share.bytes);
     }
     constexpr void remove_held(std::vector<process_share> const& shares) {
-        for (process_share const& one : shares)
-            held_[one.process] -= one.bytes;
+        for (process_share const& share : shares)
+            held_[share.process] -= share.bytes;
     }
     constexpr void add_staged(std::vector<process_share> const& shares) {
-        for (process_share const& one : shares)
-            add_bytes(staged_[one.process], one.bytes);
+        for (process_share const& share : shares)
+            add_bytes(staged_[share.process], share.bytes);
     }
     constexpr void remove_staged(std::vector<process_share> const& shares) {
-        for (process_share const& one : shares)
-            staged_[one.process] -= one.bytes;
+        for (process_share const& share : shares)
+            staged_[share.process] -= share.bytes;
     }
     constexpr void clear_staged() { std::fill(staged_.begin(), staged_.end(), 0); }
 
@@ -118,15 +118,15 @@ private:
 
     constexpr kind_cost moved_for(std::size_t kind) const {
         kind_cost cost;
-        flows_.for_each(kind, [&](flow const& one) {
+        flows_.for_each(kind, [&](flow const& flow) {
             ++cost.transfers;
-            add_bytes(cost.bytes, one.bytes);
-            if (one.source == one.target) {
-                cost.bytes_local += one.bytes;
+            add_bytes(cost.bytes, flow.bytes);
+            if (flow.source == flow.target) {
+                cost.bytes_local += flow.bytes;
                 return;
             }
-            cost.staged.push_back({one.source, one.bytes});
-            cost.staged.push_back({one.target, one.bytes});
+            cost.staged.push_back({flow.source, flow.bytes});
+            cost.staged.push_back({flow.target, flow.bytes});
         });
         cost.staged = add_up(std::move(cost.staged));
         return cost;
@@ -155,8 +155,8 @@ private:
 
     /// True where no process that target `t` concerns needs more than the budget.
     constexpr bool fits(std::uint32_t t, memory_ledger const& ledger, index_t budget) const {
-        auto const fine = [&](process_share const& one) {
-            return ledger.needed(one.process) <= budget;
+        auto const fine = [&](process_share const& share) {
+            return ledger.needed(share.process) <= budget;
         };
         shares const& staged = kinds_[flows_.kind_of(t)].staged;
         return std::all_of(targets_[t].begin(), targets_[t].end(), fine) &&
@@ -210,11 +210,11 @@ RESHARD_DECL detail::plan_rounds rounds_of(plan_flows const& flows, holder_t pro
     detail::round_maker const maker(flows, processes);
     detail::plan_rounds result;
     std::vector<detail::plan_round> const alone = maker.make(detail::any_budget, 1);
-    for (detail::plan_round const& one : alone)
-        result.least_budget = std::max(result.least_budget, one.peak_bytes);
-    for (detail::plan_round const& one : alone)
-        if (one.peak_bytes > budget)
-            detail::fail_budget(flows.problem(), one, budget, result.least_budget);
+    for (detail::plan_round const& plan_round : alone)
+        result.least_budget = std::max(result.least_budget, plan_round.peak_bytes);
+    for (detail::plan_round const& plan_round : alone)
+        if (plan_round.peak_bytes > budget)
+            detail::fail_budget(flows.problem(), plan_round, budget, result.least_budget);
     result.rounds = maker.make(budget, flows.problem().targets.size());
     return result;
 }

@@ -28,16 +28,16 @@ struct link_load {
 };
 
 inline std::vector<link_load> loads_of(flow_classes const& classes) {
-    constexpr auto what = "the bytes over a link";
+    constexpr auto noun = "the bytes over a link";
     std::vector<link_load> loads(classes.link_class_count);
     for (std::size_t link = 0; link < loads.size(); ++link) {
         link_load& load = loads[link];
         double latency = std::numeric_limits<double>::infinity();
-        for (flow_classes::use const& one : classes.flows_of[link]) {
-            auto const& flow = classes.flows[one.other];
-            index_t const bytes = checked_multiply(flow.bytes, one.count, what);
-            load.bytes = checked_add(load.bytes, bytes, what);
-            load.seconds += static_cast<double>(bytes) * one.seconds_per_byte;
+        for (flow_classes::use const& use : classes.flows_of[link]) {
+            auto const& flow = classes.flows[use.other];
+            index_t const bytes = checked_multiply(flow.bytes, use.count, noun);
+            load.bytes = checked_add(load.bytes, bytes, noun);
+            load.seconds += static_cast<double>(bytes) * use.seconds_per_byte;
             latency = std::min(latency, flow.latency);
         }
         load.least_seconds = load.seconds + latency;
@@ -68,8 +68,8 @@ inline simulation result_of(flow_classes const& classes, std::vector<link_load> 
 /// Bytes, or runs, by number, those of one number added up; as few as that are kept.
 class sums_by_number {
 public:
-    /// \param what for the message where a sum does not fit
-    explicit sums_by_number(std::string_view what) : what_(what) {}
+    /// \param noun for the message where a sum does not fit
+    explicit sums_by_number(std::string_view noun) : what_(noun) {}
 
     void add(std::uint64_t number, index_t more) {
         entries_.emplace_back(number, more);
@@ -87,12 +87,12 @@ private:
     void add_up() {
         std::ranges::sort(entries_);
         std::size_t count = 0;
-        for (auto const& one : entries_)
-            if (count > 0 && entries_[count - 1].first == one.first)
+        for (auto const& entry : entries_)
+            if (count > 0 && entries_[count - 1].first == entry.first)
                 entries_[count - 1].second =
-                    checked_add(entries_[count - 1].second, one.second, what_);
+                    checked_add(entries_[count - 1].second, entry.second, what_);
             else
-                entries_[count++] = one;
+                entries_[count++] = entry;
         entries_.resize(distinct_ = count);
     }
 
@@ -107,20 +107,21 @@ inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
 
 /// What is relayed, by tree and by place: each flow a chunk behind the one that brings it.
 inline void add_trees(plan_flows const& flows, sums_by_number relayed,
-                      std::vector<simulated_flow>& all) {
-    std::size_t first = all.size(); // of the tree
+                      std::vector<simulated_flow>& simulated_flows) {
+    std::size_t first = simulated_flows.size(); // of the tree
     std::uint32_t last = flow::no_tree;
     for (auto const& [number, bytes] : std::move(relayed).take()) {
         auto const tree = static_cast<std::uint32_t>(number >> 32);
-        auto const place = static_cast<std::uint32_t>(number);
+        auto const index = static_cast<std::uint32_t>(number);
         if (std::exchange(last, tree) != tree)
-            first = all.size();
+            first = simulated_flows.size();
         relay_tree const way = flows.tree(tree);
         auto const process = [&](holder_t holder) { return flows.options().process_of(holder); };
-        all.push_back({process(sender_of(way, place)), process(way.takers[place]), bytes});
-        if (place > 0)
-            all.back().waits_for = {
-                {first + step_of(way, place).parent, std::min(bytes, chunk_bytes)}};
+        simulated_flows.push_back(
+            {process(sender_of(way, index)), process(way.receivers[index]), bytes});
+        if (index > 0)
+            simulated_flows.back().waits_for = {
+                {first + step_of(way, index).parent, std::min(bytes, chunk_bytes)}};
     }
 }
 
@@ -132,41 +133,42 @@ inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool h
     sums_by_number pairs("the bytes between two processes"), relayed("the bytes of a tree"),
         runs("the runs between two processes");
     for (std::size_t kind = 0; kind < flows.size(); ++kind) {
-        auto const add = [&](flow const& one) {
+        auto const add = [&](flow const& flow) {
             index_t const bytes =
-                checked_multiply(one.bytes, flows.count(kind), "the bytes between two processes");
-            if (one.tree != flow::no_tree)
-                return relayed.add(joined(one.tree, one.place), bytes);
-            pairs.add(joined(one.source, one.target), bytes);
+                checked_multiply(flow.bytes, flows.count(kind), "the bytes between two processes");
+            if (flow.tree != flow::no_tree)
+                return relayed.add(joined(flow.tree, flow.position), bytes);
+            pairs.add(joined(flow.source, flow.target), bytes);
             if (has_runs)
                 runs.add(
-                    joined(one.source, one.target),
-                    checked_multiply(one.runs, flows.count(kind), "the runs of two processes"));
+                    joined(flow.source, flow.target),
+                    checked_multiply(flow.runs, flows.count(kind), "the runs of two processes"));
         };
         flows.for_each(kind, add, has_runs);
     }
-    std::vector<simulated_flow> all;
+    std::vector<simulated_flow> simulated_flows;
     for (auto const& [pair, bytes] : std::move(pairs).take())
-        all.push_back({static_cast<holder_t>(pair >> 32), static_cast<holder_t>(pair), bytes});
-    auto to = all.begin(); // of the same pairs, in the same order
+        simulated_flows.push_back(
+            {static_cast<holder_t>(pair >> 32), static_cast<holder_t>(pair), bytes});
+    auto to = simulated_flows.begin(); // of the same pairs, in the same order
     for (auto const& [pair, count] : std::move(runs).take())
         (to++)->runs = count;
-    add_trees(flows, std::move(relayed), all);
-    return all;
+    add_trees(flows, std::move(relayed), simulated_flows);
+    return simulated_flows;
 }
 
 } // namespace detail
 
-RESHARD_DECL std::string name(simulation::link const& one) {
+RESHARD_DECL std::string name(simulation::link const& link) {
     constexpr std::string_view names[] = {"the memory of rank ",   "the memory of node ",
                                           "the way of rank ",      "the way of rank ",
                                           "the link out of node ", "the link into node ",
                                           "the link out of rack ", "the link into rack "};
     std::string const text =
-        std::string(names[static_cast<std::size_t>(one.kind)]) + std::to_string(one.number);
-    return one.kind == simulation::link_kind::rank_out  ? text + " out of its node"
-           : one.kind == simulation::link_kind::rank_in ? text + " into its node"
-                                                        : text;
+        std::string(names[static_cast<std::size_t>(link.kind)]) + std::to_string(link.number);
+    return link.kind == simulation::link_kind::rank_out  ? text + " out of its node"
+           : link.kind == simulation::link_kind::rank_in ? text + " into its node"
+                                                         : text;
 }
 
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over) {

@@ -19,53 +19,55 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& all) {
+RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout) {
     for (auto const& [alias, key] : aliases) {
         if (aliases.contains(key) || is_metadata_name(alias) || alias.empty())
             fail(errc::bad_layout, "'", alias, "' cannot be another name of '", key, "': ",
                  aliases.contains(key) ? "that is another name itself"
                                        : "the metadata of files has it for something else",
                  "; give it another one in save_options.aliases");
-        tensor_layout const* const tensor = all.find(key);
+        tensor_layout const* const tensor = layout.find(key);
         if (!tensor)
             fail(errc::unknown_key, "'", alias, "' is to be another name of '", key,
-                 "', which no rank has", did_you_mean_key(key, all.tensors, &tensor_layout::key));
-        tensor_layout const* const other = all.find(alias);
-        if (other && all.shape_of(*other) != all.shape_of(*tensor))
+                 "', which no rank has",
+                 did_you_mean_key(key, layout.tensors, &tensor_layout::key));
+        tensor_layout const* const tensor_layout = layout.find(alias);
+        if (tensor_layout && layout.shape_of(*tensor_layout) != layout.shape_of(*tensor))
             fail(errc::shape_mismatch, "'", alias, "' is to be another name of '", key,
-                 "', but has the shape ", all.shape_of(*other), ", and not ",
-                 all.shape_of(*tensor));
-        if (other && other->dtype != tensor->dtype)
+                 "', but has the shape ", layout.shape_of(*tensor_layout), ", and not ",
+                 layout.shape_of(*tensor));
+        if (tensor_layout && tensor_layout->dtype != tensor->dtype)
             fail(errc::dtype_mismatch, "'", alias, "' is to be another name of '", key,
-                 "', but is ", code(other->dtype), ", and not ", code(tensor->dtype));
+                 "', but is ", code(tensor_layout->dtype), ", and not ", code(tensor->dtype));
     }
 }
 
 /// \pre the checkpoint has the key
 inline stored_tensor stored_of(checkpoint const& source, std::string const& key) {
     auto const& tensors = source.files_layout().tensors;
-    stored_tensor found(source,
-                        static_cast<std::size_t>(find_tensor(tensors, key) - tensors.begin()));
-    found.check_cover();
-    return found;
+    stored_tensor tensor(source,
+                         static_cast<std::size_t>(find_tensor(tensors, key) - tensors.begin()));
+    tensor.check_cover();
+    return tensor;
 }
 
 RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program, int rank,
                                int size) {
     int number = 0;
-    for (relation const& one : program.relations()) {
-        if (!one.is_compared() || number++ % size != rank)
+    for (relation const& relation : program.relations()) {
+        if (!relation.is_compared() || number++ % size != rank)
             continue;
         auto const differing =
-            difference_of(stored_of(source, one.companion), stored_of(source, one.key));
+            difference_of(stored_of(source, relation.companion), stored_of(source, relation.key));
         if (differing)
-            fail(errc::overlap, copies_differ(one, *differing->index, differing->a, differing->b));
+            fail(errc::overlap,
+                 copies_differ(relation, *differing->index, differing->a, differing->b));
     }
 }
 
 inline std::string const& key_of(alias_map const& aliases, std::string const& name) {
-    auto const found = aliases.find(name);
-    return found == aliases.end() ? name : found->second;
+    auto const match = aliases.find(name);
+    return match == aliases.end() ? name : match->second;
 }
 
 RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const& aliases) {
@@ -75,13 +77,14 @@ RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const
     std::map<std::string, std::vector<local_shard>> of_key;
     for (local_shard const& shard : tensors) {
         std::string const& key = key_of(aliases, shard.descriptor.key);
-        auto& known = of_key[key];
+        auto& match = of_key[key];
         local_shard const by_key{renamed(shard.descriptor, key), shard.tensor};
-        bool const is_twin = std::ranges::any_of(known, [&](local_shard const& other) {
-            return renamed(other.descriptor, key) == by_key.descriptor &&
-                   other.tensor == by_key.tensor && other.descriptor.key != shard.descriptor.key;
+        bool const is_twin = std::ranges::any_of(match, [&](local_shard const& other_shard) {
+            return renamed(other_shard.descriptor, key) == by_key.descriptor &&
+                   other_shard.tensor == by_key.tensor &&
+                   other_shard.descriptor.key != shard.descriptor.key;
         });
-        known.push_back(shard);
+        match.push_back(shard);
         if (!is_twin)
             apart.add(shard.descriptor, shard.tensor);
     }
@@ -89,16 +92,16 @@ RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const
 }
 
 RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) {
-    catalog const all = catalog_of(source);
+    catalog const full_catalog = catalog_of(source);
     alias_map const& aliases = source.metadata().aliases;
     if (aliases.empty())
-        return all;
+        return full_catalog;
     std::set<std::string> replaced; // keys of which an alias is wanted
     for (auto const& [alias, key] : aliases)
         if (wanted.find(alias))
             replaced.insert(key);
     std::vector<catalog_entry> entries;
-    for (catalog_entry const& entry : all)
+    for (catalog_entry const& entry : full_catalog)
         if (wanted.find(entry.key) ||
             (!aliases.contains(entry.key) && !replaced.contains(entry.key)))
             entries.push_back(entry);
@@ -107,19 +110,20 @@ RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) 
 
 /// Whether two outputs of a program are one tensor: the same pieces of tensors of a checkpoint, by
 /// whichever of their names.
-inline bool is_one_tensor(expression const& one, expression const& other, mapping const& program,
-                          alias_map const& aliases) {
+inline bool is_one_tensor(expression const& current_expression, expression const& expression,
+                          mapping const& program, alias_map const& aliases) {
     auto const stored_key = [&](piece const& part) -> std::string {
         if (part.source == zero_source)
             return {};
         return key_of(aliases, std::string(program.sources().key(part.source)));
     };
-    if (one.shape != other.shape || one.dtype != other.dtype ||
-        one.pieces.size() != other.pieces.size())
+    if (current_expression.shape != expression.shape ||
+        current_expression.dtype != expression.dtype ||
+        current_expression.pieces.size() != expression.pieces.size())
         return false;
-    for (std::size_t i = 0; i < one.pieces.size(); ++i) {
-        piece first = one.pieces[i];
-        piece const second = other.pieces[i];
+    for (std::size_t i = 0; i < current_expression.pieces.size(); ++i) {
+        piece first = current_expression.pieces[i];
+        piece const second = expression.pieces[i];
         if (stored_key(first) != stored_key(second))
             return false;
         first.source = second.source;
@@ -161,15 +165,15 @@ RESHARD_DECL bool is_word_embedding(std::string_view key) {
 inline alias_map alias_candidates(checkpoint const& source, mapping const& program,
                                   alias_rules const& rules) {
     alias_map candidates, embeddings;
-    for (relation const& one : program.relations())
-        if (one.what == relation::kind::tie)
-            candidates.emplace(one.companion, one.key);
-    for (relation const& one : program.relations())
-        if (one.what == relation::kind::alias && rules.share_copies &&
-            (!rules.wanted || rules.wanted->find(one.companion))) {
-            candidates.emplace(one.companion, one.key);
-            if (is_output_layer(one.key) && !is_output_layer(one.companion))
-                embeddings.emplace(one.key, one.companion);
+    for (relation const& relation : program.relations())
+        if (relation.type == relation::kind::tie)
+            candidates.emplace(relation.companion, relation.key);
+    for (relation const& relation : program.relations())
+        if (relation.type == relation::kind::alias && rules.share_copies &&
+            (!rules.wanted || rules.wanted->find(relation.companion))) {
+            candidates.emplace(relation.companion, relation.key);
+            if (is_output_layer(relation.key) && !is_output_layer(relation.companion))
+                embeddings.emplace(relation.key, relation.companion);
         }
     for (auto const& [output, embedding] : embeddings) {
         for (auto& [alias, key] : candidates)
@@ -178,7 +182,7 @@ inline alias_map alias_candidates(checkpoint const& source, mapping const& progr
         candidates.emplace(output, embedding);
     }
     for (auto const& [alias, key] : source.metadata().aliases)
-        if (rules.as_stored && (!rules.wanted || are_held_alike(*rules.wanted, alias, key)))
+        if (rules.as_stored && (!rules.wanted || have_same_holders(*rules.wanted, alias, key)))
             candidates.emplace(alias, key);
     return candidates;
 }
@@ -189,10 +193,10 @@ RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& pro
     alias_map kept;
     for (auto const& [alias, key] : candidates) {
         mapping_output const* const output = program.find(alias);
-        mapping_output const* const other = program.find(key);
-        if (output && other && !output->added && (!rules.wanted || rules.wanted->find(key)) &&
-            !candidates.contains(key) &&
-            is_one_tensor(output->value, other->value, program, source.metadata().aliases))
+        mapping_output const* const mapping_output = program.find(key);
+        if (output && mapping_output && !output->added &&
+            (!rules.wanted || rules.wanted->find(key)) && !candidates.contains(key) &&
+            is_one_tensor(output->value, mapping_output->value, program, source.metadata().aliases))
             kept.emplace(alias, key);
     }
     return kept;

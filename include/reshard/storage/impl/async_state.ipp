@@ -58,16 +58,16 @@ struct save_task {
     std::vector<std::byte*> bytes; ///< of each of mine
     kept_bytes* memory = nullptr;
     std::unique_ptr<file_store::unfinished> output;
-    staged_directory place; ///< of the output, in the file system
-    file_descriptor seen;   ///< the temporary directory, locked while this process needs it
+    staged_directory position; ///< of the output, in the file system
+    file_descriptor seen;      ///< the temporary directory, locked while this process needs it
     int rank = 0;
     int size = 1;
-    save_options how;
+    save_options options;
     std::string salt;
     std::vector<std::string> removed;
     std::promise<save_report> result;
 
-    shared_save shared() const { return {place.target, place.temporary, seen, rank, size}; }
+    shared_save shared() const { return {position.target, position.temporary, seen, rank, size}; }
 };
 
 /// Saves that are under way, the memory that they copy to, and the thread that writes them.
@@ -130,8 +130,8 @@ public:
     /// Removes what saves that were given up have left.
     void remove_given_up() {
         std::lock_guard const lock(mutex_);
-        for (staged_directory const& place : given_up_)
-            place.remove_temporary();
+        for (staged_directory const& directory : given_up_)
+            directory.remove_temporary();
         given_up_.clear();
     }
 
@@ -161,9 +161,9 @@ private:
 inline std::vector<written_run> write_pieces(save_task const& task) {
     written_files files(task.files->plan, *task.output, task.base.get(), task.rank);
     for (std::size_t i = 0; i < task.mine.size(); ++i)
-        files.put(task.mine[i].place, task.mine[i].bytes.begin,
+        files.put(task.mine[i].position, task.mine[i].bytes.begin,
                   {task.bytes[i], task.mine[i].bytes.size()});
-    if (task.how.writing.sync)
+    if (task.options.writing.sync)
         files.sync();
     return files.runs();
 }
@@ -172,19 +172,19 @@ inline std::vector<written_run> write_pieces(save_task const& task) {
 inline save_report complete(save_task const& task, runs_by_rank const& runs) {
     checkpoint_plan const& plan = task.files->plan;
     sealed_checkpoint const sealed =
-        seal_runs(plan, runs, task.salt, facts_of(task.how.writing), task.base.get());
+        seal_runs(plan, runs, task.salt, facts_of(task.options.writing), task.base.get());
     written_files files(plan, *task.output, task.base.get(), task.rank);
     for (holder_t i = 0; i < plan.headers.size(); ++i)
         files.finish(i, sealed);
     put_delta_headers(files, sealed);
-    if (task.how.writing.sync)
+    if (task.options.writing.sync)
         files.sync();
-    if (!task.how.writing.files)
+    if (!task.options.writing.files)
         remove_notes(task.shared());
     if (task.base)
         task.base->check_there(*sealed.delta);
-    put_record(*task.output, plan, sealed, task.how.writing.sync);
-    if (!task.how.writing.files)
+    put_record(*task.output, plan, sealed, task.options.writing.sync);
+    if (!task.options.writing.files)
         remove_claim(task.shared());
     task.output->commit();
     task.output->clean_up();
@@ -192,7 +192,7 @@ inline save_report complete(save_task const& task, runs_by_rank const& runs) {
 }
 
 inline save_report report_of_target(save_task const& task) {
-    std::filesystem::path const record = task.place.target / save_record_name;
+    std::filesystem::path const record = task.position.target / save_record_name;
     save_record const written = read_save_record(*files_of_system(), record);
     return {written.save, data_bytes(task.files->plan.metadata), reused_in(written.delta),
             task.removed};
@@ -202,12 +202,12 @@ inline save_report report_of_target(save_task const& task) {
 ///
 /// \throws error where a process has given up
 inline std::optional<save_report> look(save_task const& task) {
-    if (is_at(task.seen, task.place.target.string()))
+    if (is_at(task.seen, task.position.target.string()))
         return report_of_target(task);
     std::error_code problem;
-    if (!std::filesystem::exists(task.place.temporary, problem) &&
-        !is_at(task.seen, task.place.target.string()))
-        fail(errc::io, task.place.target.string(),
+    if (!std::filesystem::exists(task.position.temporary, problem) &&
+        !is_at(task.seen, task.position.target.string()))
+        fail(errc::io, task.position.target.string(),
              ": is not written: another rank has given it up; its own error says why");
     std::optional<save_report> report;
     complete_if_ready(task.shared(),
@@ -232,23 +232,23 @@ inline save_report async_state::finish(save_task& task) {
     auto runs = std::vector<written_run>();
     local_error failed = attempt([&] { runs = write_pieces(task); });
     release(*task.memory);
-    if (task.how.writing.files)
+    if (task.options.writing.files)
         return complete_alone(task, failed, std::move(runs));
     if (!failed)
         failed = attempt([&] { publish_runs(task.shared(), runs); });
     if (failed && !publish_failure(task.shared(), failed->code(),
                                    "rank " + std::to_string(task.rank) + ": " + failed->what()))
         throw error(*failed);
-    waiting patience(task.how.deadline.seconds);
+    waiting patience(task.options.deadline.seconds);
     for (;; patience.pause()) {
         if (auto report = look(task))
             return *report;
-        if (task.how.deadline.seconds > 0 && patience.is_over())
-            fail(errc::deadline, task.place.target.string(),
+        if (task.options.deadline.seconds > 0 && patience.is_over())
+            fail(errc::deadline, task.position.target.string(),
                  ": other ranks have not written their part within ",
-                 seconds_text(task.how.deadline.seconds));
+                 seconds_text(task.options.deadline.seconds));
         if (is_ending())
-            fail(errc::io, task.place.target.string(),
+            fail(errc::io, task.position.target.string(),
                  ": this process ends before all others have written; the last one completes it");
     }
 }
@@ -274,9 +274,9 @@ inline void async_state::work() {
         {
             std::lock_guard const lock(mutex_);
             problem_ = problem;
-            if (!task->how.writing.files && task->rank == 0 && problem->code() != errc::deadline &&
-                !is_ending_)
-                given_up_.push_back(task->place);
+            if (!task->options.writing.files && task->rank == 0 &&
+                problem->code() != errc::deadline && !is_ending_)
+                given_up_.push_back(task->position);
         }
         task->result.set_exception(std::make_exception_ptr(*problem));
     }

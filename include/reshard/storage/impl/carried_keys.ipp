@@ -41,30 +41,30 @@ inline std::optional<parameter_key> read_module_key(std::string_view key) {
         return parameter_key{key.substr(0, key.size() - list.size()), list, {}, {}};
     for (std::string_view const word :
          {shapes_word, std::string_view("frozen_param_shapes."), shared_word}) {
-        std::size_t const place = key.find(word);
-        if (place == key.npos || (place > 0 && key[place - 1] != '.'))
+        std::size_t const index = key.find(word);
+        if (index == key.npos || (index > 0 && key[index - 1] != '.'))
             continue;
-        std::size_t begin = place + word.size();
+        std::size_t begin = index + word.size();
         if (std::size_t const end = key.find_first_not_of(numbers, begin);
             word == shapes_word && end != key.npos && end > begin && key[end] == '.')
             begin = end + 1;
         return parameter_key{
-            key.substr(0, place), key.substr(place, begin - place), key.substr(begin), {}};
+            key.substr(0, index), key.substr(index, begin - index), key.substr(begin), {}};
     }
     return std::nullopt;
 }
 
 inline std::optional<parameter_key> read_group_key(std::string_view key) {
     constexpr std::string_view word = "param_groups.";
-    std::size_t const place = key.find(word);
+    std::size_t const index = key.find(word);
     std::size_t const last = key.rfind('.');
-    if (place == key.npos || (place > 0 && key[place - 1] != '.') || last < place + word.size())
+    if (index == key.npos || (index > 0 && key[index - 1] != '.') || last < index + word.size())
         return std::nullopt;
-    std::string_view const inside = key.substr(place + word.size(), last - place - word.size());
+    std::string_view const inside = key.substr(index + word.size(), last - index - word.size());
     bool const is_number = inside.find_first_not_of("0123456789") == inside.npos;
     if (is_number && key.substr(last) != ".params" && key.substr(last) != ".param_names")
         return std::nullopt;
-    return parameter_key{key.substr(0, place), word, is_number ? std::string_view() : inside,
+    return parameter_key{key.substr(0, index), word, is_number ? std::string_view() : inside,
                          key.substr(last)};
 }
 
@@ -74,16 +74,16 @@ inline std::optional<std::vector<std::string>> texts_in(saved_object const& obje
     torch_archive const archive(bytes, object.key, {0, object.archive.size()});
     pickle const& values = archive.values();
     pickle_value const root = values.root();
-    std::vector<pickle_value> all{root};
-    if (root.what == pickle_value::kind::list || root.what == pickle_value::kind::tuple) {
+    std::vector<pickle_value> pickle_values{root};
+    if (root.type == pickle_value::kind::list || root.type == pickle_value::kind::tuple) {
         auto const elements = values.elements(root, object.key);
-        all.assign(elements.begin(), elements.end());
+        pickle_values.assign(elements.begin(), elements.end());
     }
     std::vector<std::string> texts;
-    for (pickle_value const one : all) {
-        if (one.what != pickle_value::kind::text)
+    for (pickle_value const value : pickle_values) {
+        if (value.type != pickle_value::kind::text)
             return std::nullopt;
-        texts.emplace_back(values.text(one, object.key));
+        texts.emplace_back(values.text(value, object.key));
     }
     return texts;
 }
@@ -92,8 +92,8 @@ inline std::string archive_of(std::vector<std::string> const& texts) {
     pickle_writer out;
     out.empty_list();
     out.begin();
-    for (std::string const& one : texts)
-        out.text(one);
+    for (std::string const& text : texts)
+        out.text(text);
     out.append_all();
     return torch_file_of(out.take());
 }

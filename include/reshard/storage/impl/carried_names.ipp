@@ -40,11 +40,11 @@ public:
     std::vector<std::string> outputs_of(std::string_view key) const {
         std::vector<std::string> keys;
         auto const id = ids_.find(key);
-        auto const found = id == ids_.end() ? parts_.end() : parts_.find(id->second);
-        if (found == parts_.end())
+        auto const match = id == ids_.end() ? parts_.end() : parts_.find(id->second);
+        if (match == parts_.end())
             return keys;
         place const* last = nullptr;
-        for (auto const& [where, output] : found->second) {
+        for (auto const& [where, output] : match->second) {
             bool const is_copy = last && *last == where;
             if (!is_copy && std::ranges::find(keys, output) == keys.end())
                 keys.push_back(output);
@@ -55,9 +55,9 @@ public:
 
     catalog sources() const {
         std::vector<catalog_entry> entries;
-        for (mapping_source const one : program_.sources())
-            entries.push_back({std::string(one.key), one.dtype, one.shape,
-                               index_vector::filled(one.shape.size(), 1)});
+        for (mapping_source const source : program_.sources())
+            entries.push_back({std::string(source.key), source.dtype, source.shape,
+                               index_vector::filled(source.shape.size(), 1)});
         return catalog(std::move(entries));
     }
 
@@ -74,8 +74,8 @@ private:
     /// Where elements begin in their source, and how many there are along each axis.
     using place = std::pair<std::vector<index_t>, std::vector<index_t>>;
 
-    static place place_of(piece const& one) {
-        box const from = one.source_box();
+    static place place_of(piece const& piece) {
+        box const from = piece.source_box();
         return {{from.offset.begin(), from.offset.end()}, {from.shape.begin(), from.shape.end()}};
     }
 
@@ -125,9 +125,10 @@ private:
             return key;
         if (auto const key = read_module_key(object.key))
             return key;
-        for (aoa::detail::state_reading const& one : aoa::detail::optimizer_readings(object.key))
-            if (!one.is_joined && parameters_.contains(one.parameter))
-                return parameter_key{one.prefix, {}, one.parameter, one.suffix};
+        for (aoa::detail::state_reading const& reading :
+             aoa::detail::optimizer_readings(object.key))
+            if (!reading.is_joined && parameters_.contains(reading.parameter))
+                return parameter_key{reading.prefix, {}, reading.parameter, reading.suffix};
         return std::nullopt;
     }
 
@@ -142,7 +143,7 @@ private:
             names.insert(list->second.begin(), list->second.end());
     }
 
-    void add_renamed(std::vector<saved_object>& all, saved_object object) {
+    void add_renamed(std::vector<saved_object>& objects, saved_object object) {
         auto const key = key_of(object);
         std::string const owner(key ? key->owner : std::string_view());
         if (auto const list = lists_.find(object.key); key && list != lists_.end()) {
@@ -150,13 +151,13 @@ private:
             if (texts != list->second)
                 object.archive = archive_of(texts);
         } else if (key && !key->parameter.empty()) {
-            return add_parameter(all, object, *key);
+            return add_parameter(objects, object, *key);
         }
-        all.push_back(std::move(object));
+        objects.push_back(std::move(object));
     }
 
     /// Adds what becomes of the value of a parameter.
-    void add_parameter(std::vector<saved_object>& all, saved_object const& object,
+    void add_parameter(std::vector<saved_object>& objects, saved_object const& object,
                        parameter_key const& key) {
         std::string const owner(key.owner), name(key.parameter);
         std::string const from = container_of(owner) + name;
@@ -173,7 +174,7 @@ private:
             else if (key.group.find(shapes_word) != key.group.npos && i < outputs.size())
                 if (auto const shape = tensors_.new_shape(from, outputs[i]))
                     copy.archive = archive_of_shape(*shape);
-            add_once(all, std::move(copy), object.key);
+            add_once(objects, std::move(copy), object.key);
         }
     }
 
@@ -193,14 +194,14 @@ private:
     }
 
     /// Adds a value of a new parameter; if several become one, their values have to be equal.
-    void add_once(std::vector<saved_object>& all, saved_object added, std::string const& from) {
-        auto const [known, is_new] = said_.try_emplace(added.key, from, added.archive);
-        if (!is_new && known->second.second != added.archive)
-            fail(errc::unsupported, "'", known->second.first, "' and '", from,
+    void add_once(std::vector<saved_object>& objects, saved_object added, std::string const& from) {
+        auto const [match, is_new] = said_.try_emplace(added.key, from, added.archive);
+        if (!is_new && match->second.second != added.archive)
+            fail(errc::unsupported, "'", match->second.first, "' and '", from,
                  "' are not equal, and the program makes one parameter of both, which can have one "
                  "value only; leave out what is no tensor (--no-objects)");
         if (is_new)
-            all.push_back(std::move(added));
+            objects.push_back(std::move(added));
     }
 
     std::vector<std::string> renamed_list(parameter_key const& group, std::string const& key,
@@ -208,25 +209,25 @@ private:
         std::string const owner(group.owner);
         std::vector<std::string> all;
         for (std::string const& name : names)
-            for (std::string& made : renamed(owner, name)) {
-                auto const [known, is_new] =
-                    groups_.try_emplace(words(owner, group.ending, ".", made), key);
-                if (known->second != key)
-                    fail(errc::unsupported, "'", made, "' is made of parameters of '",
-                         known->second, "' and of '", key,
+            for (std::string& result : renamed(owner, name)) {
+                auto const [match, is_new] =
+                    groups_.try_emplace(words(owner, group.ending, ".", result), key);
+                if (match->second != key)
+                    fail(errc::unsupported, "'", result, "' is made of parameters of '",
+                         match->second, "' and of '", key,
                          "', and an optimizer has a parameter in one group only; leave out what is "
                          "no tensor (--no-objects)");
                 if (is_new)
-                    all.push_back(std::move(made));
+                    all.push_back(std::move(result));
             }
         return all;
     }
 
     /// The prefix of an optimizer's parameters in the model, nothing if the source has none.
     std::optional<std::string> const& found_container(std::string const& owner) {
-        auto const [known, is_new] = containers_.try_emplace(owner);
+        auto const [match, is_new] = containers_.try_emplace(owner);
         if (!is_new)
-            return known->second;
+            return match->second;
         std::map<std::string_view, std::size_t> votes;
         std::set<std::string> const& names = names_[owner];
         catalog const sources = tensors_.sources();
@@ -235,8 +236,8 @@ private:
                 if (names.contains(entry.key.substr(size)))
                     ++votes[std::string_view(entry.key).substr(0, size)];
         if (auto const most = aoa::detail::most_voted(votes))
-            known->second = *most;
-        return known->second;
+            match->second = *most;
+        return match->second;
     }
 
     std::string container_of(std::string const& owner) {
@@ -264,14 +265,15 @@ private:
             std::string const key = aoa::detail::key_of_state(name, state);
             is_left_out = is_left_out || left_out_.contains(key);
             has_state = has_state || tensors_.has(key);
-            if (!state.is_alike() || !tensors_.has(key))
+            if (!state.is_identical() || !tensors_.has(key))
                 continue;
             std::vector<std::string> names;
-            for (std::string const& made : tensors_.outputs_of(key))
-                aoa::detail::any_parameter(made, {state}, [&](std::string_view one, auto const&) {
-                    names.emplace_back(one);
-                    return true;
-                });
+            for (std::string const& output : tensors_.outputs_of(key))
+                aoa::detail::any_parameter(output, {state},
+                                           [&](std::string_view text, auto const&) {
+                                               names.emplace_back(text);
+                                               return true;
+                                           });
             return names;
         }
         return is_left_out && !has_state ? std::vector<std::string>() : std::vector{name};
@@ -290,19 +292,19 @@ private:
         if (key.starts_with(container))
             likely.push_back(key.substr(container.size()));
         likely.push_back(key);
-        for (std::string const& one : likely)
+        for (std::string const& element : likely)
             for (aoa::state_suffix const& state : states_of(owner))
-                if (tensors_.makes(state.prefix + one + state.suffix))
-                    return one;
+                if (tensors_.makes(state.prefix + element + state.suffix))
+                    return element;
         return likely.front();
     }
 
     std::vector<aoa::state_suffix> const& states_of(std::string const& owner) {
-        auto const [known, is_new] = states_of_.try_emplace(owner);
+        auto const [match, is_new] = states_of_.try_emplace(owner);
         for (aoa::state_suffix const& state : states_)
             if (is_new && state.prefix.starts_with(owner))
-                known->second.push_back(state);
-        return known->second;
+                match->second.push_back(state);
+        return match->second;
     }
 
     renamed_tensors tensors_;

@@ -29,9 +29,9 @@ inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
     if (readable_keys(source.metadata()).empty() || !source.can_read_objects())
         return keys;
     try {
-        for (saved_object const& one : source.read_objects())
-            if (!one.is_common && has_tensors(one))
-                keys.push_back(one.key);
+        for (saved_object const& object : source.read_objects())
+            if (!object.is_common && has_tensors(object))
+                keys.push_back(object.key);
     } catch (error const&) {
         return {}; // some are of a kind that is not carried
     }
@@ -100,9 +100,10 @@ inline void check_all_read(checkpoint_metadata const& source) {
         fail(errc::unsupported, source.path.string(), ": ",
              first_and_more(source.unread.front(), source.unread.size()), " ",
              source.unread_reason);
-    bool const has_some =
-        !source.tensors.empty() || source.objects.empty() ||
-        !std::ranges::all_of(source.objects, [](auto const& one) { return !one.opaque.empty(); });
+    bool const has_some = !source.tensors.empty() || source.objects.empty() ||
+                          !std::ranges::all_of(source.objects, [](auto const& element) {
+                              return !element.opaque.empty();
+                          });
     if (!has_some)
         fail(errc::unsupported, source.path.string(), ": '", source.objects.front().key, "' ",
              source.objects.front().opaque, "; there is nothing else that could be written");
@@ -112,10 +113,10 @@ inline void check_all_read(checkpoint_metadata const& source) {
 ///
 /// \throws error with errc::unsupported where the target has no place for them
 inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
-                                            convert_options const& how) {
-    if (!how.objects)
+                                            convert_options const& options) {
+    if (!options.objects)
         return {};
-    std::string const lost = lost_objects(source, how.writing.format);
+    std::string const lost = lost_objects(source, options.writing.format);
     if (!lost.empty())
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
     auto objects = source.read_objects();
@@ -123,39 +124,40 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, mapping co
         return objects;
     objects = carried_names(program, source.metadata().not_selected).rename(std::move(objects));
     for (saved_object& object : objects)
-        if (auto const found = how.object_names.find(object.key); found != how.object_names.end()) {
-            if (object.is_common && how.writing.format == "megatron_torch_dist")
+        if (auto const match = options.object_names.find(object.key);
+            match != options.object_names.end()) {
+            if (object.is_common && options.writing.format == "megatron_torch_dist")
                 fail(errc::unsupported, source.metadata().path.string(), ": '", object.key,
                      "' is in ", megatron_common_name,
                      ", which is written as it is: it cannot be renamed for Megatron-Core");
-            object.key = found->second;
+            object.key = match->second;
         }
     return objects;
 }
 
 RESHARD_DECL carried_texts texts_of(checkpoint_metadata const& source, mapping const& program,
                                     std::string const& format) {
-    carried_texts found;
+    carried_texts carried_texts;
     for (auto const& [name, value] : source.metadata)
         if (!is_text_name(name))
             continue;
         else if (is_other_format(format))
-            found.no_place.push_back(name);
+            carried_texts.no_place.push_back(name);
         else if (source.metadata_differs.contains(name))
-            found.differing.push_back(name);
+            carried_texts.differing.push_back(name);
         else if (name.starts_with(reshard_info_name) || program.find(name) ||
                  (may_be_alias(name, value) && program.find(value)))
-            found.misread.push_back(name);
+            carried_texts.misread.push_back(name);
         else
-            found.texts.emplace(name, value);
-    return found;
+            carried_texts.texts.emplace(name, value);
+    return carried_texts;
 }
 
 /// How the files are written, with the texts of the source. A text that is given counts more.
 inline write_options writing_of(checkpoint const& source, mapping const& program,
-                                convert_options const& how) {
-    write_options writing = how.writing;
-    if (how.carry)
+                                convert_options const& options) {
+    write_options writing = options.writing;
+    if (options.carry)
         writing.texts.merge(texts_of(source.metadata(), program, writing.format).texts);
     return writing;
 }

@@ -40,11 +40,11 @@ public:
     /// Refuses a file that is another one now, or has been written to.
     void check_same(std::filesystem::path const& path, identity now) const {
         std::lock_guard const lock(mutex_);
-        auto const known = facts_.find(path);
-        if (known == facts_.end())
+        auto const match = facts_.find(path);
+        if (match == facts_.end())
             return;
-        now.bytes = known->second.bytes; // of a file that is shown otherwise
-        if (known->second != now)
+        now.bytes = match->second.bytes; // of a file that is shown otherwise
+        if (match->second != now)
             fail(errc::corrupt_file, path.string(),
                  ": was written to, or replaced, while it was opened; open the checkpoint again");
     }
@@ -57,22 +57,22 @@ private:
 
 } // namespace detail
 
-RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how)
-    : checkpoint(path, how,
+RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& options)
+    : checkpoint(path, options,
                  std::make_shared<detail::noted_files const>(
-                     how.files ? how.files : detail::files_of_system())) {}
+                     options.files ? options.files : detail::files_of_system())) {}
 
-RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& how,
+RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_options const& options,
                                     std::shared_ptr<detail::noted_files const> const& noted) {
-    if (how.mapped && how.files)
+    if (options.mapped && options.files)
         fail(errc::usage, path.string(), ": only files of the system can be mapped");
-    detail::opened_checkpoint opened = detail::open_files(noted, path, how.format);
+    detail::opened_checkpoint opened = detail::open_files(noted, path, options.format);
     metadata_ = std::move(opened.metadata);
     read_objects_ = std::move(opened.read_objects);
     bool const is_as_stored = opened.files == noted;
     files_ = is_as_stored ? noted->below() : std::move(opened.files);
     auto const* const shown = dynamic_cast<detail::row_major_files const*>(files_.get());
-    bool const is_mapped = how.mapped && (is_as_stored || (shown && shown->lowest() == noted));
+    bool const is_mapped = options.mapped && (is_as_stored || (shown && shown->lowest() == noted));
     shown_ = is_mapped ? shown : nullptr;
     std::size_t const most_kept = detail::most_kept_files();
     for (detail::checkpoint_file const& file : metadata_.files) {
@@ -189,15 +189,15 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
     return digest.value();
 }
 
-RESHARD_DECL std::shared_ptr<united_files const> united(checkpoint const& source) {
-    return std::dynamic_pointer_cast<united_files const>(source.files());
+RESHARD_DECL std::shared_ptr<merged_directories const> united(checkpoint const& source) {
+    return std::dynamic_pointer_cast<merged_directories const>(source.files());
 }
 
-RESHARD_DECL std::string call_on(std::string_view what, checkpoint const& source) {
+RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source) {
     checkpoint_metadata const& opened = source.metadata();
     if (!opened.save.empty())
-        return std::string(what) + " the save " + opened.save;
-    return std::string(what) + (united(source) ? " a checkpoint" : " " + opened.path.string());
+        return std::string(noun) + " the save " + opened.save;
+    return std::string(noun) + (united(source) ? " a checkpoint" : " " + opened.path.string());
 }
 
 RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests) {
@@ -207,7 +207,8 @@ RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests) {
 
 RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
                                         std::vector<std::uint64_t> const& digests) {
-    auto const opened = std::ranges::find_if(digests, [](std::uint64_t one) { return one != 0; });
+    auto const opened =
+        std::ranges::find_if(digests, [](std::uint64_t index) { return index != 0; });
     if (!problem || opened == digests.end())
         return problem;
     return error(problem->code(),
@@ -226,8 +227,8 @@ RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
 } // namespace detail
 
 RESHARD_DECL checkpoint open_checkpoint(mpi_group const& world, std::filesystem::path const& path,
-                                        open_options const& how) {
-    return open_checkpoint<mpi_group>(world, path, how);
+                                        open_options const& options) {
+    return open_checkpoint<mpi_group>(world, path, options);
 }
 
 } // namespace reshard

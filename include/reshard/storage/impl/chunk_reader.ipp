@@ -58,8 +58,8 @@ RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype)
 RESHARD_DECL chunk_reader::chunk_reader(checkpoint const& source, bool verify)
     : source_(source), verify_(verify), unverified_(source.metadata().files.size(), false) {}
 
-RESHARD_DECL checkpoint_shard const& chunk_reader::shard_at(shard_place place) const {
-    return source_.metadata().tensors[place.tensor].shards[place.shard];
+RESHARD_DECL checkpoint_shard const& chunk_reader::shard_at(shard_place shard_place) const {
+    return source_.metadata().tensors[shard_place.tensor].shards[shard_place.shard];
 }
 
 RESHARD_DECL std::uint64_t chunk_reader::chunk_bytes_of(checkpoint_shard const& shard) const {
@@ -80,30 +80,30 @@ RESHARD_DECL file_store::file const& chunk_reader::file(holder_t number) {
     return *open_;
 }
 
-RESHARD_DECL std::byte const* chunk_reader::mapped(shard_place place) {
-    if (source_.is_mapped() && looked_up_ != place) {
-        mapped_ = source_.mapped(shard_at(place));
-        looked_up_ = place;
+RESHARD_DECL std::byte const* chunk_reader::mapped(shard_place shard_place) {
+    if (source_.is_mapped() && queried_ != shard_place) {
+        mapped_ = source_.mapped(shard_at(shard_place));
+        queried_ = shard_place;
     }
     return mapped_;
 }
 
-RESHARD_DECL byte_run chunk_reader::whole_chunks(shard_place place, byte_run run) const {
-    checkpoint_shard const& shard = shard_at(place);
+RESHARD_DECL byte_run chunk_reader::whole_chunks(shard_place shard_place, byte_run run) const {
+    checkpoint_shard const& shard = shard_at(shard_place);
     if (!is_verified(shard) || run.size() == 0)
         return run;
-    std::uint64_t const size = chunk_bytes_of(shard), all = shard.end - shard.begin;
+    std::uint64_t const size = chunk_bytes_of(shard), total = shard.end - shard.begin;
     std::uint64_t const last = (run.end - 1) / size * size; // where the last chunk begins
-    return {run.begin - run.begin % size, all - last <= size ? all : last + size};
+    return {run.begin - run.begin % size, total - last <= size ? total : last + size};
 }
 
 RESHARD_DECL std::optional<bad_chunk>
-chunk_reader::read_chunk(shard_place place, std::uint64_t number, std::byte* target) {
-    checkpoint_shard const& shard = shard_at(place);
+chunk_reader::read_chunk(shard_place shard_place, std::uint64_t number, std::byte* target) {
+    checkpoint_shard const& shard = shard_at(shard_place);
     std::uint64_t const size = chunk_bytes_of(shard);
     std::uint64_t const first = shard.begin + number * size;
     std::uint64_t const end = shard.end - first <= size ? shard.end : first + size;
-    std::byte const* const bytes = mapped(place);
+    std::byte const* const bytes = mapped(shard_place);
     for (std::uint64_t begin = first; begin < end; begin += bytes_at_once) {
         std::uint64_t const count = std::min(bytes_at_once, end - begin);
         if (!bytes)
@@ -111,63 +111,64 @@ chunk_reader::read_chunk(shard_place place, std::uint64_t number, std::byte* tar
         digest_.add({bytes ? bytes + (begin - shard.begin) : target + (begin - first), count});
     }
     bytes_read_ += end - first;
-    std::uint64_t const found = digest_.take();
-    if (found == shard.digests[number])
+    std::uint64_t const index = digest_.take();
+    if (index == shard.digests[number])
         return std::nullopt;
     return bad_chunk{source_.file_names()[shard.file],
-                     source_.metadata().tensors[place.tensor].key,
+                     source_.metadata().tensors[shard_place.tensor].key,
                      first,
                      end,
                      shard.digests[number],
-                     found,
+                     index,
                      places_of(source_, shard.file, first, end)};
 }
 
-RESHARD_DECL void chunk_reader::read_to(std::byte* target, shard_place place, byte_run run) {
-    checkpoint_shard const& shard = shard_at(place);
+RESHARD_DECL void chunk_reader::read_to(std::byte* target, shard_place shard_place, byte_run run) {
+    checkpoint_shard const& shard = shard_at(shard_place);
     if (!is_verified(shard)) {
         unverified_[shard.file] = true;
         bytes_read_ += run.size();
-        if (!mapped(place))
+        if (!mapped(shard_place))
             file(shard.file).read(shard.begin + run.begin, {target, run.size()});
         return;
     }
     std::uint64_t const size = chunk_bytes_of(shard);
     for (std::uint64_t begin = run.begin; begin < run.end; begin += size)
-        if (auto const bad = read_chunk(place, begin / size, target + (begin - run.begin)))
+        if (auto const bad = read_chunk(shard_place, begin / size, target + (begin - run.begin)))
             fail(errc::corrupt_file, describe(*bad));
 }
 
-RESHARD_DECL std::byte const* chunk_reader::read(shard_place place, byte_run run) {
-    bool const is_held = held_ == place && held_run_.begin <= run.begin && run.end <= held_run_.end;
+RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_run run) {
+    bool const is_held =
+        held_ == shard_place && held_run_.begin <= run.begin && run.end <= held_run_.end;
     if (!is_held) {
         held_.reset();
-        held_run_ = whole_chunks(place, run);
-        std::byte const* const bytes = mapped(place);
+        held_run_ = whole_chunks(shard_place, run);
+        std::byte const* const bytes = mapped(shard_place);
         if (!bytes && buffer_.size() < held_run_.size())
             buffer_.resize(held_run_.size());
-        read_to(buffer_.data(), place, held_run_);
+        read_to(buffer_.data(), shard_place, held_run_);
         held_bytes_ = bytes ? bytes + held_run_.begin : buffer_.data();
-        held_ = place;
+        held_ = shard_place;
     }
     return held_bytes_ + (run.begin - held_run_.begin);
 }
 
-RESHARD_DECL std::vector<bad_chunk> chunk_reader::find_bad(shard_place place,
+RESHARD_DECL std::vector<bad_chunk> chunk_reader::find_bad(shard_place shard_place,
                                                            progress_count& count) {
-    std::vector<bad_chunk> all;
-    checkpoint_shard const& shard = shard_at(place);
+    std::vector<bad_chunk> chunks;
+    checkpoint_shard const& shard = shard_at(shard_place);
     held_.reset();
     buffer_.resize(std::max<std::size_t>(buffer_.size(),
                                          std::min(chunk_bytes_of(shard), shard.end - shard.begin)));
     std::uint64_t const before = bytes_read_;
     index_t const done = count.done();
     for (std::uint64_t i = 0; i < shard.digests.size(); ++i) {
-        if (auto bad = read_chunk(place, i, buffer_.data()))
-            all.push_back(std::move(*bad));
+        if (auto bad = read_chunk(shard_place, i, buffer_.data()))
+            chunks.push_back(std::move(*bad));
         count.reach(done + static_cast<index_t>(bytes_read_ - before));
     }
-    return all;
+    return chunks;
 }
 
 RESHARD_DECL void chunk_reader::check_unchanged() const {

@@ -68,7 +68,7 @@ struct digested_shard {
     std::uint64_t chunk_bytes = 0;        ///< 0: they have none, or of chunks of several sizes
     bool has_equal_copies = true;
 
-    auto place() const { return std::tie(region, flat); }
+    auto location() const { return std::tie(region, flat); }
 };
 
 /// The different shards of a tensor that have bytes, sorted.
@@ -80,11 +80,11 @@ inline std::vector<digested_shard> digested_shards(checkpoint_metadata const& so
             shards.push_back({shard.region, shard.flat, &shard.digests,
                               source.files[shard.file].chunk_bytes, true});
     std::sort(shards.begin(), shards.end(), [](digested_shard const& a, digested_shard const& b) {
-        return a.place() < b.place();
+        return a.location() < b.location();
     });
     std::size_t different = 0;
     for (digested_shard& shard : shards) {
-        if (different == 0 || shards[different - 1].place() != shard.place()) {
+        if (different == 0 || shards[different - 1].location() != shard.location()) {
             shards[different++] = shard;
             continue;
         }
@@ -106,7 +106,7 @@ RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::s
         return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), test);
     };
     using shard = digested_shard const&;
-    if (!are_all([](shard in_a, shard in_b) { return in_a.place() == in_b.place(); }))
+    if (!are_all([](shard in_a, shard in_b) { return in_a.location() == in_b.location(); }))
         return digest_verdict::other_shards;
     if (of_a.empty())
         return digest_verdict::empty;
@@ -137,13 +137,13 @@ inline index_t bytes_to_compare(checkpoint_tensor const& x, checkpoint_tensor co
     index_t const in_x = byte_count(element_count(x.shape), x.dtype);
     index_t const in_y = byte_count(element_count(y.shape), y.dtype);
     index_t const copies = bytes_of_shards(x) - in_x + bytes_of_shards(y) - in_y;
-    bool const are_alike = x.dtype == y.dtype && x.shape == y.shape;
-    return (has_equal_copies ? 0 : copies) + (are_alike ? in_x : 0);
+    bool const are_identical = x.dtype == y.dtype && x.shape == y.shape;
+    return (has_equal_copies ? 0 : copies) + (are_identical ? in_x : 0);
 }
 
 RESHARD_DECL compared_tensors::compared_tensors(checkpoint const& a, checkpoint const& b,
-                                                compare_options const& how, comparison& counts)
-    : a_(a), b_(b), how_(how), counts_(counts) {}
+                                                compare_options const& options, comparison& counts)
+    : a_(a), b_(b), how_(options), counts_(counts) {}
 
 RESHARD_DECL void compared_tensors::judge(std::size_t number,
                                           common_tensors::value_type const& pair) {
@@ -222,19 +222,19 @@ inline object_map objects_by_key(checkpoint const& source) {
 /// \throws error with errc::unsupported for a value that is listed, and was not read
 inline saved_object const& object_at(object_map const& objects, std::string const& key,
                                      checkpoint const& source) {
-    auto const place = objects.find(key);
-    if (place == objects.end())
+    auto const position = objects.find(key);
+    if (position == objects.end())
         fail(errc::unsupported, source.metadata().path.string(), ": '", key,
              "' is listed, and was not read");
-    return place->second;
+    return position->second;
 }
 
-/// What is shown of a text: the characters around byte `place`.
-inline std::string text_around(std::string const& text, std::size_t place) {
+/// What is shown of a text: the characters around byte `index`.
+inline std::string text_around(std::string const& text, std::size_t index) {
     constexpr std::size_t before = 24, most = 72;
     if (text.size() <= most)
         return text;
-    std::size_t const first = place > before ? place - before : 0;
+    std::size_t const first = index > before ? index - before : 0;
     return (first > 0 ? "..." : "") + text.substr(first, most) +
            (first + most < text.size() ? "..." : "");
 }
@@ -249,8 +249,8 @@ inline void compare_values(object_comparison& result, saved_object const& a, sav
     if (in_a == in_b)
         return;
     auto const apart = std::ranges::mismatch(in_a, in_b);
-    auto const place = static_cast<std::size_t>(apart.in1 - in_a.begin());
-    result.different.push_back({a.key, text_around(in_a, place), text_around(in_b, place)});
+    auto const index = static_cast<std::size_t>(apart.in1 - in_a.begin());
+    result.different.push_back({a.key, text_around(in_a, index), text_around(in_b, index)});
 }
 
 /// Runs `work`; what cannot be read of `keys` is noted.
@@ -292,9 +292,9 @@ RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint c
     object_comparison result;
     result.in_a = static_cast<index_t>(in_a.size());
     result.in_b = static_cast<index_t>(in_b.size());
-    result.are_alike = (a.can_read_objects() && b.can_read_objects()) ||
-                       a.metadata().format == b.metadata().format;
-    if (!result.are_alike)
+    result.are_identical = (a.can_read_objects() && b.can_read_objects()) ||
+                           a.metadata().format == b.metadata().format;
+    if (!result.are_identical)
         return result;
     std::vector<std::string> both;
     std::ranges::set_difference(in_a, in_b, std::back_inserter(result.only_a));

@@ -99,15 +99,15 @@ inline void check_held(checkpoint_metadata const& source) {
 }
 
 /// \throws error what a program throws
-inline mapping mapping_of_call(convert_options const& how, checkpoint const& source) {
-    if (mapping const* const known = how.program.known())
-        return *known;
+inline mapping mapping_of_call(convert_options const& options, checkpoint const& source) {
+    if (mapping const* const mapping = options.program.known())
+        return *mapping;
     catalog const stored = catalog_of(source);
-    if (how.program.is_by_name())
+    if (options.program.is_by_name())
         return identity_mapping(stored);
     std::optional<catalog> const wanted =
-        how.wanted ? std::optional(catalog_of(*how.wanted)) : std::nullopt;
-    return (*how.program.made())(stored, wanted ? &*wanted : nullptr);
+        options.wanted ? std::optional(catalog_of(*options.wanted)) : std::nullopt;
+    return (*options.program.made())(stored, wanted ? &*wanted : nullptr);
 }
 
 inline std::vector<std::string> names_of(std::vector<std::filesystem::path> const& files) {
@@ -141,55 +141,57 @@ struct planned_conversion {
 
     /// \throws error as `convert`
     void plan_files(checkpoint const& source, std::filesystem::path const& target,
-                    convert_options const& how) {
+                    convert_options const& options) {
         check_all_read(source.metadata());
-        if (!how.wanted || !how.writing.partial)
+        if (!options.wanted || !options.writing.partial)
             check_held(source.metadata());
-        program = mapping_of_call(how, source);
+        program = mapping_of_call(options, source);
         at_path(source.metadata().path, [&] {
-            check_readable(program, source.files_layout(), how.wanted ? &*how.wanted : nullptr);
+            check_readable(program, source.files_layout(),
+                           options.wanted ? &*options.wanted : nullptr);
         });
         carry_fused(program, source.files_layout());
-        if (!how.cut_fused)
-            at_path(target, [&] { plan_fused(source, how); });
+        if (!options.cut_fused)
+            at_path(target, [&] { plan_fused(source, options); });
         at_path(source.metadata().path,
                 [&] { check_scales(program, source.files_layout(), true); });
-        if (how.wanted)
-            check_scales(program, *how.wanted);
-        at_path(target, [&] { choose_files(source, how); });
+        if (options.wanted)
+            check_scales(program, *options.wanted);
+        at_path(target, [&] { choose_files(source, options); });
     }
 
-    void choose_files(checkpoint const& source, convert_options const& how) {
-        if (how.strict && how.wanted)
-            verdict =
-                judge_keys(*how.strict, keys_of(how.wanted->tensors), keys_of(program.outputs()));
-        names = tie_names(source, program, how);
+    void choose_files(checkpoint const& source, convert_options const& options) {
+        if (options.strict && options.wanted)
+            verdict = judge_keys(*options.strict, keys_of(options.wanted->tensors),
+                                 keys_of(program.outputs()));
+        names = tie_names(source, program, options);
         std::ranges::move(names.notes, std::back_inserter(notes));
-        files = files_for(
-            program,
-            verdict.left_out.empty() ? how.wanted
-                                     : std::optional(without_left_out(*how.wanted, verdict)),
-            writing_of(source, program, how), names.aliases, objects_of(source, program, how));
+        files = files_for(program,
+                          verdict.left_out.empty()
+                              ? options.wanted
+                              : std::optional(without_left_out(*options.wanted, verdict)),
+                          writing_of(source, program, options), names.aliases,
+                          objects_of(source, program, options));
         note_new_tensors(notes, source.metadata(), program, files.metadata.aliases);
     }
 
     /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
     ///         errc::unsupported if the format has no place for them
-    void plan_fused(checkpoint const& source, convert_options const& how) {
+    void plan_fused(checkpoint const& source, convert_options const& options) {
         check_torn(program, source.files_layout());
-        std::string text =
-            deinterleave_whole(program, source.files_layout(), how.wanted ? &*how.wanted : nullptr);
+        std::string text = deinterleave_whole(program, source.files_layout(),
+                                              options.wanted ? &*options.wanted : nullptr);
         if (!text.empty())
             notes.push_back(std::move(text));
-        if (how.wanted)
-            check_fused(program, *how.wanted);
-        check_fused_order(fused_of(program, how.wanted), how.writing.format);
+        if (options.wanted)
+            check_fused(program, *options.wanted);
+        check_fused_order(fused_of(program, options.wanted), options.writing.format);
     }
 
-    void plan_pieces(convert_options const& how, int rank, int ranks) {
+    void plan_pieces(convert_options const& options, int rank, int ranks) {
         me = static_cast<holder_t>(rank);
         size = ranks;
-        pieces = how.wanted ? pieces_by_rank(files, size) : pieces_by_bytes(files, size);
+        pieces = options.wanted ? pieces_by_rank(files, size) : pieces_by_bytes(files, size);
         piece_holders = layout_of(files.metadata, pieces, size);
     }
 
@@ -206,8 +208,8 @@ struct planned_conversion {
     /// What is beside the source is copied by the first process: the files, and no directories.
     ///
     /// \throws error with errc::io
-    void find_beside(checkpoint const& source, convert_options const& how) {
-        if (!how.carry || files.is_file || me != 0)
+    void find_beside(checkpoint const& source, convert_options const& options) {
+        if (!options.carry || files.is_file || me != 0)
             return;
         beside = side_files(source.metadata());
         auto const directories = side_directories(source.metadata());
@@ -229,20 +231,22 @@ struct planned_conversion {
 ///
 /// \throws error as `convert`
 inline compared_values alike_in_conversion(planned_conversion const& work, checkpoint const& source,
-                                           convert_options const& how) {
-    compared_values alike;
-    alike.add_digest("checkpoint as its source", digest_of(source.metadata()));
-    alike.add_digest("options.program", digest_of(work.program));
-    alike.add("options.writing", how.writing); // of which the files that are wanted come
-    alike.add("options.strict", how.strict);
-    alike.add("options.verify", how.verify);
-    alike.add("options.cut_fused", how.cut_fused);
-    alike.add("options.carry", how.carry);
-    alike.add("options.objects", how.objects);
-    alike.add("options.object_names", how.object_names);
-    alike.add_digest("config.json of the source", digest_of_all(work.names.config.value_or("")));
-    alike.add_digest("options.wanted or options.writing.writer", digest_of(work.files.metadata));
-    return alike;
+                                           convert_options const& options) {
+    compared_values fingerprint;
+    fingerprint.add_digest("checkpoint as its source", digest_of(source.metadata()));
+    fingerprint.add_digest("options.program", digest_of(work.program));
+    fingerprint.add("options.writing", options.writing); // of which the files that are wanted come
+    fingerprint.add("options.strict", options.strict);
+    fingerprint.add("options.verify", options.verify);
+    fingerprint.add("options.cut_fused", options.cut_fused);
+    fingerprint.add("options.carry", options.carry);
+    fingerprint.add("options.objects", options.objects);
+    fingerprint.add("options.object_names", options.object_names);
+    fingerprint.add_digest("config.json of the source",
+                           digest_of_all(work.names.config.value_or("")));
+    fingerprint.add_digest("options.wanted or options.writing.writer",
+                           digest_of(work.files.metadata));
+    return fingerprint;
 }
 
 /// Plans a conversion on all ranks, and compares the replicas that it reads.
@@ -251,26 +255,26 @@ inline compared_values alike_in_conversion(planned_conversion const& work, check
 std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
                                                     checkpoint const& source,
                                                     std::filesystem::path const& target,
-                                                    convert_options const& how) {
+                                                    convert_options const& options) {
     auto planned = std::make_unique<planned_conversion>();
     planned_conversion& work = *planned;
     call_opening opening{"convert to " + target.string(), {}};
     opening.problem = attempt([&] {
-        if (how.memory_budget < 1)
-            fail(errc::usage, "options.memory_budget is ", how.memory_budget,
+        if (options.memory_budget < 1)
+            fail(errc::usage, "options.memory_budget is ", options.memory_budget,
                  " bytes; it must be 1 or more, of which less than a MiB counts as one");
-        work.plan_files(source, target, how);
-        opening.alike = alike_in_conversion(work, source, how);
+        work.plan_files(source, target, options);
+        opening.fingerprint = alike_in_conversion(work, source, options);
     });
     open_call(world, opening);
     agree_on(world, [&] {
-        work.plan_pieces(how, world.rank(), world.size());
+        work.plan_pieces(options, world.rank(), world.size());
         work.plan_transfers(source);
         check_copies(source, work.program, world.rank(), world.size());
         if (!united(source))
             check_saved_replicas(source, tensors_used(work.problem, source.files_layout()),
                                  world.rank(), world.size());
-        work.find_beside(source, how);
+        work.find_beside(source, options);
     });
     if (united(source))
         check_replicas(world, source, tensors_used(work.problem, source.files_layout()));
@@ -294,16 +298,16 @@ inline std::span<std::byte const> content_from_files(bound_plan const& bound, ch
 
 /// Writes the pieces of this process, and returns how many bytes it read.
 inline std::uint64_t put_converted(written_files& writer, checkpoint const& source,
-                                   planned_conversion const& work, convert_options const& how) {
+                                   planned_conversion const& work, convert_options const& options) {
     auto const targets = shapes_of(work.files.metadata, work.pieces);
     bound_plan const bound{work.reads, work.problem, source.shapes(), targets};
-    chunk_reader reader(source, how.verify);
-    progress_count count(how.progress, work.bytes_to_write());
+    chunk_reader reader(source, options.verify);
+    progress_count count(options.progress, work.bytes_to_write());
     std::vector<std::byte> buffer;
     put_pieces(
         bound, work.pieces, work.me, work.size, writer,
         [&](std::span<transfer const* const> transfers, data_type dtype) {
-            return window_bytes_for(bound, transfers, dtype, how.memory_budget);
+            return window_bytes_for(bound, transfers, dtype, options.memory_budget);
         },
         [&](std::uint64_t bytes, std::span<piece_part const> parts) {
             buffer.assign(bytes, std::byte{0});
@@ -318,8 +322,8 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
 inline std::vector<std::string> names_kept(std::filesystem::path const& target,
                                            checkpoint_plan const& files,
                                            std::vector<std::string> const& replaced,
-                                           write_options const& how) {
-    if (!how.replace || how.files || files.is_file)
+                                           write_options const& options) {
+    if (!options.replace || options.files || files.is_file)
         return {};
     std::vector<std::string> names = names_of(files_to_keep(target));
     std::erase_if(names,
@@ -341,23 +345,23 @@ struct conversion_share {
 
 /// \par Collective every rank of the group, in the same order
 convert_report convert_as(group auto const& world, checkpoint const& source,
-                          std::filesystem::path const& target, convert_options const& how) {
+                          std::filesystem::path const& target, convert_options const& options) {
     memory_watch memory;
-    auto const planned = plan_conversion(world, source, target, how);
+    auto const planned = plan_conversion(world, source, target, options);
     planned_conversion& work = *planned;
-    checkpoint_writer writer(world, target, work.files, how.writing);
-    conversion_share mine;
+    checkpoint_writer writer(world, target, work.files, options.writing);
+    conversion_share own_share;
     agree_on(world, [&] {
-        mine.bytes_read = put_converted(writer.files(), source, work, how);
-        mine.carried = names_of(work.beside);
+        own_share.bytes_read = put_converted(writer.files(), source, work, options);
+        own_share.carried = names_of(work.beside);
         if (work.me == 0)
-            mine.kept = names_kept(target, work.files, mine.carried, how.writing);
+            own_share.kept = names_kept(target, work.files, own_share.carried, options.writing);
     });
     writer.commit(world, work.beside, work.names.config);
-    mine.peak_bytes = memory.most_bytes();
-    mine.removed = writer.removed();
-    mine.note = work.note_beside;
-    std::vector<conversion_share> const shares = gather_values(world, mine);
+    own_share.peak_bytes = memory.most_bytes();
+    own_share.removed = writer.removed();
+    own_share.note = work.note_beside;
+    std::vector<conversion_share> const shares = gather_values(world, own_share);
     conversion_share const& first = shares.front();
     if (!first.note.empty())
         work.notes.push_back(first.note);
@@ -373,7 +377,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
             .peak_extra_bytes =
                 std::ranges::max(shares, {}, &conversion_share::peak_bytes).peak_bytes,
             .keys_judged = std::move(work.verdict),
-            .objects = how.objects ? std::ssize(readable_keys(source.metadata())) : 0,
+            .objects = options.objects ? std::ssize(readable_keys(source.metadata())) : 0,
             .carried = first.carried,
             .kept = first.kept,
             .aliases = written.aliases,
@@ -385,14 +389,14 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
 
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
                                     std::filesystem::path const& target,
-                                    convert_options const& how) {
-    return detail::convert_as(alone, source, target, how);
+                                    convert_options const& options) {
+    return detail::convert_as(alone, source, target, options);
 }
 
 RESHARD_DECL convert_report convert(mpi_group const& world, checkpoint const& source,
                                     std::filesystem::path const& target,
-                                    convert_options const& how) {
-    return detail::convert_as(world.with_deadline(how.deadline), source, target, how);
+                                    convert_options const& options) {
+    return detail::convert_as(world.with_deadline(options.deadline), source, target, options);
 }
 
 } // namespace reshard

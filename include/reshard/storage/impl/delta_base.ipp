@@ -91,12 +91,12 @@ RESHARD_DECL std::filesystem::path delta_base::record_of(std::string const& save
 
 RESHARD_DECL void delta_base::check_there(std::string const& save) const {
     auto const record = record_of(save);
-    std::string const what =
+    std::string const noun =
         words(record.parent_path().string(), ": the save ", save, ", which the delta needs, was ");
     if (files_->find(record) != file_store::kind::file)
-        fail(errc::missing_file, what, "removed while the delta was written; write all");
+        fail(errc::missing_file, noun, "removed while the delta was written; write all");
     if (std::string const there = read_record_head(*files_, record).save; there != save)
-        fail(errc::corrupt_file, what, "replaced by the save ", there,
+        fail(errc::corrupt_file, noun, "replaced by the save ", there,
              " while the delta was written; write all");
 }
 
@@ -109,10 +109,10 @@ RESHARD_DECL void delta_base::check_there(record_delta const& delta) const {
 }
 
 RESHARD_DECL std::vector<delta_run> delta_base::runs_of(std::string const& file) const {
-    auto const place = std::ranges::find(record_.files, file, &recorded_file::name);
-    auto const number = static_cast<std::uint32_t>(place - record_.files.begin());
+    auto const position = std::ranges::find(record_.files, file, &recorded_file::name);
+    auto const number = static_cast<std::uint32_t>(position - record_.files.begin());
     return record_.delta ? record_.delta->runs[number]
-                         : std::vector<delta_run>{{place->bytes, number, 0}};
+                         : std::vector<delta_run>{{position->bytes, number, 0}};
 }
 
 RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
@@ -122,31 +122,31 @@ RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
         fail(errc::usage, target_.string(),
              ": is to be replaced, but the delta would need the save ", save,
              " that is there; give another target, or another base");
-    std::string const seen = there.lexically_relative(target_).string();
-    if (find_invalid_utf8(seen) != seen.size())
+    std::string const text = there.lexically_relative(target_).string();
+    if (find_invalid_utf8(text) != text.size())
         fail(errc::usage, there.string(),
              ": a delta cannot refer to it, for its path is not UTF-8, ",
              "as all of a record is; rename it, or write all");
-    sources_.push_back({seen, std::string(save), file});
+    sources_.push_back({text, std::string(save), file});
 }
 
 RESHARD_DECL checkpoint_shard const* delta_base::find_like(checkpoint_tensor const& tensor,
                                                            checkpoint_shard const& shard,
                                                            std::uint64_t chunk_size,
                                                            std::size_t hint) const {
-    auto const known =
+    auto const match =
         std::ranges::lower_bound(metadata_.tensors, tensor.key, {}, &checkpoint_tensor::key);
-    if (known == metadata_.tensors.end() || known->key != tensor.key ||
-        known->dtype != tensor.dtype || known->shape != tensor.shape)
+    if (match == metadata_.tensors.end() || match->key != tensor.key ||
+        match->dtype != tensor.dtype || match->shape != tensor.shape)
         return nullptr;
-    auto const is_like = [&](checkpoint_shard const& other) {
-        return other.region == shard.region && other.flat == shard.flat &&
-               metadata_.files[other.file].chunk_bytes == chunk_size;
+    auto const is_like = [&](checkpoint_shard const& checkpoint_shard) {
+        return checkpoint_shard.region == shard.region && checkpoint_shard.flat == shard.flat &&
+               metadata_.files[checkpoint_shard.file].chunk_bytes == chunk_size;
     };
-    if (hint < known->shards.size() && is_like(known->shards[hint]))
-        return &known->shards[hint];
-    auto const found = std::ranges::find_if(known->shards, is_like);
-    return found == known->shards.end() ? nullptr : &*found;
+    if (hint < match->shards.size() && is_like(match->shards[hint]))
+        return &match->shards[hint];
+    auto const position = std::ranges::find_if(match->shards, is_like);
+    return position == match->shards.end() ? nullptr : &*position;
 }
 
 } // namespace reshard::detail

@@ -23,7 +23,7 @@ inline std::uint64_t shard_bytes(checkpoint_shard const& shard) { return shard.e
 inline void append(file_pieces& pieces, file_piece const& next) {
     if (!pieces.empty()) {
         file_piece& last = pieces.back();
-        bool const continues = last.place == next.place && last.process == next.process &&
+        bool const continues = last.position == next.position && last.process == next.process &&
                                last.is_gathered == next.is_gathered;
         if (continues &&
             (!next.is_gathered || last.bytes.size() + next.bytes.size() <= most_gathered_bytes)) {
@@ -42,23 +42,23 @@ void for_each_shard(checkpoint_metadata const& written, auto&& take) {
 }
 
 /// Calls `take(run)` for the chunks of a shard; for one without bytes, once.
-void for_each_chunk(checkpoint_metadata const& written, shard_place place, auto&& take) {
-    checkpoint_tensor const& tensor = written.tensors[place.tensor];
-    checkpoint_shard const& shard = tensor.shards[place.shard];
-    std::uint64_t const chunk = written.files[shard.file].chunk_bytes, all = shard_bytes(shard);
+void for_each_chunk(checkpoint_metadata const& written, shard_place shard_place, auto&& take) {
+    checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
+    checkpoint_shard const& shard = tensor.shards[shard_place.shard];
+    std::uint64_t const chunk = written.files[shard.file].chunk_bytes, total = shard_bytes(shard);
     std::uint64_t const least = std::uint64_t{1} << 20;
     std::uint64_t const step = window_of(tensor.dtype, chunk, std::max(chunk, least)).bytes;
     std::uint64_t begin = 0;
     do {
-        take(byte_run{begin, std::min(all, begin + step)});
+        take(byte_run{begin, std::min(total, begin + step)});
         begin += step;
-    } while (begin < all);
+    } while (begin < total);
 }
 
 RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size) {
     file_pieces pieces;
-    for_each_shard(files.metadata, [&](shard_place place, checkpoint_shard const& shard) {
-        pieces.push_back({place,
+    for_each_shard(files.metadata, [&](shard_place shard_place, checkpoint_shard const& shard) {
+        pieces.push_back({shard_place,
                           {0, shard_bytes(shard)},
                           files.ranks[shard.file] % static_cast<holder_t>(size),
                           false});
@@ -67,16 +67,18 @@ RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size) 
 }
 
 RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size) {
-    std::uint64_t all = 0, before = 0;
-    for_each_shard(files.metadata,
-                   [&](shard_place, checkpoint_shard const& shard) { all += shard_bytes(shard); });
-    std::uint64_t const share = std::max<std::uint64_t>(1, all / static_cast<std::uint64_t>(size));
+    std::uint64_t total = 0, before = 0;
+    for_each_shard(files.metadata, [&](shard_place, checkpoint_shard const& shard) {
+        total += shard_bytes(shard);
+    });
+    std::uint64_t const share =
+        std::max<std::uint64_t>(1, total / static_cast<std::uint64_t>(size));
     file_pieces pieces;
-    for_each_shard(files.metadata, [&](shard_place place, checkpoint_shard const&) {
-        for_each_chunk(files.metadata, place, [&](byte_run run) {
+    for_each_shard(files.metadata, [&](shard_place shard_place, checkpoint_shard const&) {
+        for_each_chunk(files.metadata, shard_place, [&](byte_run run) {
             std::uint64_t const process =
                 std::min(before / share, static_cast<std::uint64_t>(size - 1));
-            append(pieces, {place, run, static_cast<holder_t>(process), false});
+            append(pieces, {shard_place, run, static_cast<holder_t>(process), false});
             before += run.size();
         });
     });
@@ -142,22 +144,22 @@ inline index_t elements_before(std::uint64_t position, data_type dtype, index_t 
     return std::min(count, static_cast<index_t>(position * 8 / static_cast<unsigned>(bits(dtype))));
 }
 
-RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout const& held,
+RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout const& layout,
                                           int size) {
     checkpoint_metadata const& written = files.metadata;
     std::vector<std::uint64_t> to_write(static_cast<std::size_t>(size), 0);
     file_pieces pieces;
     holder_t next = 0;
-    for_each_shard(written, [&](shard_place place, checkpoint_shard const& shard) {
-        checkpoint_tensor const& tensor = written.tensors[place.tensor];
-        auto const runs = runs_of(held.spread_of(*held.find(tensor.key)));
+    for_each_shard(written, [&](shard_place shard_place, checkpoint_shard const& shard) {
+        checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
+        auto const runs = runs_of(layout.spread_of(*layout.find(tensor.key)));
         index_t const count = element_count(shard.region.shape);
-        for_each_chunk(written, place, [&](byte_run run) {
+        for_each_chunk(written, shard_place, [&](byte_run run) {
             auto const holder =
                 quickest_holder(runs, elements_before(run.begin, tensor.dtype, count),
                                 elements_before(run.end, tensor.dtype, count), to_write);
             holder_t const process = holder.value_or(next);
-            append(pieces, {place, run, process, !holder});
+            append(pieces, {shard_place, run, process, !holder});
             to_write[process] += run.size();
             if (!holder && pieces.back().bytes.size() >= most_gathered_bytes / 8)
                 next = (next + 1) % static_cast<holder_t>(size);
@@ -168,7 +170,7 @@ RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout c
 
 /// The elements of its shard that a piece is, or nothing where it is all of them.
 inline std::optional<flat_range> flat_of(checkpoint_tensor const& tensor, file_piece const& piece) {
-    checkpoint_shard const& shard = tensor.shards[piece.place.shard];
+    checkpoint_shard const& shard = tensor.shards[piece.position.shard];
     if (piece.bytes.size() == shard_bytes(shard))
         return shard.flat;
     index_t const before = shard.flat ? shard.flat->begin : 0;
@@ -179,8 +181,8 @@ inline std::optional<flat_range> flat_of(checkpoint_tensor const& tensor, file_p
 
 RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,
                                             file_piece const& piece) {
-    checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
-    return {tensor.key, tensor.dtype, tensor.shape, tensor.shards[piece.place.shard].region,
+    checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
+    return {tensor.key, tensor.dtype, tensor.shape, tensor.shards[piece.position.shard].region,
             flat_of(tensor, piece)};
 }
 
@@ -189,7 +191,7 @@ void for_each_tensor(checkpoint_metadata const& written, file_pieces const& piec
     std::size_t first = 0;
     for (std::uint32_t t = 0; t < written.tensors.size(); ++t) {
         std::size_t last = first;
-        while (last < pieces.size() && pieces[last].place.tensor == t)
+        while (last < pieces.size() && pieces[last].position.tensor == t)
             ++last;
         take(t, std::span(pieces).subspan(first, last - first));
         first = last;
@@ -198,17 +200,17 @@ void for_each_tensor(checkpoint_metadata const& written, file_pieces const& piec
 
 RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces const& pieces,
                               int size) {
-    layout_builder made(static_cast<holder_t>(size));
-    made.reserve(written.tensors.size());
+    layout_builder builder(static_cast<holder_t>(size));
+    builder.reserve(written.tensors.size());
     for_each_tensor(written, pieces, [&](std::uint32_t t, std::span<file_piece const> of_tensor) {
         checkpoint_tensor const& tensor = written.tensors[t];
         shard_table shards(tensor.shape.size());
         for (file_piece const& piece : of_tensor)
-            shards.push_back(piece.process, tensor.shards[piece.place.shard].region,
+            shards.push_back(piece.process, tensor.shards[piece.position.shard].region,
                              flat_of(tensor, piece));
-        made.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
+        builder.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
     });
-    return std::move(made).take();
+    return std::move(builder).take();
 }
 
 RESHARD_DECL shard_views<tensor_view> shapes_of(checkpoint_metadata const& written,

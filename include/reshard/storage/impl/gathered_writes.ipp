@@ -30,13 +30,13 @@ namespace reshard::detail {
 inline constexpr std::uint64_t round_bytes = std::uint64_t{64} << 20;
 
 /// The tensors of some keys.
-inline const_state_dict tensors_of(const_state_dict const& all,
+inline const_state_dict tensors_of(const_state_dict const& tensors,
                                    std::set<std::string, std::less<>> const& keys) {
-    const_state_dict found;
-    for (auto const& [descriptor, tensor] : all)
+    const_state_dict state;
+    for (auto const& [descriptor, tensor] : tensors)
         if (keys.contains(descriptor.key))
-            found.add(descriptor, tensor);
-    return found;
+            state.add(descriptor, tensor);
+    return state;
 }
 
 /// Writes pieces that were redistributed.
@@ -45,19 +45,19 @@ inline const_state_dict tensors_of(const_state_dict const& all,
 void put_redistributed(group auto const& world, written_files& writer,
                        std::span<file_piece const> pieces, const_state_dict const& tensors) {
     std::vector<std::vector<std::byte>> memory;
-    std::vector<file_piece> mine;
+    std::vector<file_piece> own_pieces;
     const_state_dict have;
     state_dict want;
     checkpoint_metadata const& written = writer.plan().metadata;
     agree_on(world, [&] {
         std::set<std::string, std::less<>> keys;
         for (file_piece const& piece : pieces) {
-            keys.insert(written.tensors[piece.place.tensor].key);
+            keys.insert(written.tensors[piece.position.tensor].key);
             if (piece.process != static_cast<holder_t>(world.rank()))
                 continue;
             shard_descriptor const shard = descriptor_of(written, piece);
             index_vector const shape = local_shape(shard);
-            mine.push_back(piece);
+            own_pieces.push_back(piece);
             memory.emplace_back(piece.bytes.size());
             want.add(shard, tensor_view{memory.back().data(), shard.dtype, shape,
                                         row_major_strides(shape)});
@@ -66,8 +66,8 @@ void put_redistributed(group auto const& world, written_files& writer,
     });
     redistribute(world, std::move(have), std::move(want));
     agree_on(world, [&] {
-        for (std::size_t i = 0; i < mine.size(); ++i)
-            writer.put(mine[i].place, mine[i].bytes.begin, memory[i]);
+        for (std::size_t i = 0; i < own_pieces.size(); ++i)
+            writer.put(own_pieces[i].position, own_pieces[i].bytes.begin, memory[i]);
     });
 }
 
@@ -90,12 +90,12 @@ void put_in_rounds(group auto const& world, written_files& writer, file_pieces c
 inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces const& pieces) {
     file_pieces windows;
     for (file_piece const& piece : pieces) {
-        checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
+        checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
         std::uint64_t const chunk =
-            written.files[tensor.shards[piece.place.shard].file].chunk_bytes;
+            written.files[tensor.shards[piece.position.shard].file].chunk_bytes;
         std::uint64_t const step = window_of(tensor.dtype, chunk, std::uint64_t{1} << 20).bytes;
         for (std::uint64_t begin = piece.bytes.begin; begin < piece.bytes.end; begin += step)
-            windows.push_back({piece.place,
+            windows.push_back({piece.position,
                                {begin, std::min(piece.bytes.end, begin + step)},
                                piece.process,
                                true});
@@ -107,16 +107,16 @@ inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces co
 ///
 /// The members refer to one another.
 struct window_parts {
-    window_parts(checkpoint_metadata const& written, file_pieces const& windows, layout const& all,
-                 const_state_dict const& tensors, mpi_group const& world)
+    window_parts(checkpoint_metadata const& written, file_pieces const& windows,
+                 layout const& layout, const_state_dict const& tensors, mpi_group const& world)
         : target(layout_of(written, windows, world.size())),
-          program(identity_mapping(catalog_of(all))),
-          problem(problem_of(program, all, target)),
+          program(identity_mapping(catalog_of(layout))),
+          problem(problem_of(program, layout, target)),
           whole(make_plan(
               problem, {holder_set({static_cast<holder_t>(world.rank())}), holder_set::nobody()})),
           targets(shapes_of(written, windows)),
           transfers(transfers_of(whole, windows)) {
-        sources.add(tensors, all, static_cast<holder_t>(world.rank()));
+        sources.add(tensors, layout, static_cast<holder_t>(world.rank()));
     }
     window_parts(window_parts const&) = delete;
     window_parts& operator=(window_parts const&) = delete;
@@ -159,7 +159,7 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
             continue;
         file_piece const& window = windows[*own];
         problem = attempt([&] {
-            writer.put(window.place, window.bytes.begin,
+            writer.put(window.position, window.bytes.begin,
                        {slots.slot(rounds.me(), round), window.bytes.size()});
         });
     }
@@ -169,26 +169,26 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
 /// True for pieces that pass through slots: elements of whole bytes, of which no two ranks write
 /// the same, in windows that are not too large.
 inline bool fits_slots(checkpoint_metadata const& written, file_piece const& piece) {
-    checkpoint_tensor const& tensor = written.tensors[piece.place.tensor];
+    checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
     return bits(tensor.dtype) % 8 == 0 &&
-           written.files[tensor.shards[piece.place.shard].file].chunk_bytes <= most_slot_bytes;
+           written.files[tensor.shards[piece.position.shard].file].chunk_bytes <= most_slot_bytes;
 }
 
 /// Writes what can pass through memory that all ranks share, and leaves the rest in `pieces`.
 ///
 /// \par Collective every rank of the group, in the same order
 inline void put_shared(mpi_group const& world, written_files& writer, file_pieces& pieces,
-                       layout const& all, const_state_dict const& tensors) {
+                       layout const& layout, const_state_dict const& tensors) {
     checkpoint_metadata const& written = writer.plan().metadata;
-    auto const rest =
+    auto const remainder =
         std::stable_partition(pieces.begin(), pieces.end(),
                               [&](file_piece const& piece) { return !fits_slots(written, piece); });
-    if (rest == pieces.end() || world.size() == 1)
+    if (remainder == pieces.end() || world.size() == 1)
         return;
     node_ranks const node = agreed_node_of(world);
     if (node.group.size() != world.size())
         return;
-    file_pieces const windows = windows_of(written, {rest, pieces.end()});
+    file_pieces const windows = windows_of(written, {remainder, pieces.end()});
     std::uint64_t most = 0;
     for (file_piece const& window : windows)
         most = std::max(most, window.bytes.size());
@@ -197,10 +197,10 @@ inline void put_shared(mpi_group const& world, written_files& writer, file_piece
         return;
     std::unique_ptr<window_parts> parts;
     agree_on(world, [&] {
-        parts = std::make_unique<window_parts>(written, windows, all, tensors, world);
+        parts = std::make_unique<window_parts>(written, windows, layout, tensors, world);
     });
     agree(world, put_through_slots(node.group, *slots, writer, windows, *parts));
-    pieces.erase(rest, pieces.end());
+    pieces.erase(remainder, pieces.end());
 }
 
 inline file_pieces gathered_only(file_pieces pieces) {
@@ -214,10 +214,10 @@ RESHARD_DECL void put_gathered(solo const& alone, written_files& writer, file_pi
 }
 
 RESHARD_DECL void put_gathered(mpi_group const& world, written_files& writer, file_pieces pieces,
-                               layout const& all, const_state_dict const& tensors) {
-    file_pieces rest = gathered_only(std::move(pieces));
-    put_shared(world, writer, rest, all, tensors);
-    put_in_rounds(world, writer, rest, tensors);
+                               layout const& layout, const_state_dict const& tensors) {
+    file_pieces remaining_pieces = gathered_only(std::move(pieces));
+    put_shared(world, writer, remaining_pieces, layout, tensors);
+    put_in_rounds(world, writer, remaining_pieces, tensors);
 }
 
 } // namespace reshard::detail

@@ -38,13 +38,13 @@ namespace reshard {
 
 namespace detail {
 
-inline compared_values alike_in_load(checkpoint const& source, options const& how) {
-    compared_values alike = alike_in_call(how);
-    alike.add("options.verify", how.verify);
-    alike.add("options.reads", how.reads);
-    alike.add("options.cut_fused", how.cut_fused);
-    alike.add_digest("checkpoint of that name", digest_of(source.metadata()));
-    return alike;
+inline compared_values load_fingerprint(checkpoint const& source, options const& options) {
+    compared_values fingerprint = call_fingerprint(options);
+    fingerprint.add("options.verify", options.verify);
+    fingerprint.add("options.reads", options.reads);
+    fingerprint.add("options.cut_fused", options.cut_fused);
+    fingerprint.add_digest("checkpoint of that name", digest_of(source.metadata()));
+    return fingerprint;
 }
 
 /// What one process of a load knows before it reads. The members refer to one another.
@@ -91,25 +91,26 @@ inline std::string place_text(box const& region, std::optional<flat_range> const
 /// What the files of a rank have of a tensor, of a checkpoint for one layout only.
 inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
                                                      checkpoint_metadata const& saved) {
-    std::vector<checkpoint_shard> mine;
+    std::vector<checkpoint_shard> shards;
     for (checkpoint_shard const& shard : tensor.shards)
         if (saved.this_layout_only[shard.file] == rank)
-            mine.push_back(shard);
-    return mine;
+            shards.push_back(shard);
+    return shards;
 }
 
 /// Refuses a shard that rank `me` wants and its own files do not have as it is.
 inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor const& tensor,
                              shard_descriptor const& wanted, holder_t me) {
-    auto const mine = shards_saved_by(me, tensor, saved);
+    auto const shards_saved = shards_saved_by(me, tensor, saved);
     for_each_block(wanted.region, wanted.cycles, [&](box const& block) {
-        if (is_empty(block) || std::ranges::any_of(mine, [&](checkpoint_shard const& shard) {
+        if (is_empty(block) ||
+            std::ranges::any_of(shards_saved, [&](checkpoint_shard const& shard) {
                 return shard.region == block && shard.flat == wanted.flat &&
                        tensor.shape == wanted.global_shape;
             }))
             return;
         std::string had;
-        for (checkpoint_shard const& shard : mine)
+        for (checkpoint_shard const& shard : shards_saved)
             had += (had.empty() ? "" : ", ") + place_text(shard.region, shard.flat);
         fail(errc::bad_layout, "'", tensor.key, "': rank ", me, " wants ",
              place_text(block, wanted.flat), " of ", wanted.global_shape, ", and rank ", me, " of ",
@@ -139,30 +140,31 @@ inline void check_this_layout(checkpoint_metadata const& saved, layout const& wa
 
 /// What process `me` reads, to fill a layout.
 inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_tensors const& want,
-                                            layout wanted_layout, holder_t me, options const& how) {
+                                            layout wanted_layout, holder_t me,
+                                            options const& options) {
     auto planned = std::make_unique<load_plan>();
     load_plan& work = *planned;
     work.wanted = std::move(wanted_layout);
-    check_this_layout(source.metadata(), work.wanted, me, how.program);
+    check_this_layout(source.metadata(), work.wanted, me, options.program);
     catalog const stored =
-        how.program.is_by_name() ? offered_to(source, work.wanted) : catalog_of(source);
+        options.program.is_by_name() ? offered_to(source, work.wanted) : catalog_of(source);
     catalog const wanted = catalog_of(work.wanted);
     std::optional<mapping> program;
-    if (mapping const* const known = how.program.known())
-        program = *known;
-    else if (!how.program.is_by_name())
-        program = (*how.program.made())(stored, &wanted);
+    if (mapping const* const mapping = options.program.known())
+        program = *mapping;
+    else if (!options.program.is_by_name())
+        program = (*options.program.made())(stored, &wanted);
     with_hint_of_names(wanted, stored, [&] {
         std::tie(work.program, work.verdict) = fitted_program(
-            std::move(program), stored, work.wanted, {how.strict, how.shape_mismatch});
+            std::move(program), stored, work.wanted, {options.strict, options.shape_mismatch});
     });
     carry_fused(work.program, source.files_layout());
-    if (!how.cut_fused) {
+    if (!options.cut_fused) {
         check_torn(work.program, source.files_layout());
         deinterleave_whole(work.program, source.files_layout(), &work.wanted);
         check_fused(work.program, work.wanted);
     }
-    check_needs("options.needs", how.needs, keys_of(wanted), keys_filled(work.program, wanted));
+    check_needs("options.needs", options.needs, keys_of(wanted), keys_filled(work.program, wanted));
     check_scales(work.program, source.files_layout(), false);
     check_scales(work.program, work.wanted);
     work.problem = problem_of(work.program, source.files_layout(), work.wanted);
@@ -188,16 +190,17 @@ inline std::vector<stored_loop> loops_of(bound_plan const& bound) {
 }
 
 /// \throws error with errc::usage
-inline void check_load(checkpoint const& source, target_tensors const& want, options const& how) {
-    state_dict const apart = how.program.is_by_name()
+inline void check_load(checkpoint const& source, target_tensors const& want,
+                       options const& options) {
+    state_dict const apart = options.program.is_by_name()
                                  ? without_twins(want.tensors, source.metadata().aliases)
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
-    if (how.allocate || how.release || how.memory_budget != any_budget || how.cache)
+    if (options.allocate || options.release || options.memory_budget != any_budget || options.cache)
         fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
              " has no rounds and keeps no plans; leave options.allocate, release, memory_budget "
              "and cache out");
-    if (how.relays && (how.reads == file_reads::direct || source.is_mapped()))
+    if (options.relays && (options.reads == file_reads::direct || source.is_mapped()))
         fail(errc::usage, "options.relays passes on what one rank has read, and ",
              source.is_mapped()
                  ? "a checkpoint that is mapped is not read; open it without `mapped`"
@@ -223,11 +226,11 @@ struct load_stage {
 /// Plans the reads of one rank, and compares its share of the copies that are read. Does not
 /// communicate.
 inline load_stage stage_load(checkpoint const& source, target_tensors const& want, layout wanted,
-                             rank_of_load at, options const& how) {
+                             rank_of_load at, options const& options) {
     load_stage stage;
     at_path(source.metadata().path, [&] {
         stage.work =
-            plan_load(source, want, std::move(wanted), static_cast<holder_t>(at.rank), how);
+            plan_load(source, want, std::move(wanted), static_cast<holder_t>(at.rank), options);
     });
     load_plan const& work = *stage.work;
     check_copies(source, work.program, at.rank, at.ranks);
@@ -235,16 +238,16 @@ inline load_stage stage_load(checkpoint const& source, target_tensors const& wan
         check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), at.rank,
                              at.ranks);
     stage.reads =
-        std::make_unique<planned_reads>(source, loops_of(bound_by(work, source)), how.verify);
+        std::make_unique<planned_reads>(source, loops_of(bound_by(work, source)), options.verify);
     return stage;
 }
 
 /// \par Collective every rank of the group, in the same order
 strict_verdict load_as(group auto const& world, checkpoint const& source, target_tensors want,
-                       options const& how) {
-    call_opening opening{call_on("load", source), alike_in_load(source, how)};
+                       options const& options) {
+    call_opening opening{call_on("load", source), load_fingerprint(source, options)};
     opening.problem = attempt([&] {
-        check_load(source, want, how);
+        check_load(source, want, options);
         opening.attachment = content_bytes(notice_of(want.layout, want.tensors.descriptors()));
     });
     std::vector<layout_notice> notices;
@@ -252,12 +255,12 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
         notices.push_back(content_from<layout_notice>(bytes, "notice of another rank"));
     layout wanted = layout_told(world, std::move(want.layout), notices, "target");
     load_stage stage;
-    read_notice mine;
-    mine.problem = encode(attempt([&] {
-        stage = stage_load(source, want, std::move(wanted), {world.rank(), world.size()}, how);
-        mine = notice_of(*stage.reads, how.reads);
+    read_notice own_notice;
+    own_notice.problem = encode(attempt([&] {
+        stage = stage_load(source, want, std::move(wanted), {world.rank(), world.size()}, options);
+        own_notice = notice_of(*stage.reads, options.reads);
     }));
-    auto const reads = gather_values(world, mine);
+    auto const reads = gather_values(world, own_notice);
     for (read_notice const& notice : reads)
         if (auto const problem = decode(notice.problem))
             throw error(*problem);
@@ -266,20 +269,20 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
     for (transfer const& t : stage.work->whole.transfers)
         if (is_zeros(t))
             run_locally(bound_by(*stage.work, source), t);
-    read_windows(world, *stage.reads, reads, how);
+    read_windows(world, *stage.reads, reads, options);
     return std::move(stage.work->verdict);
 }
 
 } // namespace detail
 
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
-                                 options const& how) {
-    return detail::load_as(alone, source, std::move(want), how);
+                                 options const& options) {
+    return detail::load_as(alone, source, std::move(want), options);
 }
 
 RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& source,
-                                 target_tensors want, options const& how) {
-    return detail::load_as(world.with_deadline(how.deadline), source, std::move(want), how);
+                                 target_tensors want, options const& options) {
+    return detail::load_as(world.with_deadline(options.deadline), source, std::move(want), options);
 }
 
 } // namespace reshard
@@ -306,11 +309,11 @@ RESHARD_DECL void state_load::finish(model_state& state) {
     for (auto const& [deferred, shards] : built)
         merge(*deferred, shards);
     for (bytes_to_load& loaded : bytes) {
-        auto const [place, is_new] = state.try_emplace(loaded.name, stored_value{});
-        if (auto* const object = std::get_if<stored_object>(&place->second))
+        auto const [position, is_new] = state.try_emplace(loaded.name, stored_value{});
+        if (auto* const object = std::get_if<stored_object>(&position->second))
             object->bytes = std::move(loaded.bytes);
         else
-            place->second = stored_value{std::move(loaded.bytes)};
+            position->second = stored_value{std::move(loaded.bytes)};
     }
 }
 
@@ -342,9 +345,9 @@ RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::strin
 
 RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes) {
     for (bytes_to_load const& wanted : bytes) {
-        auto const place = state.find(wanted.name);
-        if (wanted.key.starts_with(common_prefix) && place != state.end() &&
-            !std::holds_alternative<stored_value>(place->second))
+        auto const position = state.find(wanted.name);
+        if (wanted.key.starts_with(common_prefix) && position != state.end() &&
+            !std::holds_alternative<stored_value>(position->second))
             fail(errc::usage, "'", wanted.name,
                  "' is a common value of the checkpoint, and something else in the state; give it "
                  "another name there");

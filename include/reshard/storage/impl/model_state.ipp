@@ -43,13 +43,13 @@ inline bool is_shard(state_entry const& entry) {
 RESHARD_DECL bool is_sharded(model_state const& state) {
     auto const is = [](auto const& named) { return is_shard(named.second); };
     auto const shard = std::ranges::find_if(state, is);
-    auto const other = std::ranges::find_if_not(state, is);
-    if (shard != state.end() && other != state.end())
+    auto const match = std::ranges::find_if_not(state, is);
+    if (shard != state.end() && match != state.end())
         fail(errc::usage, "a state of ", state.size(), " entries, of which ",
              std::ranges::count_if(state, is), " are shards ('", shard->first,
-             "') and others are none ('", other->first,
+             "') and others are none ('", match->first,
              "'), is neither sharded nor not; ask for the parts of it");
-    return other == state.end();
+    return match == state.end();
 }
 
 RESHARD_DECL std::vector<common_value> common_values(model_state const& state) {
@@ -73,26 +73,26 @@ RESHARD_DECL shard_descriptor bytes_tensor(std::string key, std::size_t size) {
 }
 
 RESHARD_DECL built_state build_all(model_state const& state) {
-    built_state all;
+    built_state full_state;
     for (auto const& [name, entry] : state)
         if (auto const* const deferred = std::get_if<deferred_tensor>(&entry))
-            all.emplace_back(deferred, build(*deferred));
-    return all;
+            full_state.emplace_back(deferred, build(*deferred));
+    return full_state;
 }
 
 /// How many bytes a checkpoint has under a key.
 ///
-/// \throws error with errc::unknown_key where it has none, `what` saying what is sought;
+/// \throws error with errc::unknown_key where it has none, `noun` saying what is sought;
 ///         errc::dtype_mismatch where they are no bytes
 inline std::size_t stored_bytes(layout const& stored, std::string const& key,
-                                std::string const& what) {
+                                std::string const& noun) {
     tensor_layout const* const tensor = stored.find(key);
     if (!tensor)
-        fail(errc::unknown_key, "there is no ", what, ", which would be '", key, "'",
+        fail(errc::unknown_key, "there is no ", noun, ", which would be '", key, "'",
              did_you_mean_key(key, stored.tensors, &tensor_layout::key));
     index_vector const& shape = stored.shape_of(*tensor);
     if (tensor->dtype != data_type::u8 || shape.size() != 1)
-        fail(errc::dtype_mismatch, "'", key, "' is to be ", what, ", and is ", code(tensor->dtype),
+        fail(errc::dtype_mismatch, "'", key, "' is to be ", noun, ", and is ", code(tensor->dtype),
              " ", shape, ", not a row of bytes");
     return static_cast<std::size_t>(shape[0]);
 }
@@ -199,10 +199,10 @@ cells_left(layout const& stored, std::vector<std::vector<std::string>> const& ta
 }
 
 RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored) {
-    std::vector<bytes_to_load> all;
-    auto const add = [&](std::string const& name, std::string key, std::string const& what) {
-        std::size_t const size = stored_bytes(stored, key, what);
-        all.push_back({name, std::move(key), std::string(size, '\0')});
+    std::vector<bytes_to_load> loads;
+    auto const add = [&](std::string const& name, std::string key, std::string const& noun) {
+        std::size_t const size = stored_bytes(stored, key, noun);
+        loads.push_back({name, std::move(key), std::string(size, '\0')});
     };
     for (auto const& [name, entry] : state)
         if (auto const* const object = std::get_if<stored_object>(&entry)) {
@@ -215,7 +215,7 @@ RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layou
             std::string const name = tensor.key.substr(common_prefix.size());
             add(name, tensor.key, "common value '" + name + "'");
         }
-    return all;
+    return loads;
 }
 
 } // namespace reshard::detail

@@ -8,7 +8,7 @@
 #include <reshard/format/text_file.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/plan/kept_plan.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/atomic_replace.hpp>
 
 #include <string>
 #include <utility>
@@ -16,8 +16,8 @@
 namespace reshard {
 
 RESHARD_DECL void write_plan(std::filesystem::path const& path, std::uint64_t digest,
-                             plan const& whole) {
-    detail::write_whole_file(path, detail::to_bytes(detail::kept_plan{digest, whole}));
+                             plan const& plan) {
+    detail::write_whole_file(path, detail::to_bytes(detail::kept_plan{digest, plan}));
 }
 
 RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t digest) {

@@ -60,8 +60,8 @@ public:
     /// Where the bytes of an entry begin in a slot.
     std::size_t offset(std::size_t entry) const { return entry * window_bytes_; }
 
-    byte_run bytes_of(relayed_window const& one) const {
-        return reader_.whole_chunks(one.window.place, one.window.bytes);
+    byte_run bytes_of(relayed_window const& window) const {
+        return reader_.whole_chunks(window.window.position, window.window.bytes);
     }
 
     /// Waits for what others send of a round's windows.
@@ -70,11 +70,11 @@ public:
     /// \throws error with errc::deadline
     void begin(std::byte* slot, std::size_t round) {
         messages(round).finish();
-        for_each_own(round, [&](std::size_t entry, relayed_window const& one) {
-            if (std::uint32_t const place = place_of(one); place > 0)
+        for_each_own(round, [&](std::size_t entry, relayed_window const& window) {
+            if (std::uint32_t const index = place_of(window); index > 0)
                 messages(round).receive(
-                    slot + offset(entry), bytes_of(one).size(),
-                    rank_at(one, step_of(place, count_of(one), branches_of(one)).parent),
+                    slot + offset(entry), bytes_of(window).size(),
+                    rank_at(window, step_of(index, count_of(window), branches_of(window)).parent),
                     static_cast<int>(entry));
         });
     }
@@ -85,13 +85,13 @@ public:
     /// \throws error with errc::deadline
     std::uint32_t fill(std::byte* slot, std::size_t round, local_error& problem) {
         std::uint32_t filled = 0;
-        auto const take = [&](std::size_t entry, relayed_window const& one, bool is_there) {
-            filled |= std::uint32_t{is_there} << entry;
-            pass_on(slot, round, entry, one, is_there);
+        auto const take = [&](std::size_t entry, relayed_window const& window, bool exists) {
+            filled |= std::uint32_t{exists} << entry;
+            pass_on(slot, round, entry, window, exists);
         };
-        for_each_own(round, [&](std::size_t entry, relayed_window const& one) {
-            if (place_of(one) == 0)
-                take(entry, one, read(slot + offset(entry), one, problem));
+        for_each_own(round, [&](std::size_t entry, relayed_window const& window) {
+            if (place_of(window) == 0)
+                take(entry, window, read(slot + offset(entry), window, problem));
         });
         messages(round).take_all([&](int tag, std::size_t bytes) {
             auto const entry = static_cast<std::size_t>(tag);
@@ -117,51 +117,54 @@ private:
     std::size_t me() const { return static_cast<std::size_t>(nodes_.own.group.rank()); }
 
     /// By how many places the nodes of a window are rotated, so that each reads as many.
-    std::size_t rotation(relayed_window const& one) const {
-        return static_cast<std::size_t>(one.turn / parts() % relayed_.nodes(one).size());
+    std::size_t rotation(relayed_window const& window) const {
+        return static_cast<std::size_t>(window.turn / parts() % relayed_.nodes(window).size());
     }
 
     /// Where this node stands among those that a window comes to.
-    std::uint32_t place_of(relayed_window const& one) const {
-        auto const& takers = relayed_.nodes(one);
+    std::uint32_t place_of(relayed_window const& window) const {
+        auto const& receivers = relayed_.nodes(window);
         auto const index = static_cast<std::size_t>(
-            std::ranges::lower_bound(takers, nodes_.number) - takers.begin());
-        return static_cast<std::uint32_t>((index + takers.size() - rotation(one)) % takers.size());
+            std::ranges::lower_bound(receivers, nodes_.number) - receivers.begin());
+        return static_cast<std::uint32_t>((index + receivers.size() - rotation(window)) %
+                                          receivers.size());
     }
 
     /// The rank at a place that fills the same slot as this one.
-    int rank_at(relayed_window const& one, std::uint32_t place) const {
-        auto const& takers = relayed_.nodes(one);
-        return nodes_.ranks[takers[(place + rotation(one)) % takers.size()]][me()];
+    int rank_at(relayed_window const& window, std::uint32_t index) const {
+        auto const& receivers = relayed_.nodes(window);
+        return nodes_.ranks[receivers[(index + rotation(window)) % receivers.size()]][me()];
     }
 
-    std::uint32_t count_of(relayed_window const& one) const {
-        return static_cast<std::uint32_t>(relayed_.nodes(one).size());
+    std::uint32_t count_of(relayed_window const& window) const {
+        return static_cast<std::uint32_t>(relayed_.nodes(window).size());
     }
-    std::uint32_t branches_of(relayed_window const& one) const {
-        return branches_for(relayed_.nodes(one).size(), windows_each_);
+    std::uint32_t branches_of(relayed_window const& window) const {
+        return branches_for(relayed_.nodes(window).size(), windows_each_);
     }
 
     void for_each_own(std::size_t round, auto&& visit) const {
         for (std::size_t entry = 0; entry < windows_each_; ++entry)
-            if (relayed_window const* const one = window_at(me(), round, entry))
-                visit(entry, *one);
+            if (relayed_window const* const window = window_at(me(), round, entry))
+                visit(entry, *window);
     }
 
-    bool read(std::byte* into, relayed_window const& one, local_error& problem) {
+    bool read(std::byte* into, relayed_window const& window, local_error& problem) {
         if (!problem)
-            problem = attempt([&] { reader_.read_to(into, one.window.place, bytes_of(one)); });
+            problem =
+                attempt([&] { reader_.read_to(into, window.window.position, bytes_of(window)); });
         return !problem;
     }
 
     /// To the nodes behind this one; no bytes where a rank before could not read them.
     void pass_on(std::byte const* slot, std::size_t round, std::size_t entry,
-                 relayed_window const& one, bool is_there) {
-        std::size_t const bytes = is_there ? bytes_of(one).size() : 0;
-        for_each_child(place_of(one), count_of(one), branches_of(one), [&](std::uint32_t child) {
-            messages(round).send(slot + offset(entry), bytes, rank_at(one, child),
-                                 static_cast<int>(entry));
-        });
+                 relayed_window const& window, bool exists) {
+        std::size_t const bytes = exists ? bytes_of(window).size() : 0;
+        for_each_child(place_of(window), count_of(window), branches_of(window),
+                       [&](std::uint32_t child) {
+                           messages(round).send(slot + offset(entry), bytes, rank_at(window, child),
+                                                static_cast<int>(entry));
+                       });
     }
 
     posted_messages& messages(std::size_t round) { return messages_[round % 2]; }
@@ -179,13 +182,13 @@ inline void copy_round(window_slots const& slots, window_relay& relay, mpi_group
                        window_reads& reads, std::size_t round) {
     for (std::size_t const rank : ranks_from_own(node))
         for (std::size_t entry = 0; entry < relay.windows_each(); ++entry) {
-            relayed_window const* const one = relay.window_at(rank, round, entry);
-            if (!one || !slots.is_filled(rank, round, entry))
+            relayed_window const* const relayed_window = relay.window_at(rank, round, entry);
+            if (!relayed_window || !slots.is_filled(rank, round, entry))
                 continue;
-            window_run const& window = one->window;
+            window_run const& window = relayed_window->window;
             reads.run(window, window.bytes,
                       slots.slot(rank, round) + relay.offset(entry) +
-                          (window.bytes.begin - relay.bytes_of(*one).begin));
+                          (window.bytes.begin - relay.bytes_of(*relayed_window).begin));
             relay.progress(round);
         }
 }
@@ -217,12 +220,12 @@ struct relay_memory {
 };
 
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
-                                      window_reads& reads, std::vector<window_run>& mine,
-                                      file_reads how) {
+                                      window_reads& reads, std::vector<window_run>& runs,
+                                      file_reads file_reads) {
     group_nodes const nodes = nodes_of(world);
     if (nodes.ranks.size() == 1)
         return std::nullopt;
-    auto const [relayed, most_bytes] = find_relayed(world, nodes, reader, reads, mine, how);
+    auto const [relayed, most_bytes] = find_relayed(world, nodes, reader, reads, runs, file_reads);
     if (most_bytes == 0) // of all nodes
         return std::nullopt;
     mpi_group const ranks = mpi_group::duplicate_of(world);
@@ -236,9 +239,9 @@ RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& read
     if (std::ranges::find(has_slots, false) == has_slots.end()) {
         problem = run_rounds(*memory->slots, *memory->relay, nodes.own.group, reads);
         std::vector<window_run> done;
-        for (relayed_window const& one : relayed.windows())
-            done.push_back(one.window);
-        mine = windows_without(reads, mine, done);
+        for (relayed_window const& window : relayed.windows())
+            done.push_back(window.window);
+        runs = windows_without(reads, runs, done);
     }
     memory.set_finished();
     return problem;

@@ -15,20 +15,20 @@
 namespace reshard::detail {
 
 RESHARD_DECL group_nodes nodes_of(mpi_group const& world) {
-    group_nodes all{agreed_node_of(world), 0, {}, 0};
+    group_nodes nodes{agreed_node_of(world), 0, {}, 0};
     std::map<int, std::uint32_t> numbers; // by the first rank
-    auto const firsts = gather_values(world, all.own.numbers.front());
+    auto const firsts = gather_values(world, nodes.own.numbers.front());
     for (int rank = 0; rank < world.size(); ++rank) {
         int const first = firsts[static_cast<std::size_t>(rank)];
-        auto const number = static_cast<std::uint32_t>(all.ranks.size());
-        auto const [place, is_new] = numbers.emplace(first, number);
+        auto const number = static_cast<std::uint32_t>(nodes.ranks.size());
+        auto const [position, is_new] = numbers.emplace(first, number);
         if (is_new)
-            all.ranks.emplace_back();
-        all.ranks[place->second].push_back(rank);
+            nodes.ranks.emplace_back();
+        nodes.ranks[position->second].push_back(rank);
     }
-    all.number = numbers.at(all.own.numbers.front());
-    all.least_ranks = std::ranges::min(all.ranks, {}, &std::vector<int>::size).size();
-    return all;
+    nodes.number = numbers.at(nodes.own.numbers.front());
+    nodes.least_ranks = std::ranges::min(nodes.ranks, {}, &std::vector<int>::size).size();
+    return nodes;
 }
 
 /// A value that nodes have, and which ones do, ascending.
@@ -40,37 +40,37 @@ struct value_of_nodes {
 
 /// What nodes have: as replicas have the same, the first node that has a value tells it.
 ///
-/// \param mine the same on all ranks of a node
+/// \param own_value the same on all ranks of a node
 /// \par Collective every rank of the group, in the same order
 template <class T>
 std::vector<value_of_nodes<T>> gather_from_nodes(mpi_group const& world, group_nodes const& nodes,
-                                                 T mine) {
-    auto const digests = gather_values(world, digest_of_all(mine));
+                                                 T own_value) {
+    auto const digests = gather_values(world, digest_of_all(own_value));
     std::map<std::uint64_t, std::size_t> numbers;
-    std::vector<value_of_nodes<T>> all;
+    std::vector<value_of_nodes<T>> all_nodes;
     for (std::uint32_t node = 0; node < nodes.ranks.size(); ++node) {
         auto const first = static_cast<std::size_t>(nodes.ranks[node].front());
-        auto const [number, is_new] = numbers.emplace(digests[first], all.size());
+        auto const [number, is_new] = numbers.emplace(digests[first], all_nodes.size());
         if (is_new)
-            all.push_back({});
-        all[number->second].nodes.push_back(node);
+            all_nodes.push_back({});
+        all_nodes[number->second].nodes.push_back(node);
     }
-    bool const tells = std::ranges::any_of(all, [&](value_of_nodes<T> const& value) {
+    bool const tells = std::ranges::any_of(all_nodes, [&](value_of_nodes<T> const& value) {
         return nodes.teller(value.nodes) == world.rank();
     });
-    auto told = gather_values(world, tells ? std::move(mine) : T());
-    for (value_of_nodes<T>& value : all)
-        value.value = std::move(told[static_cast<std::size_t>(nodes.teller(value.nodes))]);
-    return all;
+    auto values = gather_values(world, tells ? std::move(own_value) : T());
+    for (value_of_nodes<T>& value : all_nodes)
+        value.value = std::move(values[static_cast<std::size_t>(nodes.teller(value.nodes))]);
+    return all_nodes;
 }
 
 /// That a node needs windows of a shard, and a digest of these.
 struct needed_shard {
-    shard_place place;
+    shard_place position;
     std::uint64_t digest = 0;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.place.tensor, self.place.shard, self.digest);
+        visit(self.position.tensor, self.position.shard, self.digest);
     }
 
     constexpr auto operator<=>(needed_shard const&) const = default;
@@ -80,26 +80,26 @@ using shard_windows = std::map<needed_shard, std::vector<window_run>>;
 
 /// \param windows in the order of files
 inline shard_windows windows_by_shard(std::vector<window_run> const& windows) {
-    shard_windows all;
+    shard_windows all_windows;
     for (auto first = windows.begin(), last = first; first != windows.end(); first = last) {
         last = std::find_if(first, windows.end(),
-                            [&](window_run const& other) { return other.place != first->place; });
+                            [&](window_run const& run) { return run.position != first->position; });
         std::vector<window_run> some(first, last);
         std::uint64_t const digest = digest_of_all(some);
-        all.emplace(needed_shard{first->place, digest}, std::move(some));
+        all_windows.emplace(needed_shard{first->position, digest}, std::move(some));
     }
-    return all;
+    return all_windows;
 }
 
 using shard_of_nodes = value_of_nodes<needed_shard>;
 
 /// The shards of which several nodes need windows: by shard, and by which windows these are.
 ///
-/// \param all what each node needs
+/// \param nodes what each node needs
 inline std::vector<shard_of_nodes>
-shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& all) {
+shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& nodes) {
     std::vector<std::pair<needed_shard, std::uint32_t>> sorted;
-    for (auto const& list : all)
+    for (auto const& list : nodes)
         for (needed_shard const& shard : list.value)
             for (std::uint32_t const node : list.nodes)
                 sorted.emplace_back(shard, node);
@@ -107,7 +107,7 @@ shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& 
     std::vector<shard_of_nodes> several;
     for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
         std::size_t const before = several.size();
-        for (; last < sorted.size() && sorted[last].first.place == sorted[first].first.place;
+        for (; last < sorted.size() && sorted[last].first.position == sorted[first].first.position;
              ++last) {
             if (several.size() == before || several.back().value != sorted[last].first)
                 several.push_back({sorted[last].first, {}});
@@ -130,65 +130,67 @@ inline std::vector<windows_of_nodes> gather_windows(mpi_group const& world,
                                                     group_nodes const& nodes,
                                                     std::vector<window_run> const& own) {
     shard_windows windows;
-    std::vector<needed_shard> mine;
+    std::vector<needed_shard> shards;
     agree_on(world, [&] {
         windows = windows_by_shard(own);
         for (auto const& [shard, some] : windows)
-            mine.push_back(shard);
+            shards.push_back(shard);
     });
-    auto const all = gather_from_nodes(world, nodes, std::move(mine));
+    auto const elements = gather_from_nodes(world, nodes, std::move(shards));
     std::vector<shard_of_nodes> several;
     std::vector<std::vector<window_run>> telling;
     agree_on(world, [&] {
-        several = shards_of_several(all);
+        several = shards_of_several(elements);
         for (shard_of_nodes const& shard : several)
             if (nodes.teller(shard.nodes) == world.rank())
                 telling.push_back(windows.at(shard.value));
     });
-    auto told = gather_values(world, telling);
-    std::vector<std::size_t> next(told.size(), 0);
+    auto values = gather_values(world, telling);
+    std::vector<std::size_t> next(values.size(), 0);
     std::vector<windows_of_nodes> result;
     for (shard_of_nodes& shard : several) {
         auto const rank = static_cast<std::size_t>(nodes.teller(shard.nodes));
-        result.push_back({std::move(told[rank][next[rank]++]), std::move(shard.nodes)});
+        result.push_back({std::move(values[rank][next[rank]++]), std::move(shard.nodes)});
     }
     return result;
 }
 
 RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes const& nodes,
                                         chunk_reader const& reader, window_reads const& reads,
-                                        std::vector<window_run> const& mine, file_reads how) {
-    auto const of_node = gather_values(nodes.own.group, mine);
+                                        std::vector<window_run> const& runs,
+                                        file_reads file_reads) {
+    auto const of_node = gather_values(nodes.own.group, runs);
     std::vector<window_run> own;
     agree_on(world, [&] {
         for_each_listed(reads, of_node,
                         [&](window_run const& window, auto const&) { own.push_back(window); });
     });
     auto needed = gather_windows(world, nodes, own);
-    found_windows found{relayed_windows(nodes)};
+    found_windows windows{relayed_windows(nodes)};
     agree_on(world, [&] {
         std::vector<std::vector<window_run>> lists;
         for (windows_of_nodes& shard : needed)
             lists.push_back(std::move(shard.value));
         std::uint64_t const most = std::min<std::uint64_t>(most_slot_bytes, world.count_limit());
-        for_each_listed(reads, lists, [&](window_run const& whole, auto const& entries) {
-            std::uint64_t const once = reader.whole_chunks(whole.place, whole.bytes).size();
+        for_each_listed(reads, lists, [&](window_run const& run, auto const& entries) {
+            std::uint64_t const once = reader.whole_chunks(run.position, run.bytes).size();
             std::uint64_t alone = 0;
-            std::vector<std::uint32_t> takers;
+            std::vector<std::uint32_t> receivers;
             for (listed_window const& entry : entries) {
                 auto const& those = needed[entry.list].nodes;
-                byte_run const bytes = reader.whole_chunks(entry.window.place, entry.window.bytes);
+                byte_run const bytes =
+                    reader.whole_chunks(entry.window.position, entry.window.bytes);
                 alone += bytes.size() * those.size();
-                takers.insert(takers.end(), those.begin(), those.end());
+                receivers.insert(receivers.end(), those.begin(), those.end());
             }
-            if (once > most || !is_worth_reading_once(alone, once, how))
+            if (once > most || !is_worth_reading_once(alone, once, file_reads))
                 return;
-            std::ranges::sort(takers);
-            found.relayed.add(whole, takers);
-            found.most_bytes = std::max(found.most_bytes, once);
+            std::ranges::sort(receivers);
+            windows.relayed.add(run, receivers);
+            windows.most_bytes = std::max(windows.most_bytes, once);
         });
     });
-    return found;
+    return windows;
 }
 
 } // namespace reshard::detail

@@ -11,7 +11,7 @@
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/leftovers.hpp>
+#include <reshard/storage/stale_files.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -32,12 +32,12 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
     std::filesystem::path const name = target.filename();
     if (name != "." && name != ".." && !std::filesystem::is_symlink(target, problem))
         return target;
-    auto const found = std::filesystem::canonical(target, problem);
+    auto const canonical = std::filesystem::canonical(target, problem);
     if (problem)
         fail(errc::io, target.string(),
              ": is a symbolic link that leads to nothing: ", problem.message(),
              "; remove it, or give another target");
-    return found;
+    return canonical;
 }
 
 /// The names of the checkpoint in a directory: those that its record or index lists, and these

@@ -8,8 +8,8 @@
 #include <reshard/core/error.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/format/text_file.hpp>
-#include <reshard/storage/leftovers.hpp>
-#include <reshard/storage/put_in_place.hpp>
+#include <reshard/storage/atomic_replace.hpp>
+#include <reshard/storage/stale_files.hpp>
 
 #include <fcntl.h>
 
@@ -26,7 +26,7 @@
 namespace reshard::detail {
 
 /// Refuses rules that no records can answer.
-inline void check_rules_of(retention const& rules, std::vector<found_save> const& saves) {
+inline void check_rules_of(retention const& rules, std::vector<listed_save> const& saves) {
     for (auto const& [name, number] :
          {std::pair("last", rules.last), std::pair("best", rules.best)})
         if (number && *number < 0)
@@ -38,17 +38,17 @@ inline void check_rules_of(retention const& rules, std::vector<found_save> const
                                                  "' are to stay, but how many is not said");
     if (!rules.best)
         return;
-    std::set<std::string> known;
+    std::set<std::string> known_names;
     bool is_complete = false;
-    for (found_save const& save : saves) {
+    for (listed_save const& save : saves) {
         is_complete = is_complete || save.state == completeness::complete;
         for (auto const& [name, value] : save.record.facts.numbers)
-            known.insert(name);
+            known_names.insert(name);
     }
     std::string names;
-    for (std::string const& name : known)
+    for (std::string const& name : known_names)
         names += (names.empty() ? "'" : ", '") + name + "'";
-    if (is_complete && !known.contains(rules.by))
+    if (is_complete && !known_names.contains(rules.by))
         fail(errc::usage, "no checkpoint has a number '", rules.by, "'; ",
              names.empty() ? "none has any" : "their numbers are " + names);
 }
@@ -56,7 +56,7 @@ inline void check_rules_of(retention const& rules, std::vector<found_save> const
 /// Judges saves, rule by rule: the first that holds one says why.
 class retention_judge {
 public:
-    retention_judge(std::vector<found_save> const& saves, retention const& rules)
+    retention_judge(std::vector<listed_save> const& saves, retention const& rules)
         : saves_(saves), rules_(rules), newest_(newest_first(saves)), verdicts_(saves.size()) {}
 
     std::vector<retention_verdict> take() {
@@ -76,14 +76,15 @@ private:
         verdicts_[i] = {false, std::move(why)};
     }
 
-    bool is_being_replaced(found_save const& save) const {
-        return std::any_of(saves_.begin(), saves_.end(), [&](found_save const& other) {
-            return other.state == completeness::in_progress && other.target == save.name;
+    bool is_being_replaced(listed_save const& save) const {
+        return std::any_of(saves_.begin(), saves_.end(), [&](listed_save const& listed_save) {
+            return listed_save.state == completeness::in_progress &&
+                   listed_save.target == save.name;
         });
     }
 
     void judge_alone(std::size_t i) {
-        found_save const& save = saves_[i];
+        listed_save const& save = saves_[i];
         switch (save.state) {
         case completeness::leftover:
             verdicts_[i] = {true, "a writer of '" + save.target + "' that died has left it"};
@@ -122,9 +123,9 @@ private:
             return;
         std::vector<std::pair<double, std::size_t>> numbers; // lower is better
         for (std::size_t const i : newest_) {
-            auto const& known = saves_[i].record.facts.numbers;
-            auto const number = known.find(rules_.by);
-            if (number != known.end() && std::isfinite(number->second))
+            auto const& match = saves_[i].record.facts.numbers;
+            auto const number = match.find(rules_.by);
+            if (number != match.end() && std::isfinite(number->second))
                 numbers.emplace_back(rules_.highest ? -number->second : number->second, i);
         }
         std::stable_sort(numbers.begin(), numbers.end(),
@@ -158,7 +159,7 @@ private:
             if (!verdicts_[i].goes)
                 to_visit.push_back(i);
         while (!to_visit.empty()) {
-            found_save const& save = saves_[to_visit.back()];
+            listed_save const& save = saves_[to_visit.back()];
             to_visit.pop_back();
             for (std::string const& id : save.record.facts.needs)
                 for (std::size_t const i : by_id[id])
@@ -169,13 +170,13 @@ private:
         }
     }
 
-    std::vector<found_save> const& saves_;
+    std::vector<listed_save> const& saves_;
     retention const& rules_;
     std::vector<std::size_t> newest_; ///< the complete ones, the newest first
     std::vector<retention_verdict> verdicts_;
 };
 
-RESHARD_DECL std::vector<retention_verdict> judge(std::vector<found_save> const& saves,
+RESHARD_DECL std::vector<retention_verdict> judge(std::vector<listed_save> const& saves,
                                                   retention const& rules) {
     check_rules_of(rules, saves);
     return retention_judge(saves, rules).take();
@@ -202,12 +203,12 @@ inline void delete_temporary(std::filesystem::path const& temporary) {
         fail_io(temporary, "cannot be deleted", problem.value());
 }
 
-RESHARD_DECL void delete_save(std::filesystem::path const& directory, found_save const& save) {
+RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_save const& save) {
     std::filesystem::path const path = directory / save.name;
     std::filesystem::path temporary = path;
     temporary.replace_filename(temporary_name(path));
-    file_descriptor const held = file_descriptor::open(path.string(), O_RDONLY | O_DIRECTORY);
-    held.try_share();
+    file_descriptor const descriptor = file_descriptor::open(path.string(), O_RDONLY | O_DIRECTORY);
+    descriptor.try_share();
     if (int const problem = try_rename(path, temporary))
         fail_io(path, "cannot be deleted", problem);
     std::filesystem::path const record = temporary / save_record_name;
@@ -226,7 +227,8 @@ RESHARD_DECL void delete_save(std::filesystem::path const& directory, found_save
 }
 
 /// Deletes what is to go: a save before those that it needs.
-inline void delete_all(std::filesystem::path const& directory, std::vector<found_save> const& saves,
+inline void delete_all(std::filesystem::path const& directory,
+                       std::vector<listed_save> const& saves,
                        std::vector<retention_verdict> const& verdicts) {
     std::vector<std::size_t> going;
     for (std::size_t i = 0; i < saves.size(); ++i)
@@ -234,7 +236,7 @@ inline void delete_all(std::filesystem::path const& directory, std::vector<found
             going.push_back(i);
         else if (verdicts[i].goes) {
             finish_replacement(directory / saves[i].target);
-            remove_leftovers(directory / saves[i].target);
+            remove_stale_files(directory / saves[i].target);
         }
     auto const is_needed = [&](std::size_t i, std::size_t by) {
         auto const& needs = saves[by].record.facts.needs;
@@ -256,7 +258,7 @@ inline void delete_all(std::filesystem::path const& directory, std::vector<found
 /// The saves that go, each locked so that no delta of it can begin.
 class locked_saves {
 public:
-    locked_saves(std::filesystem::path const& directory, std::vector<found_save> const& saves,
+    locked_saves(std::filesystem::path const& directory, std::vector<listed_save> const& saves,
                  std::vector<retention_verdict> const& verdicts) {
         for (std::size_t i = 0; i < saves.size(); ++i)
             if (verdicts[i].goes && saves[i].state == completeness::complete)
@@ -264,11 +266,11 @@ public:
     }
 
     /// Judges saves again: of those that go, no delta is in progress.
-    std::vector<retention_verdict> judge_again(std::vector<found_save>& saves,
+    std::vector<retention_verdict> judge_again(std::vector<listed_save>& saves,
                                                retention const& rules) {
         for (;;) {
             std::size_t const before = in_use_.size();
-            for (found_save& save : saves)
+            for (listed_save& save : saves)
                 save.is_in_use = in_use_.contains(save.name);
             auto verdicts = judge(saves, rules);
             for (std::size_t i = 0; i < saves.size(); ++i)

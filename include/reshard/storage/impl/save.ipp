@@ -32,23 +32,23 @@ namespace reshard {
 namespace detail {
 
 /// Refuses names without tensors where the format has no place for them.
-inline void check_alias_tensors(layout const& all, save_options const& how) {
-    if (!is_other_format(how.writing.format))
+inline void check_alias_tensors(layout const& layout, save_options const& options) {
+    if (!is_other_format(options.writing.format))
         return;
-    for (auto const& [alias, key] : how.aliases)
-        if (!all.find(alias))
+    for (auto const& [alias, key] : options.aliases)
+        if (!layout.find(alias))
             fail(errc::unsupported, "'", alias, "' is another name of '", key, "', and ",
-                 how.writing.format,
+                 options.writing.format,
                  " has no place for names; save a tensor of that name too, or leave the alias out");
 }
 
-inline checkpoint_plan files_to_save(layout const& all, save_options const& how) {
-    std::vector<std::string> const keys = keys_of(all.tensors);
-    check_needs("save_options.needs", how.needs, keys, keys);
-    check_alias_tensors(all, how);
-    return files_for(identity_mapping(catalog_of(all)),
-                     how.form == save_form::sharded ? std::optional(all) : std::nullopt,
-                     how.writing, how.aliases);
+inline checkpoint_plan files_to_save(layout const& layout, save_options const& options) {
+    std::vector<std::string> const keys = keys_of(layout.tensors);
+    check_needs("save_options.needs", options.needs, keys, keys);
+    check_alias_tensors(layout, options);
+    return files_for(identity_mapping(catalog_of(layout)),
+                     options.form == save_form::sharded ? std::optional(layout) : std::nullopt,
+                     options.writing, options.aliases);
 }
 
 /// What is known of a save without its tensors, on one process; equal saves share it.
@@ -69,10 +69,10 @@ struct planned_save {
     planned_save(planned_save const&) = delete;
     planned_save& operator=(planned_save const&) = delete;
 
-    void plan_files(save_options const& how, int size) {
-        files = files_to_save(all, how);
-        pieces = how.form == save_form::sharded ? pieces_by_rank(files, size)
-                                                : pieces_by_holder(files, all, size);
+    void plan_files(save_options const& options, int size) {
+        files = files_to_save(all, options);
+        pieces = options.form == save_form::sharded ? pieces_by_rank(files, size)
+                                                    : pieces_by_holder(files, all, size);
     }
 
     void plan_mine(holder_t me, int size) {
@@ -106,23 +106,23 @@ inline void put_held(written_files& writer, planned_save const& planned,
 /// Agrees on the files of a save that `plan` makes, which differ where a user's function does.
 ///
 /// \par Collective every rank of the group, in the same order
-void agree_on_files(group auto const& world, checkpoint_plan const& files, save_options const& how,
-                    auto&& plan) {
+void agree_on_files(group auto const& world, checkpoint_plan const& files,
+                    save_options const& options, auto&& plan) {
     std::uint64_t digest = 0;
     local_error const problem = attempt([&] {
         plan();
-        if (how.writing.writer)
+        if (options.writing.writer)
             digest = digest_of(files.metadata);
     });
     agree_on_digest(world, "files to write, as write_options.writer chooses,", digest, problem);
 }
 
 /// What of the options a plan of files depends on: saves that differ in the rest share it.
-inline save_options options_of_plan(save_options how) {
-    how.writing.replace = how.writing.sync = false;
-    how.writing.program.clear();
-    how.writing.base.clear();
-    return how;
+inline save_options options_of_plan(save_options options) {
+    options.writing.replace = options.writing.sync = false;
+    options.writing.program.clear();
+    options.writing.base.clear();
+    return options;
 }
 
 /// A digest of what all ranks hold, of how it is saved and of which rank this one is, whose pieces
@@ -130,27 +130,27 @@ inline save_options options_of_plan(save_options how) {
 ///
 /// \par Collective every rank of the group, in the same order
 std::uint64_t digest_of_save(group auto const& world, source_tensors const& have,
-                             save_options const& how) {
+                             save_options const& options) {
     std::string const shards = list_to_bytes(have.tensors.descriptors());
-    std::uint64_t const mine = digest_of_all(digest_of_bytes(std::as_bytes(std::span(shards))),
-                                             have.layout ? digest_of(*have.layout) : 0);
-    std::uint64_t all = digest_of_all(options_of_plan(how), world.size(), world.rank());
-    for (std::uint64_t const of_rank : gather_values(world, mine))
-        all = digest_of_all(all, of_rank);
-    return all;
+    std::uint64_t const own = digest_of_all(digest_of_bytes(std::as_bytes(std::span(shards))),
+                                            have.layout ? digest_of(*have.layout) : 0);
+    std::uint64_t total = digest_of_all(options_of_plan(options), world.size(), world.rank());
+    for (std::uint64_t const of_rank : gather_values(world, own))
+        total = digest_of_all(total, of_rank);
+    return total;
 }
 
 /// \par Collective every rank of the group, in the same order
 std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors& have,
                                         std::filesystem::path const& target,
-                                        save_options const& how) {
+                                        save_options const& options) {
     auto const planned = std::make_shared<planned_save>();
     planned->all =
         layout_of_ranks(world, std::move(have.layout), have.tensors.descriptors(), "source");
-    check_aliases(world, have.tensors, planned->all, how);
-    agree_on_files(world, planned->files, how, [&] {
+    check_aliases(world, have.tensors, planned->all, options);
+    agree_on_files(world, planned->files, options, [&] {
         at_path(target, [&] {
-            planned->plan_files(how, world.size());
+            planned->plan_files(options, world.size());
             planned->plan_mine(static_cast<holder_t>(world.rank()), world.size());
         });
     });
@@ -162,31 +162,33 @@ std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors&
 /// \par Collective every rank of the group, in the same order
 std::shared_ptr<planned_save const> planned_before(group auto const& world, source_tensors& have,
                                                    std::filesystem::path const& target,
-                                                   save_options const& how) {
-    std::uint64_t const digest = digest_of_save(world, have, how);
-    auto const known = how.cache->find(digest);
-    auto const found = gather_values(world, index_t{known ? 1 : 0});
-    if (std::ranges::find(found, 0) != found.end())
-        return how.cache->add(digest, plan_save(world, have, target, how));
-    check_aliases(world, have.tensors, known->all, how);
-    agree_on(world, [&] { at_path(target, [&] { check_numbers(how.writing.numbers); }); });
-    return known;
+                                                   save_options const& options) {
+    std::uint64_t const digest = digest_of_save(world, have, options);
+    auto const match = options.cache->find(digest);
+    auto const values = gather_values(world, index_t{match ? 1 : 0});
+    if (std::ranges::find(values, 0) != values.end())
+        return options.cache->add(digest, plan_save(world, have, target, options));
+    check_aliases(world, have.tensors, match->all, options);
+    agree_on(world, [&] { at_path(target, [&] { check_numbers(options.writing.numbers); }); });
+    return match;
 }
 
 /// \par Collective every rank of the group, in the same order
 save_report save_as(group auto const& world, source_tensors have,
-                    std::filesystem::path const& target, save_options const& how) {
-    bool const is_cached = how.cache && !how.writing.writer && how.writing.format.empty();
-    compared_values alike("options", how);
-    alike.add_presence("options.cache", how.cache);
-    alike.add_presence("options.writing.writer", how.cache && how.writing.writer); // uses no cache
-    agree_to_run(world, "save to " + target.string(), alike, attempt([&] {
+                    std::filesystem::path const& target, save_options const& options) {
+    bool const is_cached =
+        options.cache && !options.writing.writer && options.writing.format.empty();
+    compared_values fingerprint("options", options);
+    fingerprint.add_presence("options.cache", options.cache);
+    fingerprint.add_presence("options.writing.writer",
+                             options.cache && options.writing.writer); // uses no cache
+    agree_to_run(world, "save to " + target.string(), fingerprint, attempt([&] {
                      have.tensors.check();
                      check_twins(have.tensors);
                  }));
-    auto const planned =
-        is_cached ? planned_before(world, have, target, how) : plan_save(world, have, target, how);
-    checkpoint_writer writer(world, target, planned->files, how.writing);
+    auto const planned = is_cached ? planned_before(world, have, target, options)
+                                   : plan_save(world, have, target, options);
+    checkpoint_writer writer(world, target, planned->files, options.writing);
     agree_on(world, [&] {
         put_held(writer.files(), *planned, have.tensors, static_cast<holder_t>(world.rank()),
                  world.size());
@@ -200,13 +202,13 @@ save_report save_as(group auto const& world, source_tensors have,
 } // namespace detail
 
 RESHARD_DECL save_report save(solo const& alone, source_tensors have,
-                              std::filesystem::path const& target, save_options const& how) {
-    return detail::save_as(alone, std::move(have), target, how);
+                              std::filesystem::path const& target, save_options const& options) {
+    return detail::save_as(alone, std::move(have), target, options);
 }
 
 RESHARD_DECL save_report save(mpi_group const& world, source_tensors have,
-                              std::filesystem::path const& target, save_options const& how) {
-    return detail::save_as(world.with_deadline(how.deadline), std::move(have), target, how);
+                              std::filesystem::path const& target, save_options const& options) {
+    return detail::save_as(world.with_deadline(options.deadline), std::move(have), target, options);
 }
 
 } // namespace reshard
@@ -215,21 +217,21 @@ namespace reshard::detail {
 
 RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
                                               bool is_first) {
-    const_state_dict all;
-    add_tensors(all, state, built);
+    const_state_dict tensors;
+    add_tensors(tensors, state, built);
     for (held_object const& object : held_objects(state))
-        all.add(bytes_tensor(tensor_key(object.cell), object.bytes.size()),
-                view_of_bytes(object.bytes));
-    for (auto const& [descriptor, tensor] : all)
+        tensors.add(bytes_tensor(tensor_key(object.cell), object.bytes.size()),
+                    view_of_bytes(object.bytes));
+    for (auto const& [descriptor, tensor] : tensors)
         if (descriptor.key.starts_with(common_prefix))
             fail(errc::bad_layout, "'", descriptor.key, "': keys that begin with '", common_prefix,
                  "' are those of common values; give it another one");
     for (common_value const& value : common_values(state))
         if (is_first)
-            all.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),
-                                 value.bytes.size()),
-                    view_of_bytes(value.bytes));
-    return all;
+            tensors.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),
+                                     value.bytes.size()),
+                        view_of_bytes(value.bytes));
+    return tensors;
 }
 
 } // namespace reshard::detail

@@ -61,26 +61,27 @@ inline state_dict kept_tensors(save_task& task) {
     return kept;
 }
 
-inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, layout const& all,
-                                                           save_options const& how, int size) {
-    std::string const bytes = to_bytes(all);
-    std::uint64_t const digest =
-        digest_of_all(digest_of_bytes(std::as_bytes(std::span(bytes))), options_of_plan(how), size);
-    if (auto const known = how.writing.writer ? nullptr : state.known_files.find(digest))
-        return *known;
-    if (how.writing.single_file)
+inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, layout const& layout,
+                                                           save_options const& options, int size) {
+    std::string const bytes = to_bytes(layout);
+    std::uint64_t const digest = digest_of_all(digest_of_bytes(std::as_bytes(std::span(bytes))),
+                                               options_of_plan(options), size);
+    if (auto const match = options.writing.writer ? nullptr : state.known_files.find(digest))
+        return *match;
+    if (options.writing.single_file)
         fail(errc::usage, "a save in the background is a directory; leave out single_file, or use "
                           "save");
-    if (!how.writing.format.empty())
+    if (!options.writing.format.empty())
         fail(errc::usage, "a save in the background has the formats of safetensors; leave out "
                           "write_options.format, or use save");
-    auto made = std::make_shared<files_to_write>();
-    made->plan = files_to_save(all, how);
-    made->pieces = how.form == save_form::sharded ? pieces_by_rank(made->plan, size)
-                                                  : pieces_by_holder(made->plan, all, size);
-    if (!how.writing.writer) // which the digest does not tell
-        state.known_files.add(digest, std::shared_ptr<files_to_write const>(made));
-    return made;
+    auto shared = std::make_shared<files_to_write>();
+    shared->plan = files_to_save(layout, options);
+    shared->pieces = options.form == save_form::sharded
+                         ? pieces_by_rank(shared->plan, size)
+                         : pieces_by_holder(shared->plan, layout, size);
+    if (!options.writing.writer) // which the digest does not tell
+        state.known_files.add(digest, std::shared_ptr<files_to_write const>(shared));
+    return shared;
 }
 
 /// What the first rank says of a save: any rank may write the record.
@@ -99,10 +100,10 @@ std::map<std::string, double> numbers_of_first(group auto const& world,
 }
 
 /// \throws error with errc::usage
-inline void check_async(int size, save_options const& how) {
-    if (how.cache)
+inline void check_async(int size, save_options const& options) {
+    if (options.cache)
         fail(errc::usage, "save_options.cache: an async_saver keeps plans itself; leave it out");
-    if (how.writing.files && size > 1)
+    if (options.writing.files && size > 1)
         fail(errc::usage,
              "save_options.writing.files: in the background, one rank alone saves to "
              "another place than the file system, and here are ",
@@ -112,7 +113,7 @@ inline void check_async(int size, save_options const& how) {
 /// Opens the temporary directory, by which this process sees what becomes of it.
 inline void see(save_task& task, std::filesystem::path const& target,
                 std::filesystem::path const& temporary) {
-    task.place = {resolved(without_slash(target)), temporary, task.how.writing.replace};
+    task.position = {resolved(without_slash(target)), temporary, task.options.writing.replace};
     task.seen = file_descriptor::open(temporary.string(), O_RDONLY | O_DIRECTORY);
     task.seen.try_share();
 }
@@ -142,37 +143,38 @@ void copy_tensors(group auto const& world, source_tensors have, async_state& sta
 /// \par Collective every rank of the group, in the same order
 std::shared_future<save_report> save_async_as(group auto const& world, source_tensors have,
                                               std::filesystem::path const& target,
-                                              async_state& state, save_options const& how) {
-    agree_to_run(world, "save in the background to " + target.string(), {"options", how},
+                                              async_state& state, save_options const& options) {
+    agree_to_run(world, "save in the background to " + target.string(), {"options", options},
                  attempt([&] {
-                     check_async(world.size(), how);
+                     check_async(world.size(), options);
                      have.tensors.check();
                      check_twins(have.tensors);
                      if (auto const earlier = state.take_problem())
                          throw error(*earlier);
                  }));
     state.remove_given_up();
-    layout const all = layout_of_ranks(world, have.layout, have.tensors.descriptors(), "source");
-    check_aliases(world, have.tensors, all, how);
+    layout const layout = layout_of_ranks(world, have.layout, have.tensors.descriptors(), "source");
+    check_aliases(world, have.tensors, layout, options);
     save_task task;
     task.rank = world.rank();
     task.size = world.size();
-    task.how = how;
-    task.how.writing.numbers = numbers_of_first(world, how.writing.numbers);
-    task.salt = gather_values(world, how.writing.digests ? std::string() : random_text()).front();
+    task.options = options;
+    task.options.writing.numbers = numbers_of_first(world, options.writing.numbers);
+    task.salt =
+        gather_values(world, options.writing.digests ? std::string() : random_text()).front();
     agree_on(world, [&] {
-        check_numbers(task.how.writing.numbers);
-        at_path(target, [&] { task.files = files_of_save(state, all, how, world.size()); });
+        check_numbers(task.options.writing.numbers);
+        at_path(target, [&] { task.files = files_of_save(state, layout, options, world.size()); });
     });
-    agree_on_files(world, task.files->plan, how, [&] {
+    agree_on_files(world, task.files->plan, options, [&] {
         for (file_piece const& piece : task.files->pieces)
             if (piece.process == static_cast<holder_t>(world.rank()))
                 task.mine.push_back(piece);
     });
-    task.base = base_of_all(world, target, how.writing);
-    staging directory(world, how.writing.files, target, how.writing.replace);
+    task.base = base_of_all(world, target, options.writing);
+    staging directory(world, options.writing.files, target, options.writing.replace);
     agree_on(world, [&] {
-        if (!how.writing.files)
+        if (!options.writing.files)
             see(task, target, directory.target().name());
     });
     copy_tensors(world, std::move(have), state, task);
@@ -191,16 +193,16 @@ RESHARD_DECL async_saver::~async_saver() = default;
 RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,
-                                                        save_options const& how) {
-    return detail::save_async_as(alone, std::move(have), target, saver.state(), how);
+                                                        save_options const& options) {
+    return detail::save_async_as(alone, std::move(have), target, saver.state(), options);
 }
 
 RESHARD_DECL std::shared_future<save_report> save_async(mpi_group const& world, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,
-                                                        save_options const& how) {
-    return detail::save_async_as(world.with_deadline(how.deadline), std::move(have), target,
-                                 saver.state(), how);
+                                                        save_options const& options) {
+    return detail::save_async_as(world.with_deadline(options.deadline), std::move(have), target,
+                                 saver.state(), options);
 }
 
 } // namespace reshard

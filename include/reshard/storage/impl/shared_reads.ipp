@@ -7,7 +7,7 @@
 
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/sparse_exchange.hpp>
-#include <reshard/storage/united_files.hpp>
+#include <reshard/storage/merged_directories.hpp>
 #include <reshard/storage/window_slots.hpp>
 
 #include <algorithm>
@@ -27,18 +27,18 @@ inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
 
 /// The windows that several ranks of a node need, with all bytes that any of them does.
 ///
-/// \param all the windows of each rank
+/// \param runs the windows of each rank
 inline std::vector<window_run> shared_windows(chunk_reader const& reader, window_reads const& reads,
-                                              std::vector<std::vector<window_run>> const& all,
-                                              file_reads how) {
+                                              std::vector<std::vector<window_run>> const& runs,
+                                              file_reads file_reads) {
     std::vector<window_run> shared;
-    for_each_listed(reads, all, [&](window_run const& whole, auto const& entries) {
+    for_each_listed(reads, runs, [&](window_run const& run, auto const& entries) {
         std::uint64_t alone = 0; // what ranks read that do not share
-        for (listed_window const& one : entries)
-            alone += reader.whole_chunks(one.window.place, one.window.bytes).size();
-        std::uint64_t const once = reader.whole_chunks(whole.place, whole.bytes).size();
-        if (is_worth_reading_once(alone, once, how) && once <= most_slot_bytes)
-            shared.push_back(whole);
+        for (listed_window const& window : entries)
+            alone += reader.whole_chunks(window.window.position, window.window.bytes).size();
+        std::uint64_t const once = reader.whole_chunks(run.position, run.bytes).size();
+        if (is_worth_reading_once(alone, once, file_reads) && once <= most_slot_bytes)
+            shared.push_back(run);
     });
     return shared;
 }
@@ -47,7 +47,7 @@ inline std::vector<window_run> shared_windows(chunk_reader const& reader, window
 inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run const> windows) {
     std::uint64_t most = 0;
     for (window_run const& window : windows)
-        most = std::max(most, reader.whole_chunks(window.place, window.bytes).size());
+        most = std::max(most, reader.whole_chunks(window.position, window.bytes).size());
     return most;
 }
 
@@ -60,7 +60,7 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
                                chunk_reader& reader, window_reads& reads,
                                std::span<window_run const> windows) {
     auto const chunks_of = [&](window_run const& window) {
-        return reader.whole_chunks(window.place, window.bytes);
+        return reader.whole_chunks(window.position, window.bytes);
     };
     slot_rounds const rounds(node, windows.size());
     std::size_t const me = rounds.me();
@@ -68,16 +68,16 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
     for (std::size_t round = 0; round < rounds.size(); ++round) {
         if (auto const own = rounds.item_of(me, round); own && !problem)
             problem = attempt([&] {
-                reader.read_to(slots.slot(me, round), windows[*own].place,
+                reader.read_to(slots.slot(me, round), windows[*own].position,
                                chunks_of(windows[*own]));
             });
         slots.set_filled(round, !problem);
         slots.meet();
         for (std::size_t const rank : ranks_from_own(node)) {
-            auto const given = rounds.item_of(rank, round);
-            if (!given || !slots.is_filled(rank, round))
+            auto const item = rounds.item_of(rank, round);
+            if (!item || !slots.is_filled(rank, round))
                 continue;
-            window_run const& window = windows[*given];
+            window_run const& window = windows[*item];
             keep_first(problem, attempt([&] {
                            reads.run(window, window.bytes,
                                      slots.slot(rank, round) +
@@ -95,25 +95,26 @@ struct node_windows {
     std::unique_ptr<window_slots> slots; ///< null where there is nothing to share, or no memory
 };
 
-/// \param mine the windows that this rank needs
+/// \param runs the windows that this rank needs
 /// \par Collective every rank of the group, in the same order
 inline node_windows share_windows(mpi_group const& world, chunk_reader const& reader,
-                                  window_reads const& reads, std::vector<window_run> const& mine,
-                                  file_reads how) {
-    node_windows all{agreed_node_of(world), {}, nullptr};
-    mpi_group const& node = all.node.group;
-    all.windows = shared_windows(reader, reads, gather_values(node, mine), how);
-    if (!all.windows.empty())
-        all.slots = make_slots(node, most_bytes(reader, all.windows));
-    if (!all.slots) // then each rank reads for itself
-        all.windows.clear();
-    return all;
+                                  window_reads const& reads, std::vector<window_run> const& runs,
+                                  file_reads file_reads) {
+    node_windows windows{agreed_node_of(world), {}, nullptr};
+    mpi_group const& node = windows.node.group;
+    windows.windows = shared_windows(reader, reads, gather_values(node, runs), file_reads);
+    if (!windows.windows.empty())
+        windows.slots = make_slots(node, most_bytes(reader, windows.windows));
+    if (!windows.slots) // then each rank reads for itself
+        windows.windows.clear();
+    return windows;
 }
 
 /// True if there is so much to read that ranks ask each other for windows.
-inline bool is_worth_sharing(std::vector<read_notice> const& notices, file_reads how) {
+inline bool is_worth_sharing(std::vector<read_notice> const& notices, file_reads reads) {
     return std::ranges::all_of(notices, &read_notice::may_share) &&
-           (how == file_reads::once || std::ranges::any_of(notices, [](read_notice const& notice) {
+           (reads == file_reads::once ||
+            std::ranges::any_of(notices, [](read_notice const& notice) {
                 return notice.bytes >= least_shared_bytes;
             }));
 }
@@ -126,24 +127,25 @@ struct sent_window {
 
 /// What each rank sends others, in the order of files; the same on every rank.
 inline std::vector<std::vector<sent_window>>
-windows_to_send(chunk_reader const& reader, window_reads const& reads, united_files const& files,
+windows_to_send(chunk_reader const& reader, window_reads const& reads,
+                merged_directories const& files,
                 std::vector<std::vector<window_run>> const& wanted) {
     checkpoint_metadata const& from = reader.metadata();
-    std::vector<std::vector<sent_window>> all(wanted.size());
+    std::vector<std::vector<sent_window>> windows(wanted.size());
     for (std::size_t to = 0; to < wanted.size(); ++to)
         for (window_run const& window : wanted[to]) {
-            shard_place const place = window.place;
-            holder_t const file = from.tensors[place.tensor].shards[place.shard].file;
+            shard_place const shard_place = window.position;
+            holder_t const file = from.tensors[shard_place.tensor].shards[shard_place.shard].file;
             std::vector<int> const& ranks = files.ranks_of(from.files[file].path);
-            auto const turn = static_cast<std::size_t>(window.number) + place.tensor;
-            all[static_cast<std::size_t>(ranks[turn % ranks.size()])].push_back({to, window});
+            auto const turn = static_cast<std::size_t>(window.number) + shard_place.tensor;
+            windows[static_cast<std::size_t>(ranks[turn % ranks.size()])].push_back({to, window});
         }
-    for (auto& of_rank : all)
+    for (auto& of_rank : windows)
         std::stable_sort(of_rank.begin(), of_rank.end(),
                          [&](sent_window const& a, sent_window const& b) {
                              return reads.is_before(a.window, b.window);
                          });
-    return all;
+    return windows;
 }
 
 /// How many of some windows are sent in one round, from `first` on.
@@ -163,9 +165,10 @@ inline std::size_t round_end(std::vector<sent_window> const& windows, std::size_
 inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window const> windows,
                                   std::map<std::size_t, std::string>& texts) {
     return attempt([&] {
-        for (sent_window const& one : windows) {
-            std::byte const* const bytes = reader.read(one.window.place, one.window.bytes);
-            texts[one.to].append(reinterpret_cast<char const*>(bytes), one.window.bytes.size());
+        for (sent_window const& window : windows) {
+            std::byte const* const bytes = reader.read(window.window.position, window.window.bytes);
+            texts[window.to].append(reinterpret_cast<char const*>(bytes),
+                                    window.window.bytes.size());
         }
     });
 }
@@ -174,28 +177,28 @@ inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window co
 ///
 /// \par Collective every rank of the group, in the same order, where ranks see different files
 /// \return what this rank could not read: it goes on, since others wait for it
-inline local_error read_from_others(mpi_group const& world, united_files const& files,
+inline local_error read_from_others(mpi_group const& world, merged_directories const& files,
                                     chunk_reader& reader, window_reads& reads,
                                     std::vector<window_run> const& wanted) {
     mpi_group const ranks = mpi_group::duplicate_of(world);
-    auto const all = windows_to_send(reader, reads, files, gather_values(world, wanted));
+    auto const windows = windows_to_send(reader, reads, files, gather_values(world, wanted));
     auto const me = static_cast<std::size_t>(world.rank());
     sparse_exchange exchange(ranks);
     local_error problem;
-    std::vector<std::size_t> first(all.size(), 0), last(all.size(), 0);
+    std::vector<std::size_t> first(windows.size(), 0), last(windows.size(), 0);
     auto const is_done = [&] {
-        for (std::size_t rank = 0; rank < all.size(); ++rank)
-            if (first[rank] < all[rank].size())
+        for (std::size_t rank = 0; rank < windows.size(); ++rank)
+            if (first[rank] < windows[rank].size())
                 return false;
         return true;
     };
     for (; !is_done(); first = last) {
-        for (std::size_t rank = 0; rank < all.size(); ++rank)
-            last[rank] = round_end(all[rank], first[rank]);
+        for (std::size_t rank = 0; rank < windows.size(); ++rank)
+            last[rank] = round_end(windows[rank], first[rank]);
         std::map<std::size_t, std::string> texts;
         if (!problem)
             problem = texts_of_round(
-                reader, std::span(all[me]).subspan(first[me], last[me] - first[me]), texts);
+                reader, std::span(windows[me]).subspan(first[me], last[me] - first[me]), texts);
         std::vector<addressed_text> outgoing;
         for (auto& [to, bytes] : texts)
             outgoing.push_back({static_cast<int>(to), std::move(bytes)});
@@ -203,12 +206,12 @@ inline local_error read_from_others(mpi_group const& world, united_files const& 
             auto const from = static_cast<std::size_t>(text.rank);
             std::size_t at = 0;
             for (std::size_t i = first[from]; i < last[from]; ++i) {
-                sent_window const& one = all[from][i];
-                if (one.to != me || at + one.window.bytes.size() > text.bytes.size())
+                sent_window const& window = windows[from][i];
+                if (window.to != me || at + window.window.bytes.size() > text.bytes.size())
                     continue;
-                reads.run(one.window, one.window.bytes,
+                reads.run(window.window, window.window.bytes,
                           reinterpret_cast<std::byte const*>(text.bytes.data()) + at);
-                at += one.window.bytes.size();
+                at += window.window.bytes.size();
             }
         }
     }
@@ -218,16 +221,17 @@ inline local_error read_from_others(mpi_group const& world, united_files const& 
 /// Reads what the loops need where ranks see different files.
 ///
 /// \par Collective every rank of the group, in the same order
-inline local_error read_united(mpi_group const& world, united_files const& files,
+inline local_error read_united(mpi_group const& world, merged_directories const& files,
                                chunk_reader& reader, window_reads& reads,
-                               std::vector<window_run> const& mine) {
+                               std::vector<window_run> const& runs) {
     checkpoint_metadata const& from = reader.metadata();
     std::vector<window_run> wanted;
     local_error problem = attempt([&] {
-        for (window_run const& window : mine) {
-            holder_t const file = from.tensors[window.place.tensor].shards[window.place.shard].file;
+        for (window_run const& window : runs) {
+            holder_t const file =
+                from.tensors[window.position.tensor].shards[window.position.shard].file;
             if (files.is_here(from.files[file].path))
-                reads.run(window, window.bytes, reader.read(window.place, window.bytes));
+                reads.run(window, window.bytes, reader.read(window.position, window.bytes));
             else
                 wanted.push_back(window);
         }
@@ -255,17 +259,17 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
 /// \par Collective every rank of the group, in the same order
 /// \return what this rank could not read: it goes on, since others wait for it
 inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
-                                 std::vector<read_notice> const& notices, options const& how) {
+                                 std::vector<read_notice> const& notices, options const& options) {
     auto& [reader, loops, windows] = reads;
     local_error problem;
-    if (how.relays)
-        problem = read_relayed(world, reader, loops, windows, how.reads);
+    if (options.relays)
+        problem = read_relayed(world, reader, loops, windows, options.reads);
     node_windows shared{{world, {}}, {}, nullptr};
-    if (is_worth_sharing(notices, how.reads))
-        shared = share_windows(world, reader, loops, windows, how.reads);
+    if (is_worth_sharing(notices, options.reads))
+        shared = share_windows(world, reader, loops, windows, options.reads);
     keep_first(problem, attempt([&] {
                    for (window_run const& window : windows_without(loops, windows, shared.windows))
-                       loops.run(window, window.bytes, reader.read(window.place, window.bytes));
+                       loops.run(window, window.bytes, reader.read(window.position, window.bytes));
                }));
     if (shared.slots)
         keep_first(problem,
@@ -274,14 +278,14 @@ inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
 }
 
 RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
-                               std::vector<read_notice> const& notices, options const& how) {
+                               std::vector<read_notice> const& notices, options const& options) {
     local_error problem;
     if (world.size() == 1)
         problem = attempt([&] { run(reads.reader, reads.loops); });
     else if (auto const files = united(reads.reader.source()))
         problem = read_united(world, *files, reads.reader, reads.loops, reads.windows);
     else
-        problem = read_or_share(world, reads, notices, how);
+        problem = read_or_share(world, reads, notices, options);
     keep_first(problem, attempt([&] {
                    if (!problem)
                        reads.reader.check_unchanged();

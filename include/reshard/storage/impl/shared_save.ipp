@@ -9,7 +9,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/os/file_bytes.hpp>
-#include <reshard/storage/leftovers.hpp>
+#include <reshard/storage/stale_files.hpp>
 
 #include <fcntl.h>
 

@@ -36,34 +36,34 @@ inline std::optional<index_t> stored_pair::first_difference(affine_copy const& l
                                                             shard_place in_a, shard_place in_b) {
     data_type const dtype = a.metadata().tensors[in_a.tensor].dtype;
     index_t const window = window_of(dtype, 1, std::uint64_t{1} << 20).elements;
-    std::optional<index_t> found;
+    std::optional<index_t> index;
     auto const look_at = [&](index_t, affine_copy part) {
-        if (found)
+        if (index)
             return;
         element_run const run_a = whole_bytes(span_of(part, source_of_loop), dtype);
         element_run const run_b = whole_bytes(span_of(part, target_of_loop), dtype);
         part.source_offset -= run_a.first;
         part.target_offset -= run_b.first;
-        found = detail::first_difference(
+        index = detail::first_difference(
             part, const_tensor_view{a.read(in_a, run_a.bytes), dtype, {}, {}},
             const_tensor_view{b.read(in_b, run_b.bytes), dtype, {}, {}});
-        if (found)
-            *found += run_b.first;
+        if (index)
+            *index += run_b.first;
         if (count)
             count->add(static_cast<std::uint64_t>(byte_count(element_count(part.extent), dtype)));
     };
     cut_to_windows(loop, source_of_loop, window, [&](index_t, affine_copy const& part) {
-        if (!found)
+        if (!index)
             cut_to_windows(part, target_of_loop, window, look_at);
     });
-    return found;
+    return index;
 }
 
-/// The global index of the element at `place` in the memory of a shard.
-inline index_vector global_index(shard_table const& table, std::size_t shard, index_t place) {
+/// The global index of the element at `position` in the memory of a shard.
+inline index_vector global_index(shard_table const& table, std::size_t shard, index_t position) {
     box const region = table.region(shard);
     auto const flat = table.flat(shard);
-    index_vector index = unravel_index(place + (flat ? flat->begin : 0), region.shape);
+    index_vector index = unravel_index(position + (flat ? flat->begin : 0), region.shape);
     for (std::size_t axis = 0; axis < index.size(); ++axis)
         index[axis] += region.offset[axis];
     return index;
@@ -99,7 +99,7 @@ RESHARD_DECL void stored_tensor::check_cover() const {
     auto const fault = find_cover_fault(whole(shape()), boxes());
     if (!fault)
         return;
-    bool const is_gap = fault->what == cover_fault::kind::gap;
+    bool const is_gap = fault->type == cover_fault::kind::gap;
     fail(is_gap ? errc::not_covered : errc::overlap, source_.metadata().path.string(), ": '",
          tensor_.key, "': elements ", fault->where, " are held by ",
          is_gap ? "no file" : "more than one shard");
@@ -107,11 +107,11 @@ RESHARD_DECL void stored_tensor::check_cover() const {
 
 RESHARD_DECL bool stored_tensor::has_equal_digests(std::uint32_t first,
                                                    std::uint32_t second) const {
-    checkpoint_metadata const& all = source_.metadata();
-    checkpoint_shard const& a = all.tensors[number_].shards[first];
-    checkpoint_shard const& b = all.tensors[number_].shards[second];
-    std::uint64_t const chunk = all.files[a.file].chunk_bytes;
-    return chunk != 0 && chunk == all.files[b.file].chunk_bytes && a.region == b.region &&
+    checkpoint_metadata const& metadata = source_.metadata();
+    checkpoint_shard const& a = metadata.tensors[number_].shards[first];
+    checkpoint_shard const& b = metadata.tensors[number_].shards[second];
+    std::uint64_t const chunk = metadata.files[a.file].chunk_bytes;
+    return chunk != 0 && chunk == metadata.files[b.file].chunk_bytes && a.region == b.region &&
            a.flat == b.flat && a.digests == b.digests;
 }
 
@@ -134,7 +134,7 @@ RESHARD_DECL void stored_tensor::check_saved_replicas() const {
     check_copies(false, pair);
 }
 
-RESHARD_DECL void stored_tensor::add_digests(united_files const& files, int rank,
+RESHARD_DECL void stored_tensor::add_digests(merged_directories const& files, int rank,
                                              std::vector<box_digest>& digests) const {
     chunk_reader reader(source_, false);
     std::vector<std::byte> buffer;
@@ -161,16 +161,16 @@ RESHARD_DECL void compare_replicas(checkpoint const& source,
                                    std::vector<std::vector<box_digest>> const& by_rank) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, box_digest> first;
     for (auto const& of_rank : by_rank)
-        for (box_digest const& one : of_rank) {
-            auto const [known, is_new] = first.try_emplace({one.tensor, one.box}, one);
-            if (known->second.digest == one.digest)
+        for (box_digest const& digest : of_rank) {
+            auto const [match, is_new] = first.try_emplace({digest.tensor, digest.box}, digest);
+            if (match->second.digest == digest.digest)
                 continue;
-            auto const& shards = source.metadata().tensors[one.tensor].shards;
-            fail(errc::overlap, source.file_names()[shards[one.shard].file], ": '",
-                 source.metadata().tensors[one.tensor].key, "': the digest of the elements ",
-                 hex_text(one.digest), " differs from that of the copy in ",
-                 source.file_names()[shards[known->second.shard].file], ", ",
-                 hex_text(known->second.digest));
+            auto const& shards = source.metadata().tensors[digest.tensor].shards;
+            fail(errc::overlap, source.file_names()[shards[digest.shard].file], ": '",
+                 source.metadata().tensors[digest.tensor].key, "': the digest of the elements ",
+                 hex_text(digest.digest), " differs from that of the copy in ",
+                 source.file_names()[shards[match->second.shard].file], ", ",
+                 hex_text(match->second.digest));
         }
 }
 
@@ -187,12 +187,13 @@ RESHARD_DECL std::string const& stored_tensor::file(std::uint32_t shard) const {
 RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t first,
                                             std::uint32_t second, stored_pair& pair) const {
     memory_place const a = place_in(first, region.offset), b = place_in(second, region.offset);
-    auto const found =
+    auto const first_difference =
         pair.first_difference({region.shape, a.offset, a.strides, b.offset, b.strides},
                               place_of(first), place_of(second));
-    if (found)
+    if (first_difference)
         fail(errc::overlap, file(second), ": '", tensor_.key, "': element ",
-             global_index(shards(), second, *found), " differs from the copy in ", file(first));
+             global_index(shards(), second, *first_difference), " differs from the copy in ",
+             file(first));
 }
 
 RESHARD_DECL std::optional<index_vector>
@@ -202,27 +203,27 @@ first_difference(stored_tensor const& a, stored_tensor const& b, progress_count*
     for (std::size_t i = 0; i < a.boxes().size(); ++i)
         b.boxes().for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
             memory_place const in_a = a.place(i, common.offset), in_b = b.place(j, common.offset);
-            auto const found = pair.first_difference(
+            auto const first_difference = pair.first_difference(
                 {common.shape, in_a.offset, in_a.strides, in_b.offset, in_b.strides},
                 a.stored_at(i), b.stored_at(j));
-            if (!found)
+            if (!first_difference)
                 return;
-            index_vector const at = global_index(b.shards(), b.shard(j), *found);
+            index_vector const at = global_index(b.shards(), b.shard(j), *first_difference);
             if (!first || at < *first)
                 first = at;
         });
     return first;
 }
 
-RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& held) {
-    std::vector<bool> is_used(held.tensors.size(), false);
+RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout) {
+    std::vector<bool> is_used(layout.tensors.size(), false);
     for (target_side const& target : work.targets)
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
             key_id const source = target.pieces->source(i);
             if (source == zero_source)
                 continue;
-            if (tensor_layout const* const tensor = held.find(work.sources[source].key))
-                is_used[static_cast<std::size_t>(tensor - held.tensors.data())] = true;
+            if (tensor_layout const* const tensor = layout.find(work.sources[source].key))
+                is_used[static_cast<std::size_t>(tensor - layout.tensors.data())] = true;
         }
     std::vector<std::size_t> used;
     for (std::size_t i = 0; i < is_used.size(); ++i)

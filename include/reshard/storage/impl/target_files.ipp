@@ -25,9 +25,9 @@ namespace reshard {
 
 namespace detail {
 
-RESHARD_DECL bool are_held_alike(layout const& wanted, std::string const& one,
-                                 std::string const& other) {
-    tensor_layout const* const a = wanted.find(one);
+RESHARD_DECL bool have_same_holders(layout const& wanted, std::string const& name,
+                                    std::string const& other) {
+    tensor_layout const* const a = wanted.find(name);
     tensor_layout const* const b = wanted.find(other);
     return a && b && (a->spread == b->spread || wanted.spread_of(*a) == wanted.spread_of(*b));
 }
@@ -44,7 +44,7 @@ RESHARD_DECL void check_complete(layout const& wanted) {
             return "rank " + std::to_string(shards.holder(index.replica(i, 0).shard)) + " " +
                    to_string(index.boxes[i]);
         };
-        if (fault->what == cover_fault::kind::gap)
+        if (fault->type == cover_fault::kind::gap)
             fail(errc::not_covered, "'", tensor.key, "': the target layout gives elements ",
                  fault->where, " of ", shape,
                  " to no rank; add a shard, or allow a partial target");
@@ -68,15 +68,16 @@ RESHARD_DECL catalog catalog_of(mapping const& program) {
 namespace detail {
 
 /// A layout without the tensors of some keys.
-inline layout without_keys(layout all, std::map<std::string, std::string> const& keys) {
-    std::erase_if(all.tensors,
+inline layout without_keys(layout layout, std::map<std::string, std::string> const& keys) {
+    std::erase_if(layout.tensors,
                   [&](tensor_layout const& tensor) { return keys.contains(tensor.key); });
-    return all;
+    return layout;
 }
 
-inline catalog without_keys(catalog const& all, std::map<std::string, std::string> const& keys) {
+inline catalog without_keys(catalog const& full_catalog,
+                            std::map<std::string, std::string> const& keys) {
     std::vector<catalog_entry> entries;
-    for (catalog_entry const& entry : all)
+    for (catalog_entry const& entry : full_catalog)
         if (!keys.contains(entry.key))
             entries.push_back(entry);
     return catalog(std::move(entries));
@@ -124,23 +125,23 @@ inline void check_chunk_bytes(write_options const& options) {
 
 /// Refuses a text that no record could be read with again.
 inline void check_program(std::string const& program) {
-    if (std::size_t const place = find_invalid_utf8(program); place != program.size())
-        fail(errc::usage, "the program's text: byte ", place,
+    if (std::size_t const index = find_invalid_utf8(program); index != program.size())
+        fail(errc::usage, "the program's text: byte ", index,
              " is not UTF-8, as all of a record is; leave the program out, or convert its text");
 }
 
 RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
     fused_tensors written = program.fused();
-    std::erase_if(written, [&](auto const& one) {
-        return wanted ? !wanted->find(one.first) : !program.find(one.first);
+    std::erase_if(written, [&](auto const& element) {
+        return wanted ? !wanted->find(element.first) : !program.find(element.first);
     });
     return written;
 }
 
 /// Refuses what a format of another library has no place for.
 inline void check_other_format(write_options const& options) {
-    auto const refuse = [&](std::string_view what, std::string_view of_these) {
-        fail(errc::unsupported, options.format, " has no place for ", what, "; leave out ",
+    auto const refuse = [&](std::string_view noun, std::string_view of_these) {
+        fail(errc::unsupported, options.format, " has no place for ", noun, "; leave out ",
              of_these, ", or write safetensors");
     };
     if (!options.numbers.empty())
@@ -161,20 +162,20 @@ inline void check_other_format(write_options const& options) {
 
 /// Whole tensors, on one rank.
 inline layout layout_of_whole(catalog const& tensors) {
-    layout_builder made(1);
+    layout_builder builder(1);
     for (catalog_entry const& entry : tensors) {
         check_size(entry.key, entry.shape, entry.dtype);
         shard_table shards(entry.shape.size());
         shards.push_back(0, whole(entry.shape), {});
-        made.add(entry.key, entry.dtype, {entry.shape, std::move(shards)});
+        builder.add(entry.key, entry.dtype, {entry.shape, std::move(shards)});
     }
-    return std::move(made).take();
+    return std::move(builder).take();
 }
 
 RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format) {
-    for (auto const& [key, made] : fused)
-        if (made.blocks > 1 && format == "megatron_torch_dist")
-            fail(errc::unsupported, "'", key, "' is interleaved in ", made.blocks, " parts, and ",
+    for (auto const& [key, result] : fused)
+        if (result.blocks > 1 && format == "megatron_torch_dist")
+            fail(errc::unsupported, "'", key, "' is interleaved in ", result.blocks, " parts, and ",
                  format,
                  " has tensors in their global order, which its readers cut themselves; write it "
                  "without a layout, and its tensors are written in sequence");
@@ -211,8 +212,9 @@ inline std::map<std::string, std::string> names_to_keep(std::map<std::string, st
                                                         std::optional<layout> const& wanted,
                                                         write_options const& options) {
     if (writes_replicas(options))
-        std::erase_if(aliases, [&](auto const& one) {
-            return wanted->find(one.first) && !are_held_alike(*wanted, one.first, one.second);
+        std::erase_if(aliases, [&](auto const& element) {
+            return wanted->find(element.first) &&
+                   !have_same_holders(*wanted, element.first, element.second);
         });
     return aliases;
 }

@@ -21,17 +21,17 @@
 
 namespace reshard::detail {
 
-inline bool writes_huggingface(convert_options const& how) {
-    return !how.wanted && !how.writing.single_file &&
-           (how.writing.format.empty() || how.writing.format == "huggingface");
+inline bool writes_huggingface(convert_options const& options) {
+    return !options.wanted && !options.writing.single_file &&
+           (options.writing.format.empty() || options.writing.format == "huggingface");
 }
 
 /// The text of the `config.json` that is copied; nothing without one.
 inline std::optional<std::string> carried_config(checkpoint const& source,
-                                                 convert_options const& how) {
+                                                 convert_options const& options) {
     std::filesystem::path const path = source.metadata().path / hf_config_name;
     std::error_code ignored;
-    if (!how.carry || !std::filesystem::is_regular_file(path, ignored))
+    if (!options.carry || !std::filesystem::is_regular_file(path, ignored))
         return std::nullopt;
     return read_text_file(path);
 }
@@ -39,12 +39,12 @@ inline std::optional<std::string> carried_config(checkpoint const& source,
 /// The name with the fewest parts of those that `is_one` is true for; empty: there is none.
 inline std::string outermost(std::vector<std::string> const& names,
                              bool (*is_one)(std::string_view)) {
-    std::string found;
+    std::string match;
     auto const parts = [](std::string const& name) { return std::ranges::count(name, '.'); };
     for (std::string const& name : names)
-        if (is_one(name) && (found.empty() || parts(name) < parts(found)))
-            found = name;
-    return found;
+        if (is_one(name) && (match.empty() || parts(name) < parts(match)))
+            match = name;
+    return match;
 }
 
 /// Whether a name is one of the word embeddings that a model shares between its parts.
@@ -79,8 +79,8 @@ inline alias_map tied_by_flag(alias_map const& aliases) {
 
 /// Whether an output layer is one of the names of a tensor.
 inline bool names_output_layer(alias_map const& aliases, std::string const& key) {
-    return is_output_layer(key) || std::ranges::any_of(aliases, [&](auto const& one) {
-               return one.second == key && is_output_layer(one.first);
+    return is_output_layer(key) || std::ranges::any_of(aliases, [&](auto const& element) {
+               return element.second == key && is_output_layer(element.first);
            });
 }
 
@@ -107,10 +107,10 @@ inline std::string tied_output_layer(mapping const& program, alias_map const& al
     auto const is_lost = [&](std::string const& name, std::string const& copy) {
         return is_output_layer(name) && !program.find(name) && program.find(copy);
     };
-    for (relation const& one : program.relations())
-        if (one.what == relation::kind::copy)
-            for (auto const& [name, copy] :
-                 {std::tie(one.companion, one.key), std::tie(one.key, one.companion)})
+    for (relation const& relation : program.relations())
+        if (relation.type == relation::kind::copy)
+            for (auto const& [name, copy] : {std::tie(relation.companion, relation.key),
+                                             std::tie(relation.key, relation.companion)})
                 if (is_lost(name, copy))
                     return name;
     for (mapping_output const& output : program.outputs())
@@ -142,8 +142,8 @@ inline void correct_config(tied_names& names, std::string text, std::vector<tie_
 
 /// Says which copies of an output layer a `config.json` without the flag leaves open.
 inline void note_open_copies(tied_names& names, checkpoint const& source, mapping const& program,
-                             convert_options const& how) {
-    for (auto const& [alias, key] : aliases_kept(source, program, {how.wanted, true}))
+                             convert_options const& options) {
+    for (auto const& [alias, key] : aliases_kept(source, program, {options.wanted, true}))
         if (!names.aliases.contains(alias) && (is_output_layer(alias) || is_output_layer(key))) {
             names.notes.push_back(
                 words(hf_config_name, " does not have tie_word_embeddings, and is not changed: '",
@@ -153,30 +153,31 @@ inline void note_open_copies(tied_names& names, checkpoint const& source, mappin
 }
 
 RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& program,
-                                  convert_options const& how) {
-    tied_names names{aliases_kept(source, program, {how.wanted, how.share_copies})};
-    if (!writes_huggingface(how))
+                                  convert_options const& options) {
+    tied_names names{aliases_kept(source, program, {options.wanted, options.share_copies})};
+    if (!writes_huggingface(options))
         return names;
-    std::optional<std::string> const config = carried_config(source, how);
+    std::optional<std::string> const config = carried_config(source, options);
     auto const flags = config ? tie_flags_in(*config) : std::vector<tie_flag>();
     alias_map stored = std::exchange(
-        names.aliases,
-        aliases_kept(source, program, {how.wanted, how.share_copies, how.share_copies}));
-    std::erase_if(stored, [&](auto const& one) { return names.aliases.contains(one.first); });
+        names.aliases, aliases_kept(source, program,
+                                    {options.wanted, options.share_copies, options.share_copies}));
+    std::erase_if(stored,
+                  [&](auto const& element) { return names.aliases.contains(element.first); });
     if (!flags.empty())
         names.aliases.merge(tied_by_flag(stored));
     alias_map const named = names.aliases;
     for (auto& [alias, key] : names.aliases)
-        if (auto const other = named.find(key); other != named.end())
-            key = other->second;
-    alias_map const all = names.aliases;
+        if (auto const match = named.find(key); match != named.end())
+            key = match->second;
+    alias_map const map = names.aliases;
     std::string const own = separate_output_layer(program, names.aliases);
     if (config && !own.empty()) // no flag is right for both kinds
         std::erase_if(names.aliases,
-                      [&](auto const& one) { return names_output_layer(all, one.second); });
+                      [&](auto const& element) { return names_output_layer(map, element.second); });
     std::string const tied = tied_output_layer(program, names.aliases);
     if (config && flags.empty())
-        note_open_copies(names, source, program, how);
+        note_open_copies(names, source, program, options);
     else if (config && (!own.empty() || !tied.empty()))
         correct_config(names, *config, flags,
                        own.empty() ? std::pair(tied, true) : std::pair(own, false));

@@ -11,7 +11,7 @@ namespace reshard::detail {
 
 /// What process `rank` of `size` compares: shards with digests.
 inline std::vector<shard_place> shards_to_verify(checkpoint const& source, int rank, int size) {
-    std::vector<shard_place> mine;
+    std::vector<shard_place> shard_places;
     auto const files = united(source);
     auto const& tensors = source.metadata().tensors;
     auto const is_mine = [&](std::size_t tensor, checkpoint_shard const& shard) {
@@ -22,26 +22,27 @@ inline std::vector<shard_place> shards_to_verify(checkpoint const& source, int r
         for (std::uint32_t i = 0; i < tensors[t].shards.size(); ++i)
             if (!source.metadata().aliases.contains(tensors[t].key) &&
                 !tensors[t].shards[i].digests.empty() && is_mine(t, tensors[t].shards[i]))
-                mine.push_back({t, i});
-    return mine;
+                shard_places.push_back({t, i});
+    return shard_places;
 }
 
 RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
                                                progress_function const& progress) {
-    std::vector<bad_chunk> all;
+    std::vector<bad_chunk> chunks;
     chunk_reader reader(source, true);
-    auto const mine = shards_to_verify(source, rank, size);
+    auto const shards = shards_to_verify(source, rank, size);
     index_t bytes = 0;
-    for (shard_place const place : mine) {
-        checkpoint_shard const& shard = source.metadata().tensors[place.tensor].shards[place.shard];
+    for (shard_place const shard_place : shards) {
+        checkpoint_shard const& shard =
+            source.metadata().tensors[shard_place.tensor].shards[shard_place.shard];
         bytes += static_cast<index_t>(shard.end - shard.begin);
     }
     progress_count count(progress, bytes);
-    for (shard_place const place : mine) {
-        auto const bad = reader.find_bad(place, count);
-        all.insert(all.end(), bad.begin(), bad.end());
+    for (shard_place const shard_place : shards) {
+        auto const bad = reader.find_bad(shard_place, count);
+        chunks.insert(chunks.end(), bad.begin(), bad.end());
     }
-    return all;
+    return chunks;
 }
 
 RESHARD_DECL verification verifiable(checkpoint const& source) {

@@ -16,20 +16,20 @@ namespace reshard::detail {
 
 /// The elements that some parts read.
 inline loop_span span_of(std::span<window_part const> parts) {
-    loop_span all = span_of(parts.front().loop, source_of_loop);
+    loop_span full_span = span_of(parts.front().loop, source_of_loop);
     for (window_part const& part : parts.subspan(1)) {
         loop_span const span = span_of(part.loop, source_of_loop);
-        all = {std::min(all.first, span.first), std::max(all.end, span.end)};
+        full_span = {std::min(full_span.first, span.first), std::max(full_span.end, span.end)};
     }
-    return all;
+    return full_span;
 }
 
 /// Non-temporal where all loops together fill more than caches hold: beside a direct read into
 /// their memory this saves the reading of what is overwritten.
 inline stores stores_of(std::vector<stored_loop> const& loops) {
     index_t bytes = 0;
-    for (stored_loop const& one : loops)
-        bytes += byte_count(element_count(one.loop), one.conversion.source);
+    for (stored_loop const& loop : loops)
+        bytes += byte_count(element_count(loop.loop), loop.conversion.source);
     return bytes >= streaming_threshold ? stores::streaming : stores::by_size;
 }
 
@@ -37,31 +37,31 @@ RESHARD_DECL window_reads::window_reads(checkpoint_metadata const& from,
                                         std::vector<stored_loop> loops)
     : from_(from), loops_(std::move(loops)), how_(stores_of(loops_)) {
     std::stable_sort(loops_.begin(), loops_.end(), [&](stored_loop const& a, stored_loop const& b) {
-        return is_before(a.place, b.place);
+        return is_before(a.position, b.position);
     });
 }
 
 RESHARD_DECL bool window_reads::is_before(shard_place a, shard_place b) const {
-    auto const place_in_files = [&](shard_place place) {
-        checkpoint_shard const& shard = from_.tensors[place.tensor].shards[place.shard];
-        return std::tuple(shard.file, shard.begin, place.tensor, place.shard);
+    auto const place_in_files = [&](shard_place shard_place) {
+        checkpoint_shard const& shard = from_.tensors[shard_place.tensor].shards[shard_place.shard];
+        return std::tuple(shard.file, shard.begin, shard_place.tensor, shard_place.shard);
     };
     return place_in_files(a) < place_in_files(b);
 }
 
 RESHARD_DECL bool window_reads::is_before(window_run const& a, window_run const& b) const {
-    return a.place == b.place ? a.number < b.number : is_before(a.place, b.place);
+    return a.position == b.position ? a.number < b.number : is_before(a.position, b.position);
 }
 
 RESHARD_DECL std::size_t window_reads::hold(std::size_t first) {
-    shard_place const place = loops_[first].place;
-    checkpoint_tensor const& tensor = from_.tensors[place.tensor];
-    std::uint64_t const chunk = from_.files[tensor.shards[place.shard].file].chunk_bytes;
+    shard_place const shard_place = loops_[first].position;
+    checkpoint_tensor const& tensor = from_.tensors[shard_place.tensor];
+    std::uint64_t const chunk = from_.files[tensor.shards[shard_place.shard].file].chunk_bytes;
     index_t const window = window_of(tensor.dtype, chunk, window_bytes).elements;
-    held_ = place;
+    held_ = shard_place;
     parts_.clear();
     std::size_t i = first;
-    for (; i < loops_.size() && loops_[i].place == place; ++i)
+    for (; i < loops_.size() && loops_[i].position == shard_place; ++i)
         cut_to_windows(loops_[i].loop, source_of_loop, window,
                        [&](index_t number, affine_copy const& part) {
                            parts_.push_back({number, i, part});
@@ -72,15 +72,16 @@ RESHARD_DECL std::size_t window_reads::hold(std::size_t first) {
     return i;
 }
 
-RESHARD_DECL void window_reads::hold(shard_place place) {
-    if (held_ == place)
+RESHARD_DECL void window_reads::hold(shard_place shard_place) {
+    if (held_ == shard_place)
         return;
     auto const first =
-        std::partition_point(loops_.begin(), loops_.end(),
-                             [&](stored_loop const& loop) { return is_before(loop.place, place); });
+        std::partition_point(loops_.begin(), loops_.end(), [&](stored_loop const& loop) {
+            return is_before(loop.position, shard_place);
+        });
     held_.reset();
     parts_.clear();
-    if (first != loops_.end() && first->place == place)
+    if (first != loops_.end() && first->position == shard_place)
         hold(static_cast<std::size_t>(first - loops_.begin()));
 }
 
@@ -90,17 +91,18 @@ RESHARD_DECL window_run window_reads::window_at(std::size_t first, std::size_t l
             whole_bytes(span_of(std::span(parts_).subspan(first, last - first)), dtype).bytes};
 }
 
-RESHARD_DECL void window_reads::run(window_run const& window, byte_run held,
+RESHARD_DECL void window_reads::run(window_run const& window, byte_run run,
                                     std::byte const* bytes) {
-    hold(window.place);
+    hold(window.position);
     auto const [first, last] = std::equal_range(
         parts_.begin(), parts_.end(), window_part{window.number, 0, {}},
         [](window_part const& a, window_part const& b) { return a.window < b.window; });
     for (auto part = first; part != last; ++part) {
-        stored_loop const& whole = loops_[part->number];
+        stored_loop const& stored_loop = loops_[part->number];
         affine_copy loop = part->loop;
-        loop.source_offset -= static_cast<index_t>(held.begin) * 8 / bits(whole.conversion.source);
-        detail::run(prepare(loop, whole.conversion, how_), bytes, whole.target);
+        loop.source_offset -=
+            static_cast<index_t>(run.begin) * 8 / bits(stored_loop.conversion.source);
+        detail::run(prepare(loop, stored_loop.conversion, how_), bytes, stored_loop.target);
     }
 }
 
@@ -116,7 +118,7 @@ RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
 
 RESHARD_DECL void run(chunk_reader& reader, window_reads& reads) {
     reads.for_each_window([&](window_run const& window) {
-        reads.run(window, window.bytes, reader.read(window.place, window.bytes));
+        reads.run(window, window.bytes, reader.read(window.position, window.bytes));
     });
 }
 

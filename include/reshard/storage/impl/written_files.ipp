@@ -77,17 +77,18 @@ RESHARD_DECL void written_files::write(holder_t number, std::uint64_t position,
     open_->write(position, bytes);
 }
 
-RESHARD_DECL void written_files::put(shard_place place, std::uint64_t begin,
+RESHARD_DECL void written_files::put(shard_place shard_place, std::uint64_t begin,
                                      std::span<std::byte const> bytes) {
     if (bytes.empty())
         return;
     if (base_)
-        return put_changed(place, begin, bytes);
-    checkpoint_shard const& shard = plan_.metadata.tensors[place.tensor].shards[place.shard];
+        return put_changed(shard_place, begin, bytes);
+    checkpoint_shard const& shard =
+        plan_.metadata.tensors[shard_place.tensor].shards[shard_place.shard];
     std::uint64_t const size = plan_.metadata.files[shard.file].chunk_bytes;
     if (size == 0)
         return write(shard.file, shard.begin + begin, bytes);
-    written_run& run = run_at(place, begin / size);
+    written_run& run = run_at(shard_place, begin / size);
     for (std::uint64_t done = 0; done < bytes.size(); done += size)
         run.digests.push_back(
             put_chunk(shard, begin + done,
@@ -95,13 +96,13 @@ RESHARD_DECL void written_files::put(shard_place place, std::uint64_t begin,
 }
 
 /// Writes the chunks that the base does not have.
-RESHARD_DECL void written_files::put_changed(shard_place place, std::uint64_t begin,
+RESHARD_DECL void written_files::put_changed(shard_place shard_place, std::uint64_t begin,
                                              std::span<std::byte const> bytes) {
-    checkpoint_tensor const& tensor = plan_.metadata.tensors[place.tensor];
-    checkpoint_shard const& shard = tensor.shards[place.shard];
+    checkpoint_tensor const& tensor = plan_.metadata.tensors[shard_place.tensor];
+    checkpoint_shard const& shard = tensor.shards[shard_place.shard];
     std::uint64_t const size = plan_.metadata.files[shard.file].chunk_bytes;
-    checkpoint_shard const* const before = base_->find_like(tensor, shard, size, place.shard);
-    written_run& run = run_at(place, begin / size);
+    checkpoint_shard const* const before = base_->find_like(tensor, shard, size, shard_place.shard);
+    written_run& run = run_at(shard_place, begin / size);
     for (std::uint64_t done = 0; done < bytes.size(); done += size) {
         auto const chunk = bytes.subspan(done, std::min<std::uint64_t>(size, bytes.size() - done));
         std::uint64_t const digest = digest_of_bytes(chunk);
@@ -139,21 +140,21 @@ RESHARD_DECL std::uint64_t written_files::put_chunk(checkpoint_shard const& shar
     return digest_.take();
 }
 
-RESHARD_DECL written_run& written_files::run_at(shard_place place, std::uint64_t chunk) {
+RESHARD_DECL written_run& written_files::run_at(shard_place position, std::uint64_t chunk) {
     if (!runs_.empty()) {
         written_run& last = runs_.back();
-        if (shard_place{last.tensor, last.shard} == place &&
+        if (shard_place{last.tensor, last.shard} == position &&
             last.first_chunk + last.digests.size() == chunk)
             return last;
     }
-    return runs_.emplace_back(written_run{place.tensor, place.shard, chunk, {}});
+    return runs_.emplace_back(written_run{position.tensor, position.shard, chunk, {}});
 }
 
 RESHARD_DECL void written_files::finish(holder_t number, sealed_checkpoint const& sealed) {
     if (plan_.texts) {
         auto const path = std::filesystem::path(target_.name()) / plan_.metadata.files[number].path;
-        for (placed_text const& one : plan_.texts->around(number, path))
-            write(number, one.begin, std::as_bytes(std::span(one.text)));
+        for (placed_text const& text : plan_.texts->around(number, path))
+            write(number, text.begin, std::as_bytes(std::span(text.text)));
         return;
     }
     auto const bytes = std::as_bytes(std::span(sealed.headers[number]));
@@ -244,11 +245,12 @@ public:
     }
 
     record_delta take() {
-        std::ranges::sort(pieces_, {},
-                          [](piece const& one) { return std::pair(one.file, one.bytes.begin); });
+        std::ranges::sort(pieces_, {}, [](piece const& current_piece) {
+            return std::pair(current_piece.file, current_piece.bytes.begin);
+        });
         delta_.runs.resize(plan_.headers.size());
-        for (piece const& one : pieces_)
-            append(delta_.runs[one.file], one);
+        for (piece const& element : pieces_)
+            append(delta_.runs[element.file], element);
         return std::move(delta_);
     }
 
@@ -291,23 +293,24 @@ private:
 
     std::uint32_t number_of_base(std::uint32_t source) {
         auto const next = static_cast<std::uint32_t>(delta_.files.size() + delta_.bases.size());
-        auto const [known, is_new] = of_bases_.emplace(source, next);
+        auto const [match, is_new] = of_bases_.emplace(source, next);
         if (is_new)
             delta_.bases.push_back(base_.sources()[source]);
-        return known->second;
+        return match->second;
     }
 
     /// Joins what continues the last run.
-    static void append(std::vector<delta_run>& runs, piece const& one) {
+    static void append(std::vector<delta_run>& runs, piece const& current_piece) {
         if (!runs.empty()) {
             delta_run& last = runs.back();
             std::uint64_t const begin = runs.size() > 1 ? runs[runs.size() - 2].end : 0;
-            if (last.source == one.source && last.position + (last.end - begin) == one.position) {
-                last.end = one.bytes.end;
+            if (last.source == current_piece.source &&
+                last.position + (last.end - begin) == current_piece.position) {
+                last.end = current_piece.bytes.end;
                 return;
             }
         }
-        runs.push_back({one.bytes.end, one.source, one.position});
+        runs.push_back({current_piece.bytes.end, current_piece.source, current_piece.position});
     }
 
     checkpoint_plan const& plan_;
@@ -325,15 +328,15 @@ private:
 inline record_delta delta_of(checkpoint_plan const& plan,
                              std::vector<std::vector<written_run>> const& runs,
                              delta_base const& base) {
-    delta_runs all(plan, base, runs.size());
+    delta_runs delta_runs(plan, base, runs.size());
     for (std::size_t process = 0; process < runs.size(); ++process)
         for (written_run const& run : runs[process])
-            all.measure(process, run);
-    all.number();
+            delta_runs.measure(process, run);
+    delta_runs.number();
     for (std::size_t process = 0; process < runs.size(); ++process)
         for (written_run const& run : runs[process])
-            all.add(process, run);
-    return all.take();
+            delta_runs.add(process, run);
+    return delta_runs.take();
 }
 
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,

@@ -7,7 +7,7 @@
 
 #include <reshard/core/key_index.hpp>
 #include <reshard/layout/layout.hpp>
-#include <reshard/tensor/own_overlap.hpp>
+#include <reshard/tensor/self_overlap.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -32,8 +32,9 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
 inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
                                 index_vector const& shape) {
     std::size_t axis = 0;
-    while (axis + 1 < shape.size() && std::ranges::all_of(shards, [&](shard_descriptor const& one) {
-               return local_shape(one)[axis] == shape[axis];
+    while (axis + 1 < shape.size() &&
+           std::ranges::all_of(shards, [&](shard_descriptor const& shard) {
+               return local_shape(shard)[axis] == shape[axis];
            }))
         ++axis;
     return axis;
@@ -46,9 +47,9 @@ inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size
     for (std::size_t i = 1; i < shards.size(); ++i)
         expected[along] += local_shape(shards[i])[along];
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        for (shard_descriptor const& one : shards)
+        for (shard_descriptor const& shard : shards)
             if (axis != along)
-                expected[axis] = std::max(expected[axis], local_shape(one)[axis]);
+                expected[axis] = std::max(expected[axis], local_shape(shard)[axis]);
         if (expected[axis] != shape[axis])
             fail(errc::shape_mismatch, "'", shards.front().key, "': axis ", axis, ": ",
                  detail::counted(shards.size(), "shard"), " of extent ", expected[axis],
@@ -64,34 +65,34 @@ inline void check_none(std::string_view key, holder_t rank, const_tensor_view co
                  local.shape[axis], " on rank ", rank, ", to which the layout assigns 0 elements");
 }
 
-RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& all,
+RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
                                                      holder_t rank,
                                                      const_tensor_view const& local) {
-    tensor_layout const* const found = all.find(key);
-    if (!found)
+    tensor_layout const* const tensor_layout = layout.find(key);
+    if (!tensor_layout)
         fail(errc::unknown_key, "'", key, "' is not a tensor of the layout",
-             did_you_mean_key(key, all.tensors, &tensor_layout::key));
-    std::vector<shard_descriptor> shards = shards_of(all, *found, rank);
+             did_you_mean_key(key, layout.tensors, &tensor_layout::key));
+    std::vector<shard_descriptor> shards = shards_of(layout, *tensor_layout, rank);
     if (shards.empty())
         check_none(key, rank, local);
     if (shards.size() < 2 || local.shape.empty()) {
         std::vector<placed_shard> single;
-        for (shard_descriptor& one : shards) {
-            check_shape(one, local);
-            single.push_back({std::move(one), 0});
+        for (shard_descriptor& shard : shards) {
+            check_shape(shard, local);
+            single.push_back({std::move(shard), 0});
         }
         return single;
     }
-    for (shard_descriptor const& one : shards)
-        if (local_shape(one).size() != local.shape.size())
-            check_shape(one, local);
+    for (shard_descriptor const& shard : shards)
+        if (local_shape(shard).size() != local.shape.size())
+            check_shape(shard, local);
     std::size_t const along = stacked_axis(shards, local.shape);
     check_stacked(shards, along, local.shape);
     std::vector<placed_shard> placed;
     index_t before = 0;
-    for (shard_descriptor& one : shards) {
-        index_t const extent = local_shape(one)[along];
-        placed.push_back({std::move(one), before * local.strides[along]});
+    for (shard_descriptor& shard : shards) {
+        index_t const extent = local_shape(shard)[along];
+        placed.push_back({std::move(shard), before * local.strides[along]});
         if (byte_place_of(placed.back().offset, local.dtype).rest != 0)
             fail(errc::unsupported, "'", key, "': axis ", along, ": a shard at element ", before,
                  " does not begin at a whole byte, with ", bits(local.dtype), " bits per element");
@@ -111,15 +112,15 @@ RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view 
 }
 
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements) {
-    auto const found = own_overlap(elements.shape, elements.strides);
-    if (!found)
+    auto const match = self_overlap(elements.shape, elements.strides);
+    if (!match)
         return;
-    std::string const axis = "'" + shard.key + "': axis " + std::to_string(found->axis) + ": ";
-    if (found->step == 0)
-        fail(errc::memory_overlap, axis, elements.shape[found->axis],
+    std::string const axis = "'" + shard.key + "': axis " + std::to_string(match->axis) + ": ";
+    if (match->step == 0)
+        fail(errc::memory_overlap, axis, elements.shape[match->axis],
              " elements at one address (stride 0) cannot be written");
-    fail(errc::memory_overlap, axis, "a stride of ", elements.strides[found->axis],
-         " elements, where the inner axes span ", found->taken,
+    fail(errc::memory_overlap, axis, "a stride of ", elements.strides[match->axis],
+         " elements, where the inner axes span ", match->taken,
          ": elements that share memory cannot be written");
 }
 

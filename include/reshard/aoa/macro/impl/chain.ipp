@@ -29,32 +29,33 @@ RESHARD_DECL bool name_chain::is_last(std::uint32_t version) const {
            version;
 }
 
-RESHARD_DECL std::uint32_t& name_chain::current(name const& one) {
-    return (one.kind == name::kind_type::fresh ? fresh_versions_ : text_versions_)[one.id];
+RESHARD_DECL std::uint32_t& name_chain::current(name const& name) {
+    return (name.kind == name::kind_type::fresh ? fresh_versions_ : text_versions_)[name.id];
 }
 
-RESHARD_DECL std::uint32_t name_chain::bind(name const& one, std::uint32_t maker) {
-    versions_.push_back({one, maker, none});
-    return current(one) = static_cast<std::uint32_t>(versions_.size() - 1);
+RESHARD_DECL std::uint32_t name_chain::bind(name const& name, std::uint32_t maker) {
+    versions_.push_back({name, maker, none});
+    return current(name) = static_cast<std::uint32_t>(versions_.size() - 1);
 }
 
 RESHARD_DECL void name_chain::record(program const& code, std::uint32_t i) {
-    statement const& one = statements_[i];
-    version_of_.resize(std::max<std::size_t>(version_of_.size(), one.names + one.left + one.right),
+    statement const& statement = statements_[i];
+    version_of_.resize(std::max<std::size_t>(version_of_.size(),
+                                             statement.names + statement.left + statement.right),
                        none);
-    for (std::uint32_t k = 0; k < one.left + one.right; ++k) {
-        name const& each_name = code.names(one)[k];
+    for (std::uint32_t k = 0; k < statement.left + statement.right; ++k) {
+        name const& each_name = code.names(statement)[k];
         if (each_name.kind == name::kind_type::nothing)
             continue;
-        if (k >= one.left)
-            version_of_[one.names + k] = bind(each_name, i);
+        if (k >= statement.left)
+            version_of_[statement.names + k] = bind(each_name, i);
         else
-            version_of_[one.names + k] = read(each_name, i);
+            version_of_[statement.names + k] = read(each_name, i);
     }
 }
 
-RESHARD_DECL std::uint32_t name_chain::read(name const& one, std::uint32_t reader) {
-    std::uint32_t const version = current(one) == none ? bind(one, none) : current(one);
+RESHARD_DECL std::uint32_t name_chain::read(name const& name, std::uint32_t reader) {
+    std::uint32_t const version = current(name) == none ? bind(name, none) : current(name);
     std::uint32_t& first = versions_[version].first_read;
     reads_.push_back({reader, first});
     first = static_cast<std::uint32_t>(reads_.size() - 1);

@@ -34,11 +34,11 @@ inline std::string extents_text(std::vector<index_t> const& extents) {
 /// The statement of a fused macro, which knows how it should have been written.
 class fused_statement {
 public:
-    fused_statement(macro_context& context, statement const& one, std::string_view word,
+    fused_statement(macro_context& context, statement const& statement, std::string_view word,
                     std::string_view form)
         : context_(context),
-          one_(one),
-          like_(context.derive(one, word)),
+          one_(statement),
+          like_(context.derive(statement, word)),
           word_(word),
           form_(form) {}
 
@@ -61,12 +61,12 @@ public:
 
     /// The number of that word, or std::nullopt.
     std::optional<index_t> number(std::string_view word) const {
-        attribute const* const found = find_attribute(context_.code, one_, word);
-        if (!found)
+        attribute const* const attribute = find_attribute(context_.code, one_, word);
+        if (!attribute)
             return std::nullopt;
-        auto const* const value = std::get_if<index_t>(&found->value);
+        auto const* const value = std::get_if<index_t>(&attribute->value);
         if (!value)
-            refuse(words("has a ", word, " that is not a number"), found->where);
+            refuse(words("has a ", word, " that is not a number"), attribute->where);
         return *value;
     }
 
@@ -77,19 +77,19 @@ public:
             refuse(words("lacks ", name), {});
         if (value && older && *value != *older)
             refuse(words("has ", name, '=', *value, " and ", other, '=', *older), {});
-        index_t const found = value ? *value : *older;
-        if (found < 1)
-            refuse(words("has ", name, '=', found, ", which is less than 1"), {});
-        return found;
+        index_t const index = value ? *value : *older;
+        if (index < 1)
+            refuse(words("has ", name, '=', index, ", which is less than 1"), {});
+        return index;
     }
 
     /// The extents of `sizes`, one for each of the tensors.
     std::vector<index_t> sizes() const {
-        attribute const* const found = find_attribute(context_.code, one_, "sizes");
-        if (!found)
+        attribute const* const attribute = find_attribute(context_.code, one_, "sizes");
+        if (!attribute)
             refuse("lacks sizes", {});
         try {
-            return parse_list(*found);
+            return parse_list(*attribute);
         } catch (statement_error const& error) {
             fail_in(one_, error);
         }
@@ -141,10 +141,10 @@ public:
         auto const names = static_cast<std::size_t>(count);
         context_.spend(one_, context_.names, names);
         context_.spend(one_, context_.characters, names * prefix.size());
-        std::vector<name> made;
+        std::vector<name> new_names;
         for (index_t i = 0; i < count; ++i)
-            made.push_back(context_.code.make_fresh(prefix + std::to_string(i), one_.where));
-        return made;
+            new_names.push_back(context_.code.make_fresh(prefix + std::to_string(i), one_.where));
+        return new_names;
     }
 
     name left(std::size_t i) const { return context_.code.left(one_)[i]; }
@@ -175,12 +175,12 @@ public:
     /// apart; the latter makes it when the program runs backwards.
     void append_fused(std::vector<statement>& expanded, std::span<name const> from,
                       std::span<name const> to, index_t blocks) {
-        origin made = context_.code.origin(like_.origin);
-        made.blocks = blocks;
+        origin origin = context_.code.origin(like_.origin);
+        origin.blocks = blocks;
         for (attribute const& each : context_.code.attributes(one_))
-            made.attributes += (made.attributes.empty() ? "" : ", ") + attribute_text(each);
+            origin.attributes += (origin.attributes.empty() ? "" : ", ") + attribute_text(each);
         std::uint32_t const plain =
-            std::exchange(like_.origin, context_.code.make_origin(std::move(made)));
+            std::exchange(like_.origin, context_.code.make_origin(std::move(origin)));
         append(expanded, from, to);
         like_.origin = plain;
     }
@@ -239,9 +239,9 @@ private:
     std::string_view form_;
 };
 
-RESHARD_DECL bool is_fused(macro_context const& context, statement const& one,
+RESHARD_DECL bool is_fused(macro_context const& context, statement const& statement,
                            std::string_view word) {
-    return one.attributes != 0 && find_attribute(context.code, one, word) != nullptr;
+    return statement.attributes != 0 && find_attribute(context.code, statement, word) != nullptr;
 }
 
 /// The numbers of heads: of the queries, and of the keys (the same as of the values).
@@ -305,10 +305,10 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
         fused.append(expanded, {&projection, 1}, heads[i]);
     }
     if (fuses && !cuts_each) {
-        name const all[] = {fused.left(0), fused.left(1), fused.left(2)};
-        from = fused.fresh(fused.text(all[0]) + '.' + fused.text(all[1]) + '.' +
-                           fused.text(all[2]) + ".tmp");
-        fused.append(expanded, all, {&from, 1});
+        name const name[] = {fused.left(0), fused.left(1), fused.left(2)};
+        from = fused.fresh(fused.text(name[0]) + '.' + fused.text(name[1]) + '.' +
+                           fused.text(name[2]) + ".tmp");
+        fused.append(expanded, name, {&from, 1});
     }
     if (!cuts_each)
         fused.append_split(expanded, from, qkv_order(heads, static_cast<std::size_t>(source)),
@@ -317,38 +317,39 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
         name const projection = fused.right(i);
         fused.append(expanded, heads[i], {&projection, 1});
     }
-    name const whole = fused.right(0);
+    name const name = fused.right(0);
     if (!parts_it)
-        fused.append_fused(expanded, qkv_order(heads, static_cast<std::size_t>(target)),
-                           {&whole, 1}, target);
+        fused.append_fused(expanded, qkv_order(heads, static_cast<std::size_t>(target)), {&name, 1},
+                           target);
 }
 
-RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& current_statement,
                                        std::vector<statement>& expanded) {
-    if (!is_fused(context, one, "fused_qkv_old"))
-        return expanded.push_back(one);
+    if (!is_fused(context, current_statement, "fused_qkv_old"))
+        return expanded.push_back(current_statement);
     fused_statement fused(
-        context, one, "fused_qkv_old",
+        context, current_statement, "fused_qkv_old",
         "s -> d, fused_qkv_old, num_heads=n, num_key_value_groups=m  or  s -> q, k, v, ...  or  "
         "q, k, v -> d, ..., optionally with axis=n");
     auto const count = read_heads(fused);
-    bool const fuses = one.left == 3 && one.right == 1;
-    bool const parts_it = one.left == 1 && one.right == 3;
-    fused.check_form(fuses || parts_it || (one.left == 1 && one.right == 1));
+    bool const fuses = current_statement.left == 3 && current_statement.right == 1;
+    bool const parts_it = current_statement.left == 1 && current_statement.right == 3;
+    fused.check_form(fuses || parts_it ||
+                     (current_statement.left == 1 && current_statement.right == 1));
     fused.report_uncut_axis();
     expand_qkv_old(fused, count, fuses, parts_it, expanded);
 }
 
-RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& current_statement,
                                    std::vector<statement>& expanded) {
-    if (!is_fused(context, one, "fused_qkv"))
-        return expanded.push_back(one);
-    fused_statement fused(context, one, "fused_qkv",
+    if (!is_fused(context, current_statement, "fused_qkv"))
+        return expanded.push_back(current_statement);
+    fused_statement fused(context, current_statement, "fused_qkv",
                           "q, k, v -> d, fused_qkv, num_heads=n, num_key_value_groups=m  or  "
                           "s -> q, k, v, fused_qkv, ..., optionally with axis=n");
     auto const count = read_heads(fused);
-    bool const fuses = one.left == 3 && one.right == 1;
-    fused.check_form(fuses || (one.left == 1 && one.right == 3));
+    bool const fuses = current_statement.left == 3 && current_statement.right == 1;
+    fused.check_form(fuses || (current_statement.left == 1 && current_statement.right == 3));
     fused.report_uncut_axis();
     if (fuses)
         fused.report_cut_groups(count.key);
@@ -357,9 +358,9 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
         heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
                                 i == 0 ? count.query : count.key);
     auto const order = qkv_order(heads, static_cast<std::size_t>(count.key));
-    name const whole = fuses ? fused.right(0) : fused.left(0);
+    name const whole_name = fuses ? fused.right(0) : fused.left(0);
     if (!fuses)
-        fused.append_split(expanded, whole, order, count.key);
+        fused.append_split(expanded, whole_name, order, count.key);
     for (std::size_t i = 0; i < 3; ++i) {
         name const projection = fuses ? fused.left(i) : fused.right(i);
         if (fuses)
@@ -368,16 +369,17 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& one,
             fused.append(expanded, heads[i], {&projection, 1});
     }
     if (fuses)
-        fused.append(expanded, order, {&whole, 1});
+        fused.append(expanded, order, {&whole_name, 1});
 }
 
 RESHARD_DECL name const* repeated_name(std::span<name const> names) {
     if (names.size() < 2)
         return nullptr;
-    std::unordered_set<std::uint64_t> seen;
-    for (name const& one : names)
-        if (!seen.insert(std::uint64_t{one.id} << 8 | static_cast<std::uint8_t>(one.kind)).second)
-            return &one;
+    std::unordered_set<std::uint64_t> visited;
+    for (name const& name : names)
+        if (!visited.insert(std::uint64_t{name.id} << 8 | static_cast<std::uint8_t>(name.kind))
+                 .second)
+            return &name;
     return nullptr;
 }
 

@@ -66,32 +66,33 @@ inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t rig
     fused.append(expanded, up, {&second, 1});
 }
 
-RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& current_statement,
                                    std::vector<statement>& expanded) {
-    if (!is_fused(context, one, "fused_ffn"))
-        return expanded.push_back(one);
-    fused_statement fused(context, one, "fused_ffn",
+    if (!is_fused(context, current_statement, "fused_ffn"))
+        return expanded.push_back(current_statement);
+    fused_statement fused(context, current_statement, "fused_ffn",
                           "s -> d, fused_ffn  or  s -> gate, up, fused_ffn  or  gate, up "
                           "-> d, fused_ffn, optionally with "
                           "axis=n");
     fused.allow({"axis"});
-    fused.check_form((one.left == 1 && one.right <= 2) || (one.left == 2 && one.right == 1));
+    fused.check_form((current_statement.left == 1 && current_statement.right <= 2) ||
+                     (current_statement.left == 2 && current_statement.right == 1));
     fused.report_uncut_axis();
-    expand_ffn(fused, one.left, one.right, expanded);
+    expand_ffn(fused, current_statement.left, current_statement.right, expanded);
 }
 
 /// The extents of the tensors that a statement of `fused` names.
 ///
 /// \throws failed_statement with errc::bad_macro if they are not one for each tensor
-inline std::vector<index_t> read_sizes(fused_statement const& fused, statement const& one) {
+inline std::vector<index_t> read_sizes(fused_statement const& fused, statement const& statement) {
     fused.allow({"axis", "sizes"});
-    fused.check_form(one.left == 1 || one.right == 1);
+    fused.check_form(statement.left == 1 || statement.right == 1);
     std::vector<index_t> sizes = fused.sizes();
     if (sizes.size() < 2)
         fused.refuse(words("has ", counted(sizes.size(), "size"),
                            "; it fuses two tensors or more, each with its extent"),
                      {});
-    std::size_t const tensors = std::max(one.left, one.right);
+    std::size_t const tensors = std::max(statement.left, statement.right);
     if (tensors > 1 && tensors != sizes.size())
         fused.refuse(
             words("has ", counted(sizes.size(), "size"), " for ", counted(tensors, "tensor")), {});
@@ -119,34 +120,35 @@ struct fused_members {
 
     /// All pieces as they lie in a tensor of `parts` parts, with their extents.
     std::pair<std::vector<name>, std::vector<index_t>> order(index_t parts) const {
-        std::pair<std::vector<name>, std::vector<index_t>> all;
+        std::pair<std::vector<name>, std::vector<index_t>> pair;
         std::size_t const step = pieces[0].size() / static_cast<std::size_t>(parts);
         for (std::size_t first = 0; first < pieces[0].size(); first += step)
             for (std::size_t i = 0; i < pieces.size(); ++i) {
                 auto const begin = pieces[i].begin() + static_cast<std::ptrdiff_t>(first);
-                all.first.insert(all.first.end(), begin, begin + static_cast<std::ptrdiff_t>(step));
-                all.second.insert(all.second.end(), step, sizes[i]);
+                pair.first.insert(pair.first.end(), begin,
+                                  begin + static_cast<std::ptrdiff_t>(step));
+                pair.second.insert(pair.second.end(), step, sizes[i]);
             }
-        return all;
+        return pair;
     }
 };
 
 /// The statements of one macro, whose tensors have these extents.
-inline void expand_members(fused_statement& fused, statement const& one,
+inline void expand_members(fused_statement& fused, statement const& current_statement,
                            std::vector<index_t> const& sizes, std::vector<statement>& expanded) {
-    index_t const source = one.left == 1 ? fused.left_parts() : 1;
-    index_t const target = one.right == 1 ? fused.right_parts() : 1;
+    index_t const source = current_statement.left == 1 ? fused.left_parts() : 1;
+    index_t const target = current_statement.right == 1 ? fused.right_parts() : 1;
     check_shares(fused, sizes, source, "source");
     check_shares(fused, sizes, target, "target");
     index_t const count = common_pieces(fused, source, target);
     name from = fused.left(0);
-    if (one.left > 1) {
-        std::vector<name> all;
-        for (std::size_t i = 0; i < one.left; ++i)
-            all.push_back(fused.left(i));
-        from = fused.fresh(fused.text(all[0]) + ".tmp");
+    if (current_statement.left > 1) {
+        std::vector<name> all_names;
+        for (std::size_t i = 0; i < current_statement.left; ++i)
+            all_names.push_back(fused.left(i));
+        from = fused.fresh(fused.text(all_names[0]) + ".tmp");
         fused.set_sizes(sizes);
-        fused.append(expanded, all, {&from, 1});
+        fused.append(expanded, all_names, {&from, 1});
     }
     fused_members members;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -156,30 +158,30 @@ inline void expand_members(fused_statement& fused, statement const& one,
     auto [names, extents] = members.order(source);
     fused.set_sizes(std::move(extents));
     fused.append_split(expanded, from, names, source);
-    if (one.right == 1) {
-        auto [made, made_extents] = members.order(target);
+    if (current_statement.right == 1) {
+        auto [result, made_extents] = members.order(target);
         fused.set_sizes(std::move(made_extents));
-        name const whole = fused.right(0);
-        return fused.append_fused(expanded, made, {&whole, 1}, target);
+        name const name = fused.right(0);
+        return fused.append_fused(expanded, result, {&name, 1}, target);
     }
     fused.set_sizes({});
-    for (std::size_t i = 0; i < one.right; ++i) {
+    for (std::size_t i = 0; i < current_statement.right; ++i) {
         name const member = fused.right(i);
         fused.append(expanded, members.pieces[i], {&member, 1});
     }
 }
 
-RESHARD_DECL void expand_fused(macro_context& context, statement const& one,
+RESHARD_DECL void expand_fused(macro_context& context, statement const& current_statement,
                                std::vector<statement>& expanded) {
-    if (!is_fused(context, one, "fused"))
-        return expanded.push_back(one);
+    if (!is_fused(context, current_statement, "fused"))
+        return expanded.push_back(current_statement);
     fused_statement fused(
-        context, one, "fused",
+        context, current_statement, "fused",
         "q, k, v -> d, fused, sizes=\"[n, m, ...]\"  or  s -> q, k, v, fused, ... "
         " or  s -> d, fused, ..., optionally with axis=n");
-    auto const sizes = read_sizes(fused, one);
+    auto const sizes = read_sizes(fused, current_statement);
     fused.report_uncut_axis();
-    expand_members(fused, one, sizes, expanded);
+    expand_members(fused, current_statement, sizes, expanded);
 }
 
 } // namespace reshard::aoa::detail

@@ -24,10 +24,10 @@ namespace reshard::aoa::detail {
 /// A name of the remaining segments: a text if they are all text.
 inline name make_name(program& code, std::vector<segment> segments, name const& like) {
     bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
-    name made = text ? code.make_text(segments[0].text, like.where)
+    name name = text ? code.make_text(segments[0].text, like.where)
                      : code.make_pattern(std::move(segments), like.where);
-    made.transposed = like.transposed;
-    return made;
+    name.transposed = like.transposed;
+    return name;
 }
 
 /// Appends a text to the last segment of a name.
@@ -39,39 +39,40 @@ inline void append_text(std::vector<segment>& segments, std::string_view text) {
 
 /// A statement in which the names that `append(i, names)` appends replace each name, number `i`,
 /// with a segment of a kind.
-inline statement with_names(macro_context& context, statement const& one, segment::kind_type kind,
-                            std::string_view macro, auto&& append) {
+inline statement with_names(macro_context& context, statement const& statement,
+                            segment::kind_type kind, std::string_view macro, auto&& append) {
     std::vector<name> names;
     std::size_t left = 0;
-    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
-        if (has_segment(context.code, context.code.names(one)[i], kind))
+    for (std::uint32_t i = 0; i < statement.left + statement.right; ++i) {
+        if (has_segment(context.code, context.code.names(statement)[i], kind))
             append(i, names);
         else
-            names.push_back(context.code.names(one)[i]);
-        if (i + 1 == one.left)
+            names.push_back(context.code.names(statement)[i]);
+        if (i + 1 == statement.left)
             left = names.size();
     }
-    std::span<name const> const all(names);
-    return context.make(all.first(left), all.subspan(left), context.derive(one, macro));
+    std::span<name const> const all_names(names);
+    return context.make(all_names.first(left), all_names.subspan(left),
+                        context.derive(statement, macro));
 }
 
 /// Appends the names that replace name number `i` of a statement, which has a range.
 ///
 /// \throws failed_statement with errc::bad_macro for a range without numbers
-inline void append_array(macro_context& context, statement const& one, std::uint32_t i,
+inline void append_array(macro_context& context, statement const& statement, std::uint32_t i,
                          std::vector<name>& names) {
-    name const array = context.code.names(one)[i];
+    name const array = context.code.names(statement)[i];
     std::vector<segment> segments = context.code.pattern(array);
     segment const range = segments.back();
     segments.pop_back();
     if (range.last <= range.first)
-        fail_in(one, {errc::bad_macro,
-                      words("the range [", range.first, ':', range.last,
-                            "] is empty; its upper bound is exclusive"),
-                      array.where});
+        fail_in(statement, {errc::bad_macro,
+                            words("the range [", range.first, ':', range.last,
+                                  "] is empty; its upper bound is exclusive"),
+                            array.where});
     auto const count = static_cast<std::size_t>(range.last - range.first);
-    context.spend(one, context.names, count);
-    context.spend(one, context.characters, count * name_length(context.code, array));
+    context.spend(statement, context.names, count);
+    context.spend(statement, context.characters, count * name_length(context.code, array));
     for (index_t number = range.first; number < range.last; ++number) {
         std::vector<segment> element = segments;
         append_text(element, '_' + std::to_string(number));
@@ -79,30 +80,32 @@ inline void append_array(macro_context& context, statement const& one, std::uint
     }
 }
 
-RESHARD_DECL void expand_array(macro_context& context, statement const& one,
+RESHARD_DECL void expand_array(macro_context& context, statement const& current_statement,
                                std::vector<statement>& expanded) {
-    if (!has_segment(context.code, one, segment::kind_type::array))
-        return expanded.push_back(one);
+    if (!has_segment(context.code, current_statement, segment::kind_type::array))
+        return expanded.push_back(current_statement);
     auto const append = [&](std::uint32_t i, std::vector<name>& names) {
-        append_array(context, one, i, names);
+        append_array(context, current_statement, i, names);
     };
-    expanded.push_back(with_names(context, one, segment::kind_type::array, "[a:b]", append));
+    expanded.push_back(
+        with_names(context, current_statement, segment::kind_type::array, "[a:b]", append));
 }
 
 /// Refuses a bad name with a star, before any key is examined.
-inline void check_star(macro_context const& context, statement const& one, std::size_t which) {
-    name const& starred = context.code.names(one)[which];
+inline void check_star(macro_context const& context, statement const& statement,
+                       std::size_t which) {
+    name const& starred = context.code.names(statement)[which];
     auto const& segments = context.code.pattern(starred);
     auto const stars = std::ranges::count(segments, segment::kind_type::star, &segment::kind);
     auto const refuse = [&](std::string message) {
-        fail_in(one, {errc::bad_macro, std::move(message), starred.where});
+        fail_in(statement, {errc::bad_macro, std::move(message), starred.where});
     };
     if (stars > 1)
         refuse(words("a name may have at most one '*'; this one has ", stars));
     if (starred.transposed)
         refuse("'*' and '^T' do not go together; concat first, and transpose in a statement of its "
                "own");
-    bool const on_left = which < one.left;
+    bool const on_left = which < statement.left;
     if (!(on_left ? context.left : context.right))
         refuse(words("'*' ", on_left ? "left" : "right", " of '->' refers to keys ",
                      unknown_keys_text(context)));
@@ -115,79 +118,83 @@ struct star_side {
 };
 
 /// Adds the names with a star of one statement to their side.
-inline void collect_stars(macro_context const& context, statement const& one,
+inline void collect_stars(macro_context const& context, statement const& statement,
                           star_side (&sides)[2]) {
     auto const is_starred = [&](std::uint32_t i) {
-        return has_segment(context.code, context.code.names(one)[i], segment::kind_type::star);
+        return has_segment(context.code, context.code.names(statement)[i],
+                           segment::kind_type::star);
     };
-    for (std::uint32_t i = 0; i < one.left + one.right; ++i)
+    for (std::uint32_t i = 0; i < statement.left + statement.right; ++i)
         if (is_starred(i))
-            check_star(context, one, i);
-    for (std::uint32_t i = 0; i < one.left + one.right; ++i) {
+            check_star(context, statement, i);
+    for (std::uint32_t i = 0; i < statement.left + statement.right; ++i) {
         if (!is_starred(i))
             continue;
-        name const& each_name = context.code.names(one)[i];
+        name const& each_name = context.code.names(statement)[i];
         auto const first_number = [](segment const&) { return std::optional<std::size_t>(0); };
-        star_side& side = sides[i >= one.left];
+        star_side& side = sides[i >= statement.left];
         std::size_t const pattern =
             side.index.add(make_key_pattern(context.code.pattern(each_name), first_number));
-        side.patterns.insert_or_assign(one.names + i, pattern);
+        side.patterns.insert_or_assign(statement.names + i, pattern);
     }
 }
 
 /// Says that no key is name number `i` of a statement, which has a star.
-[[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& one,
+[[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& statement,
                                           std::uint32_t i) {
-    name const starred = context.code.names(one)[i];
+    name const starred = context.code.names(statement)[i];
     std::vector<segment> const& segments = context.code.pattern(starred);
-    bool const is_read = (i < one.left) != context.options.reverse;
+    bool const is_read = (i < statement.left) != context.options.reverse;
     if (is_read && context.is_lost(segments))
         throw no_value{};
-    fail_in(one, {errc::unknown_key,
-                  words("no key of the ", side_name(context, i < one.left),
-                        is_read ? " and no result of " + maker_text(context) : "", " matches '",
-                        pattern_text(segments), "'",
-                        context.near(i < one.left ? context.left : context.right, segments)),
-                  starred.where});
+    fail_in(statement,
+            {errc::unknown_key,
+             words("no key of the ", side_name(context, i < statement.left),
+                   is_read ? " and no result of " + maker_text(context) : "", " matches '",
+                   pattern_text(segments), "'",
+                   context.near(i < statement.left ? context.left : context.right, segments)),
+             starred.where});
 }
 
 /// The names that replace name number `i` of a statement, which has a star.
-inline void append_matches(macro_context& context, statement const& one, std::uint32_t i,
+inline void append_matches(macro_context& context, statement const& statement, std::uint32_t i,
                            star_side& side, std::vector<name>& names) {
-    name const starred = context.code.names(one)[i];
-    auto const& matches = side.index.matches(side.patterns.at(one.names + i));
+    name const starred = context.code.names(statement)[i];
+    auto const& matches = side.index.matches(side.patterns.at(statement.names + i));
     if (matches.empty())
-        fail_on_no_match(context, one, i);
-    context.spend(one, context.names, matches.size());
-    for (key_match const& found : matches)
-        names.push_back(context.code.make_text(found.key, starred.where));
+        fail_on_no_match(context, statement, i);
+    context.spend(statement, context.names, matches.size());
+    for (key_match const& match : matches)
+        names.push_back(context.code.make_text(match.key, starred.where));
 }
 
 /// A statement with the keys that its stars match.
-inline statement expand_stars(macro_context& context, statement const& one, star_side (&sides)[2]) {
+inline statement expand_stars(macro_context& context, statement const& statement,
+                              star_side (&sides)[2]) {
     auto const append = [&](std::uint32_t i, std::vector<name>& names) {
-        append_matches(context, one, i, sides[i >= one.left], names);
+        append_matches(context, statement, i, sides[i >= statement.left], names);
     };
-    return with_names(context, one, segment::kind_type::star, "*", append);
+    return with_names(context, statement, segment::kind_type::star, "*", append);
 }
 
 /// Appends a removal or an addition for each key that the star of one matches.
-inline void append_bare(macro_context& context, statement const& one, star_side (&sides)[2],
-                        std::vector<statement>& expanded) {
-    statement const all = expand_stars(context, one, sides);
-    bool const removes = is_removal(context.code, one);
-    auto const keys = removes ? context.code.left(all) : context.code.right(all);
+inline void append_bare(macro_context& context, statement const& current_statement,
+                        star_side (&sides)[2], std::vector<statement>& expanded) {
+    statement const statement = expand_stars(context, current_statement, sides);
+    bool const removes = is_removal(context.code, current_statement);
+    auto const keys = removes ? context.code.left(statement) : context.code.right(statement);
     std::vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
-    name const nothing = removes ? context.code.right(all)[0] : context.code.left(all)[0];
+    name const nothing =
+        removes ? context.code.right(statement)[0] : context.code.left(statement)[0];
     for (name const& key : starred)
-        expanded.push_back(
-            context.make({removes ? &key : &nothing, 1}, {removes ? &nothing : &key, 1}, all));
+        expanded.push_back(context.make({removes ? &key : &nothing, 1},
+                                        {removes ? &nothing : &key, 1}, statement));
 }
 
 RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements) {
     star_side sides[2];
-    for (statement& one : statements)
-        attempt(context, one, [&] { collect_stars(context, one, sides); });
+    for (statement& statement : statements)
+        attempt(context, statement, [&] { collect_stars(context, statement, sides); });
     if (sides[0].index.empty() && sides[1].index.empty())
         return;
     if (!sides[0].index.empty())
@@ -200,34 +207,34 @@ RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& st
         if (!has_segment(context.code, statements[i], segment::kind_type::star))
             expanded.push_back(statements[i]);
         else
-            attempt(context, statements[i], expanded, [&](statement const& one) {
-                if (is_removal(context.code, one) || is_addition(context.code, one))
-                    append_bare(context, one, sides, expanded);
+            attempt(context, statements[i], expanded, [&](statement const& statement) {
+                if (is_removal(context.code, statement) || is_addition(context.code, statement))
+                    append_bare(context, statement, sides, expanded);
                 else
-                    expanded.push_back(expand_stars(context, one, sides));
+                    expanded.push_back(expand_stars(context, statement, sides));
             });
-        for (std::size_t made = first; made < expanded.size(); ++made)
-            add_made(context, expanded[made], read);
+        for (std::size_t result = first; result < expanded.size(); ++result)
+            add_made(context, expanded[result], read);
     };
     statements = expand_in_order(context, statements.size(), expand);
 }
 
 /// Refuses `_^T`, `x^T -> _`, and `x^T` right of the arrow.
-inline void check_transposed(macro_context const& context, statement const& one) {
-    bool const is_removed = is_removal(context.code, one);
-    for (name const& each_name : context.code.names(one)) {
+inline void check_transposed(macro_context const& context, statement const& statement) {
+    bool const is_removed = is_removal(context.code, statement);
+    for (name const& each_name : context.code.names(statement)) {
         if (each_name.transposed && each_name.kind == name::kind_type::nothing)
-            fail_in(one, {errc::bad_macro, "'_' cannot be transposed", each_name.where});
+            fail_in(statement, {errc::bad_macro, "'_' cannot be transposed", each_name.where});
         if (each_name.transposed && is_removed)
-            fail_in(one, {errc::bad_macro,
-                          words("a transpose cannot be removed; write  ",
-                                context.code.text(each_name), " -> _"),
-                          each_name.where, std::string(context.code.text(each_name))});
+            fail_in(statement, {errc::bad_macro,
+                                words("a transpose cannot be removed; write  ",
+                                      context.code.text(each_name), " -> _"),
+                                each_name.where, std::string(context.code.text(each_name))});
     }
-    for (name const& target : context.code.right(one))
+    for (name const& target : context.code.right(statement))
         if (target.transposed)
             fail_in(
-                one,
+                statement,
                 {errc::bad_macro,
                  words("'", context.code.text(target),
                        "^T' is on the right of '->'; only tensors on its left can be transposed"),
@@ -245,14 +252,14 @@ public:
     /// Makes room for what will be made of the statements.
     void reserve(std::vector<statement> const& statements) {
         std::size_t names = 0, temporaries = 0, characters = 0;
-        for (statement const& one : statements) {
+        for (statement const& statement : statements) {
             std::size_t const before = temporaries;
-            for (name const& each_name : context_.code.left(one))
+            for (name const& each_name : context_.code.left(statement))
                 if (each_name.transposed && each_name.kind == name::kind_type::text) {
                     ++temporaries;
                     characters += context_.code.text(each_name).size() + transposed_ending.size();
                 }
-            names += temporaries > before ? one.left + one.right : 0;
+            names += temporaries > before ? statement.left + statement.right : 0;
         }
         context_.code.reserve_names(std::min(names + 2 * temporaries, context_.names.left()));
         context_.code.reserve_fresh(std::min(temporaries, context_.names.left()),
@@ -260,19 +267,20 @@ public:
     }
 
     /// Appends a statement, after statements that transpose its operands.
-    void expand(statement const& one, std::vector<statement>& expanded) {
-        check_transposed(context_, one);
-        auto const written = context_.code.names(one);
+    void expand(statement const& current_statement, std::vector<statement>& expanded) {
+        check_transposed(context_, current_statement);
+        auto const written = context_.code.names(current_statement);
         if (std::ranges::none_of(written, &name::transposed))
-            return expanded.push_back(one);
+            return expanded.push_back(current_statement);
         ++statement_;
-        statement const like = context_.derive(one, "^T");
+        statement const like = context_.derive(current_statement, "^T");
         names_.assign(written.begin(), written.end());
         for (name& each_name : names_)
             if (each_name.transposed)
                 each_name = temporary_for(each_name, like, expanded);
-        std::span<name const> const all(names_);
-        expanded.push_back(context_.make(all.first(one.left), all.subspan(one.left), like));
+        std::span<name const> const all_names(names_);
+        expanded.push_back(context_.make(all_names.first(current_statement.left),
+                                         all_names.subspan(current_statement.left), like));
     }
 
 private:
@@ -285,17 +293,18 @@ private:
     /// permute="[]"`.
     name temporary_for(name const& transposed, statement const& like,
                        std::vector<statement>& expanded) {
-        temporary& made = temporaries_[transposed.id];
-        if (made.statement == statement_)
-            return made.called;
+        temporary& new_temporary = temporaries_[transposed.id];
+        if (new_temporary.statement == statement_)
+            return new_temporary.called;
         name plain = transposed;
         plain.transposed = false;
-        made = {context_.code.make_fresh(context_.code.text(plain), plain.where, transposed_ending),
-                statement_};
+        new_temporary = {
+            context_.code.make_fresh(context_.code.text(plain), plain.where, transposed_ending),
+            statement_};
         statement helper = like;
         helper.attributes = reversed_;
-        expanded.push_back(context_.make({&plain, 1}, {&made.called, 1}, helper));
-        return made.called;
+        expanded.push_back(context_.make({&plain, 1}, {&new_temporary.called, 1}, helper));
+        return new_temporary.called;
     }
 
     macro_context& context_;
@@ -312,7 +321,7 @@ RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement
     expanded.reserve(statements.size());
     for (statement const& written : statements)
         attempt(context, written, expanded,
-                [&](statement const& one) { macro.expand(one, expanded); });
+                [&](statement const& statement) { macro.expand(statement, expanded); });
     statements = std::move(expanded);
 }
 

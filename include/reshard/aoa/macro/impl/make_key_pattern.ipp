@@ -58,26 +58,26 @@ inline std::string shift_text(segment const& placeholder, std::string_view behin
 
 /// A segment as it has to be written before the text `behind`, without the quotes that its name may
 /// need.
-inline std::string segment_text(segment const& one, std::string_view behind) {
-    switch (one.kind) {
-    case segment::kind_type::text: return one.text;
+inline std::string segment_text(segment const& segment, std::string_view behind) {
+    switch (segment.kind) {
+    case segment::kind_type::text: return segment.text;
     case segment::kind_type::star: return "*";
-    case segment::kind_type::placeholder: return '$' + one.text + shift_text(one, behind);
+    case segment::kind_type::placeholder: return '$' + segment.text + shift_text(segment, behind);
     case segment::kind_type::array: break;
     }
-    return '[' + std::to_string(one.first) + ':' + std::to_string(one.last) + ']';
+    return '[' + std::to_string(segment.first) + ':' + std::to_string(segment.last) + ']';
 }
 
 RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments) {
     std::string inside, array;
     bool plain = true;
     for (std::size_t i = 0; i < segments.size(); ++i) {
-        segment const& one = segments[i];
+        segment const& segment = segments[i];
         bool const has_next = i + 1 < segments.size();
-        (one.kind == segment::kind_type::array ? array : inside) +=
-            segment_text(one, has_next ? std::string_view(segments[i + 1].text) : "");
-        plain = plain && (one.kind != segment::kind_type::text ||
-                          std::ranges::all_of(one.text, is_plain_char));
+        (segment.kind == segment::kind_type::array ? array : inside) +=
+            segment_text(segment, has_next ? std::string_view(segments[i + 1].text) : "");
+        plain = plain && (segment.kind != segment::kind_type::text ||
+                          std::ranges::all_of(segment.text, is_plain_char));
     }
     bool const starts_plain =
         !inside.empty() && inside[0] != '.' && (inside[0] < '0' || inside[0] > '9');
@@ -88,27 +88,28 @@ RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments) {
     return (plain && starts_plain ? inside : '"' + inside + '"') + array;
 }
 
-RESHARD_DECL std::string attribute_text(attribute const& one) {
-    if (auto const* const number = std::get_if<index_t>(&one.value))
-        return one.word + '=' + std::to_string(*number);
-    if (auto const* const text = std::get_if<std::string>(&one.value))
-        return one.word + '=' + one.quote + *text + one.quote;
-    return one.word;
+RESHARD_DECL std::string attribute_text(attribute const& attribute) {
+    if (auto const* const number = std::get_if<index_t>(&attribute.value))
+        return attribute.word + '=' + std::to_string(*number);
+    if (auto const* const text = std::get_if<std::string>(&attribute.value))
+        return attribute.word + '=' + attribute.quote + *text + attribute.quote;
+    return attribute.word;
 }
 
-RESHARD_DECL std::string bare_name_text(program const& whole, name const& one) {
-    switch (one.kind) {
-    case name::kind_type::pattern: return pattern_text(whole.pattern(one));
+RESHARD_DECL std::string bare_name_text(program const& whole_program, name const& name) {
+    switch (name.kind) {
+    case name::kind_type::pattern: return pattern_text(whole_program.pattern(name));
     case name::kind_type::nothing: return "_";
-    default: return quoted_name(whole.text(one));
+    default: return quoted_name(whole_program.text(name));
     }
 }
 
 } // namespace detail
 
-RESHARD_DECL std::string print(program const& whole, statement const& one) {
-    return detail::statement_text(
-        whole, one, [&](name const& each) { return detail::bare_name_text(whole, each); });
+RESHARD_DECL std::string print(program const& whole_program, statement const& statement) {
+    return detail::statement_text(whole_program, statement, [&](name const& each) {
+        return detail::bare_name_text(whole_program, each);
+    });
 }
 
 } // namespace reshard::aoa

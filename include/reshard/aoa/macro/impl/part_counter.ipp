@@ -42,24 +42,24 @@ RESHARD_DECL std::optional<index_t> part_counter::before(statement const& about,
 
 RESHARD_DECL std::optional<index_t> part_counter::after(statement const& about, std::uint32_t i,
                                                         index_t axis) const {
-    std::unordered_set<std::uint32_t> seen;
-    std::optional<index_t> found;
+    std::unordered_set<std::uint32_t> visited;
+    std::optional<index_t> index;
     std::vector<followed_axis> open{{chain_.version(about, i), axis}};
     while (!open.empty()) {
         step();
         followed_axis const at = open.back();
         open.pop_back();
-        if (at.version == name_chain::none || !seen.insert(at.version).second)
+        if (at.version == name_chain::none || !visited.insert(at.version).second)
             continue;
         auto const parts =
             chain_.is_last(at.version) ? parts_of_key(at.version, at.axis) : std::nullopt;
         check_doubt(parts, chain_.version(about, i), at);
         if (parts)
-            settle(chain_.version(about, i), found, *parts);
+            settle(chain_.version(about, i), index, *parts);
         else
             add_readers(at, open);
     }
-    return found;
+    return index;
 }
 
 RESHARD_DECL void part_counter::step() const {
@@ -84,25 +84,25 @@ RESHARD_DECL void part_counter::go_on(statement const& reader, followed_axis& at
             auto const order = permutation_of(each_attribute);
             auto const ndim = static_cast<index_t>(order.size());
             index_t const wanted = at.axis < 0 ? at.axis + ndim : at.axis;
-            auto const found = std::ranges::find(order, wanted);
+            auto const match = std::ranges::find(order, wanted);
             if (order.empty())
                 at.axis = ~at.axis;
-            else if (found != order.end())
-                at.axis = found - order.begin();
+            else if (match != order.end())
+                at.axis = match - order.begin();
         } else {
             note_doubt(reader, each_attribute, at);
         }
 }
 
-RESHARD_DECL void part_counter::note_doubt(statement const& one, attribute const& by,
+RESHARD_DECL void part_counter::note_doubt(statement const& statement, attribute const& by,
                                            followed_axis& at) {
     if (by.word == "slice" || by.word == "resize")
         at.doubt = "of another extent on the way";
     else if (by.word == "reshape")
         at.doubt = "reshaped on the way";
-    else if (by.word == "axis" && one.left + one.right > 2 && may_be(by, at.axis))
-        at.doubt = one.left > 1 ? "joined with others along that axis"
-                                : "cut from another tensor along that axis";
+    else if (by.word == "axis" && statement.left + statement.right > 2 && may_be(by, at.axis))
+        at.doubt = statement.left > 1 ? "joined with others along that axis"
+                                      : "cut from another tensor along that axis";
 }
 
 RESHARD_DECL bool part_counter::may_be(attribute const& by, index_t axis) {
@@ -124,8 +124,8 @@ RESHARD_DECL std::vector<index_t> part_counter::permutation_of(attribute const& 
 
 RESHARD_DECL std::size_t part_counter::index_in(std::vector<index_t> const& order, index_t axis) {
     auto const ndim = static_cast<index_t>(order.size());
-    index_t const place = axis < 0 ? axis + ndim : axis;
-    return static_cast<std::size_t>(std::clamp<index_t>(place, 0, ndim - 1));
+    index_t const index = axis < 0 ? axis + ndim : axis;
+    return static_cast<std::size_t>(std::clamp<index_t>(index, 0, ndim - 1));
 }
 
 RESHARD_DECL void part_counter::add_readers(followed_axis const& from,
@@ -142,12 +142,12 @@ RESHARD_DECL void part_counter::add_readers(followed_axis const& from,
     });
 }
 
-RESHARD_DECL void part_counter::settle(std::uint32_t version, std::optional<index_t>& found,
+RESHARD_DECL void part_counter::settle(std::uint32_t version, std::optional<index_t>& index,
                                        index_t parts) const {
-    if (found && *found != parts)
-        throw ambiguous(version, "used for tensors of " + std::to_string(*found) + " and of " +
+    if (index && *index != parts)
+        throw ambiguous(version, "used for tensors of " + std::to_string(*index) + " and of " +
                                      counted(parts, "part"));
-    found = parts;
+    index = parts;
 }
 
 RESHARD_DECL std::optional<index_t> part_counter::parts_of_key(std::uint32_t version,
@@ -170,26 +170,26 @@ RESHARD_DECL void part_counter::add_parts(std::string const& key, index_t axis,
     if (!entry)
         return;
     auto const ndim = static_cast<index_t>(entry->shape.size());
-    index_t const place = axis < 0 ? axis + ndim : axis;
-    if (place < 0 || place >= ndim)
+    index_t const index = axis < 0 ? axis + ndim : axis;
+    if (index < 0 || index >= ndim)
         throw statement_error{
             errc::shape_mismatch,
             words("'", key, "' has ", counted(entry->shape.size(), "axis"), " and no axis ", axis),
             {},
             key};
-    reached_.push_back({entry, static_cast<std::size_t>(place)});
-    index_t const count = entry->parts[static_cast<std::size_t>(place)];
-    if (!entry->is_even(static_cast<std::size_t>(place)))
+    reached_.push_back({entry, static_cast<std::size_t>(index)});
+    index_t const count = entry->parts[static_cast<std::size_t>(index)];
+    if (!entry->is_even(static_cast<std::size_t>(index)))
         throw statement_error{errc::bad_macro,
                               words("the ", side_, " cuts '", key, "' into ", count,
-                                    " parts along axis ", place,
+                                    " parts along axis ", index,
                                     " that are not equal, and those of a fused tensor are"),
                               {},
                               key};
     if (parts && *parts != count)
         throw statement_error{errc::bad_macro,
                               words("'", key, "' is cut into ", count,
-                                    count == 1 ? " part" : " parts", " along axis ", place,
+                                    count == 1 ? " part" : " parts", " along axis ", index,
                                     ", and the parameter or another state into ", *parts),
                               {},
                               key};

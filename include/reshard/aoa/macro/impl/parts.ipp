@@ -15,9 +15,9 @@ namespace reshard::aoa::detail {
 
 /// The keys of its side that name `i` of a statement is made of, or becomes, as far as they are
 /// known.
-inline std::vector<reached_key> keys_of(macro_context& context, statement const& one,
+inline std::vector<reached_key> keys_of(macro_context& context, statement const& statement,
                                         std::uint32_t i, index_t axis) {
-    bool const is_left = i < one.left;
+    bool const is_left = i < statement.left;
     catalog const* const keys = is_left ? context.left : context.right;
     if (!keys)
         return {};
@@ -25,7 +25,7 @@ inline std::vector<reached_key> keys_of(macro_context& context, statement const&
                                std::string(side_name(context, is_left)),
                                context.options.state_suffixes, context.steps);
     try {
-        is_left ? counter.before(one, i, axis) : counter.after(one, i, axis);
+        is_left ? counter.before(statement, i, axis) : counter.after(statement, i, axis);
     } catch (statement_error const&) { // reported if the number of parts matters
     } catch (no_value const&) {
     }
@@ -48,33 +48,35 @@ inline std::string quoted(program const& code, std::span<name const> names) {
     return list;
 }
 
-inline std::string uncut_text(program const& code, statement const& one, std::string_view word,
-                              std::optional<index_t> named, reached_key const& cut) {
+inline std::string uncut_text(program const& code, statement const& statement,
+                              std::string_view word, std::optional<index_t> named,
+                              reached_key const& cut) {
     std::size_t const other = *cut.other_cut();
     index_t const axis = named.value_or(1), meant = as_macro_axis(cut, axis, other);
     std::string const text =
-        words(word, " runs along axis ", axis, " of ", quoted(code, code.left(one)), " -> ",
-              quoted(code, code.right(one)), ", which neither side cuts, and '", cut.entry->key,
-              "' is cut into ", cut.entry->parts[other], " parts along axis ", other,
-              "; write axis=", meant, " if these are tensor-parallel parts");
+        words(word, " runs along axis ", axis, " of ", quoted(code, code.left(statement)), " -> ",
+              quoted(code, code.right(statement)), ", which neither side cuts, and '",
+              cut.entry->key, "' is cut into ", cut.entry->parts[other], " parts along axis ",
+              other, "; write axis=", meant, " if these are tensor-parallel parts");
     return named ? text
                  : text + words(", as of [out, in] weights, or axis=", axis, " if they are not");
 }
 
-RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& one,
+RESHARD_DECL void report_uncut_axis(macro_context& context, statement const& statement,
                                     std::string_view word, std::optional<index_t> named) {
-    std::optional<reached_key> other;
-    for (std::uint32_t i = 0; i < one.left + one.right; ++i)
-        for (reached_key const& at : keys_of(context, one, i, named.value_or(1))) {
+    std::optional<reached_key> other_key;
+    for (std::uint32_t i = 0; i < statement.left + statement.right; ++i)
+        for (reached_key const& at : keys_of(context, statement, i, named.value_or(1))) {
             if (at.parts() > 1)
                 return;
-            if (!other && at.other_cut())
-                other = at;
+            if (!other_key && at.other_cut())
+                other_key = at;
         }
-    if (other)
-        context.findings.push_back(
-            {named ? severity::note : severity::warning, "fused_axis", other->entry->key,
-             uncut_text(context.code, one, word, named, *other), one.where, one.origin});
+    if (other_key)
+        context.findings.push_back({named ? severity::note : severity::warning, "fused_axis",
+                                    other_key->entry->key,
+                                    uncut_text(context.code, statement, word, named, *other_key),
+                                    statement.where, statement.origin});
 }
 
 /// The first position at which equal parts, one a rank, begin inside one of the groups;
@@ -102,13 +104,13 @@ inline std::string cut_text(reached_key const& at, std::string_view word, index_
                  ", so that a rank has queries without their key and value, or the reverse");
 }
 
-RESHARD_DECL void report_cut_groups(macro_context& context, statement const& one,
+RESHARD_DECL void report_cut_groups(macro_context& context, statement const& statement,
                                     std::string_view word, index_t axis, index_t groups) {
-    for (reached_key const& at : keys_of(context, one, one.left, axis))
+    for (reached_key const& at : keys_of(context, statement, statement.left, axis))
         if (auto const cut = cut_inside(at, groups))
             return context.findings.push_back({severity::warning, "cut_group", at.entry->key,
-                                               cut_text(at, word, groups, *cut), one.where,
-                                               one.origin});
+                                               cut_text(at, word, groups, *cut), statement.where,
+                                               statement.origin});
 }
 
 /// `a, b^T`.
@@ -121,31 +123,31 @@ inline std::string written(program const& code, std::span<name const> names) {
 }
 
 /// `gate, up -> fc1, axis=0`: the statement without the macro.
-inline std::string plain_form(program const& code, statement const& one, std::string_view word,
-                              index_t axis) {
-    bool const is_one_to_one = one.left == 1 && one.right == 1;
+inline std::string plain_form(program const& code, statement const& statement,
+                              std::string_view word, index_t axis) {
+    bool const is_one_to_one = statement.left == 1 && statement.right == 1;
     std::string const operands = word == "fused_ffn" ? "gate, up"
                                  : word == "fused"   ? "part_0, part_1, ..."
                                                      : "q, k, v";
-    return (is_one_to_one ? operands : written(code, code.left(one))) + " -> " +
-           written(code, code.right(one)) + words(", axis=", axis);
+    return (is_one_to_one ? operands : written(code, code.left(statement))) + " -> " +
+           written(code, code.right(statement)) + words(", axis=", axis);
 }
 
-RESHARD_DECL void report_scattered(macro_context& context, statement const& one,
+RESHARD_DECL void report_scattered(macro_context& context, statement const& statement,
                                    std::string_view word, index_t axis, part_counter const& counter,
                                    std::string_view side) {
     for (reached_key const& at : counter.reached()) {
         if (!at.entry->is_scattered(at.axis))
             continue;
-        auto const& [axes, rank, held] = at.entry->scattered;
+        auto const& [axes, rank, shards] = at.entry->scattered;
         context.findings.push_back(
             {severity::warning, "fused_scattered", at.entry->key,
              words(word, " interleaves '", at.entry->key, "' in ", at.parts(), " parts along axis ",
                    at.axis, ", and these are not the parts of ranks: rank ", rank, " of the ", side,
-                   " holds ", held, " boxes there; with such a layout write the plain ",
-                   one.right == 1 ? "concatenation  " : "split  ",
-                   plain_form(context.code, one, word, axis)),
-             one.where, one.origin});
+                   " holds ", shards, " boxes there; with such a layout write the plain ",
+                   statement.right == 1 ? "concatenation  " : "split  ",
+                   plain_form(context.code, statement, word, axis)),
+             statement.where, statement.origin});
     }
 }
 

@@ -38,23 +38,24 @@ RESHARD_DECL void pattern_buckets::add(key_pattern const& pattern, std::size_t i
     if (outline == forms_.size())
         forms_.emplace_back();
     forms_of_outline& forms = forms_[outline];
-    std::uint32_t const place = forms.names.intern(form);
-    if (place == forms.buckets.size())
+    std::uint32_t const index = forms.names.intern(form);
+    if (index == forms.buckets.size())
         forms.buckets.emplace_back();
-    forms.buckets[place].add(fixed_in(form), id);
+    forms.buckets[index].add(fixed_in(form), id);
 }
 
 RESHARD_DECL void pattern_buckets::bucket::add(std::string_view fixed_runs, std::size_t id) {
-    std::uint32_t const place = fixed.intern(fixed_runs);
-    if (place == patterns.size())
+    std::uint32_t const index = fixed.intern(fixed_runs);
+    if (index == patterns.size())
         patterns.emplace_back();
-    patterns[place].push_back(id);
+    patterns[index].push_back(id);
 }
 
 RESHARD_DECL std::span<std::size_t const>
 pattern_buckets::bucket::find(std::string_view fixed_runs) const {
-    auto const place = fixed.find(fixed_runs);
-    return place ? std::span<std::size_t const>(patterns[*place]) : std::span<std::size_t const>();
+    auto const position = fixed.find(fixed_runs);
+    return position ? std::span<std::size_t const>(patterns[*position])
+                    : std::span<std::size_t const>();
 }
 
 RESHARD_DECL std::string pattern_buckets::take_apart(key_pattern const& pattern) {
@@ -123,8 +124,8 @@ RESHARD_DECL auto match_list::ranked() const -> std::vector<ranked_match> {
 RESHARD_DECL void match_list::sort() {
     sorted_.clear();
     sorted_.reserve(keys_.size());
-    for (ranked_match const& one : ranked())
-        sorted_.push_back(at(one.match));
+    for (ranked_match const& match : ranked())
+        sorted_.push_back(at(match.match));
     auto const is_same = [](key_match const& a, key_match const& b) {
         return a.key == b.key && same_numbers(a, b);
     };

@@ -58,12 +58,12 @@ using placeholder_sides = std::array<pattern_index, 2>;
 /// Makes the names of the statements that one with placeholders expands to.
 class instance_names {
 public:
-    instance_names(macro_context& context, statement const& one, placeholder_use const& use)
+    instance_names(macro_context& context, statement const& statement, placeholder_use const& use)
         : context_(context),
-          one_(one),
+          one_(statement),
           use_(use),
           has_others_(
-              std::ranges::any_of(context.code.pattern(context.code.names(one)[use.deciding]),
+              std::ranges::any_of(context.code.pattern(context.code.names(statement)[use.deciding]),
                                   [](segment const& each_segment) {
                                       return each_segment.kind == segment::kind_type::array ||
                                              each_segment.kind == segment::kind_type::star;
@@ -75,15 +75,15 @@ public:
 
     /// Name number `which` for a match; the name that decides is the found key, which may have
     /// zeros before its numbers.
-    name make(std::size_t which, key_match const& found) {
+    name make(std::size_t which, key_match const& match) {
         name const open = context_.code.names(one_)[which];
         if (open.kind == name::kind_type::nothing)
             return open;
-        name made = which == use_.deciding && !has_others_
-                        ? context_.code.make_text(found.key, open.where)
-                        : fill(which, open, found.numbers);
-        made.transposed = open.transposed;
-        return made;
+        name name = which == use_.deciding && !has_others_
+                        ? context_.code.make_text(match.key, open.where)
+                        : fill(which, open, match.numbers);
+        name.transposed = open.transposed;
+        return name;
     }
 
 private:
@@ -131,31 +131,32 @@ private:
 };
 
 /// A statement for each match of the deciding name.
-inline void append_instances(macro_context& context, statement const& one,
+inline void append_instances(macro_context& context, statement const& current_statement,
                              placeholder_use const& use, std::vector<key_match> const& matches,
                              std::vector<statement>& expanded) {
-    statement const like = context.derive(one, '$' + std::string(use.names[0]));
-    instance_names instances(context, one, use);
+    statement const like = context.derive(current_statement, '$' + std::string(use.names[0]));
+    instance_names instances(context, current_statement, use);
     std::vector<name> names;
     key_match const* last = nullptr;
-    for (key_match const& found : matches) {
-        if (instances.has_others() && last && same_numbers(*last, found))
+    for (key_match const& match : matches) {
+        if (instances.has_others() && last && same_numbers(*last, match))
             continue;
-        last = &found;
+        last = &match;
         names.clear();
-        for (std::size_t i = 0; i < one.left + one.right; ++i)
-            names.push_back(instances.make(i, found));
-        std::span<name const> const all(names);
-        expanded.push_back(context.make(all.first(one.left), all.subspan(one.left), like));
+        for (std::size_t i = 0; i < current_statement.left + current_statement.right; ++i)
+            names.push_back(instances.make(i, match));
+        std::span<name const> const all_names(names);
+        expanded.push_back(context.make(all_names.first(current_statement.left),
+                                        all_names.subspan(current_statement.left), like));
     }
 }
 
 /// The different placeholders of a name, in the order of the alphabet.
 inline std::vector<std::string_view> placeholders(std::vector<segment> const& segments) {
     std::vector<std::string_view> names;
-    for (segment const& one : segments)
-        if (one.kind == segment::kind_type::placeholder)
-            names.push_back(one.text);
+    for (segment const& segment : segments)
+        if (segment.kind == segment::kind_type::placeholder)
+            names.push_back(segment.text);
     std::ranges::sort(names);
     names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
@@ -179,25 +180,25 @@ inline void check_has_all(program const& code, name const& has, name const& lack
 }
 
 /// The place of the first name with a placeholder on the side that is read, or else on the other.
-inline std::size_t deciding_place(macro_context const& context, statement const& one) {
-    auto const names = context.code.names(one);
-    std::size_t const first = context.options.reverse ? one.left : 0;
+inline std::size_t deciding_place(macro_context const& context, statement const& statement) {
+    auto const names = context.code.names(statement);
+    std::size_t const first = context.options.reverse ? statement.left : 0;
     for (std::size_t i = 0; i < names.size(); ++i)
-        if (std::size_t const place = (first + i) % names.size();
-            has_segment(context.code, names[place], segment::kind_type::placeholder))
-            return place;
+        if (std::size_t const index = (first + i) % names.size();
+            has_segment(context.code, names[index], segment::kind_type::placeholder))
+            return index;
     return 0;
 }
 
 /// Looks at a statement with placeholders and adds its deciding name to its side.
-inline placeholder_use inspect(macro_context const& context, statement const& one,
+inline placeholder_use inspect(macro_context const& context, statement const& statement,
                                placeholder_sides& sides) {
     program const& code = context.code;
     placeholder_use use;
-    use.deciding = deciding_place(context, one);
-    use.is_right = use.deciding >= one.left;
-    name const deciding = code.names(one)[use.deciding];
-    for (name const& each_name : code.names(one))
+    use.deciding = deciding_place(context, statement);
+    use.is_right = use.deciding >= statement.left;
+    name const deciding = code.names(statement)[use.deciding];
+    for (name const& each_name : code.names(statement))
         if (each_name.kind != name::kind_type::nothing) {
             check_has_all(code, deciding, each_name);
             check_has_all(code, each_name, deciding);
@@ -210,14 +211,14 @@ inline placeholder_use inspect(macro_context const& context, statement const& on
     std::vector<segment> const& segments = code.pattern(deciding);
     use.names = placeholders(segments);
     use.shifts.resize(use.names.size());
-    std::size_t seen = 0;
+    std::size_t count = 0;
     for (segment const& each_segment : segments)
         if (each_segment.kind == segment::kind_type::placeholder) {
             use.shifts[position(use.names, each_segment.text)] =
                 shift_of(each_segment, use.is_right);
-            ++seen;
+            ++count;
         }
-    if (seen > use.names.size())
+    if (count > use.names.size())
         throw statement_error{
             errc::bad_macro,
             words("'", bare_name_text(code, deciding),
@@ -233,9 +234,9 @@ inline placeholder_use inspect(macro_context const& context, statement const& on
 }
 
 /// A statement that matches no key is reported as the options say, and has no successors.
-inline void report_no_match(macro_context& context, statement const& one,
+inline void report_no_match(macro_context& context, statement const& statement,
                             placeholder_use const& use) {
-    name const deciding = context.code.names(one)[use.deciding];
+    name const deciding = context.code.names(statement)[use.deciding];
     std::string const key = bare_name_text(context.code, deciding);
     bool const is_read = use.is_right == context.options.reverse;
     if (is_read && context.is_lost(context.code.pattern(deciding)))
@@ -245,11 +246,11 @@ inline void report_no_match(macro_context& context, statement const& one,
         (is_read ? " and no result of " + maker_text(context) : "") + " matches '" + key +
         "'; the statement does nothing" +
         context.near(use.is_right ? context.right : context.left, context.code.pattern(deciding));
-    context.code.add_unmatched(one);
+    context.code.add_unmatched(statement);
     if (context.options.no_match == on_no_match::error)
-        fail_in(one, {errc::unknown_key, message, deciding.where, key});
+        fail_in(statement, {errc::unknown_key, message, deciding.where, key});
     if (context.options.no_match == on_no_match::warn)
-        context.warn(one, "no_match", key, message);
+        context.warn(statement, "no_match", key, message);
 }
 
 /// Looks at all statements with placeholders; the others have none.
@@ -276,8 +277,8 @@ inline void reserve_instances(macro_context& context, std::vector<statement> con
 }
 
 RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statement>& statements) {
-    auto const is_open = [&](statement const& one) {
-        return has_segment(context.code, one, segment::kind_type::placeholder);
+    auto const is_open = [&](statement const& statement) {
+        return has_segment(context.code, statement, segment::kind_type::placeholder);
     };
     if (std::ranges::none_of(statements, is_open))
         return;
@@ -294,15 +295,15 @@ RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statem
         if (!uses[i])
             expanded.push_back(statements[i]);
         else
-            attempt(context, statements[i], expanded, [&](statement const& one) {
+            attempt(context, statements[i], expanded, [&](statement const& statement) {
                 auto const& matches = sides[uses[i]->is_right].matches(uses[i]->pattern);
                 if (matches.empty())
-                    report_no_match(context, one, *uses[i]);
+                    report_no_match(context, statement, *uses[i]);
                 else
-                    append_instances(context, one, *uses[i], matches, expanded);
+                    append_instances(context, statement, *uses[i], matches, expanded);
             });
-        for (std::size_t made = first; made < expanded.size(); ++made)
-            add_made(context, expanded[made], read);
+        for (std::size_t result = first; result < expanded.size(); ++result)
+            add_made(context, expanded[result], read);
     };
     statements = expand_in_order(context, statements.size(), expand);
 }

@@ -85,20 +85,20 @@ private:
     }
 
     void read_tensors(pickle_value dict) {
-        pickle_pairs const all = values_->pairs(dict, "state_dict_metadata");
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            std::string_view const key = values_->text(all[i].key, "the name of a tensor");
+        pickle_pairs const pairs = values_->pairs(dict, "state_dict_metadata");
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            std::string_view const key = values_->text(pairs[i].key, "the name of a tensor");
             std::uint32_t const number = number_of(key);
             if (number < entries_.size())
                 refuse("'", key, "' stands twice in state_dict_metadata");
-            if (values_->is_made_by(all[i].value,
+            if (values_->is_made_by(pairs[i].value,
                                     "torch.distributed.checkpoint.metadata.BytesStorageMetadata")) {
                 entries_.push_back({true, static_cast<std::uint32_t>(result_.objects.size())});
                 result_.objects.push_back({std::string(key), 0, {}});
             } else {
                 entries_.push_back({false, static_cast<std::uint32_t>(result_.tensors.size())});
                 result_.tensors.emplace_back().key = std::string(key);
-                try_tensor(result_.tensors.back(), all[i].value);
+                try_tensor(result_.tensors.back(), pairs[i].value);
             }
             names_.emplace_back(key);
         }
@@ -107,13 +107,13 @@ private:
     /// Warns of names that a save was planned with, and `state_dict_metadata` does not have.
     void check_planned(pickle_value root) {
         auto const planned = values_->find_member(root, "planner_data", "the metadata");
-        if (!planned || planned->what != kind::dict)
+        if (!planned || planned->type != kind::dict)
             return;
         std::vector<std::string_view> lost;
-        pickle_pairs const all = values_->pairs(*planned, "planner_data");
-        for (std::size_t i = 0; i < all.size(); ++i) {
+        pickle_pairs const pairs = values_->pairs(*planned, "planner_data");
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
             auto const key =
-                all[i].key.what == kind::text ? values_->text(all[i].key, "planner_data") : "";
+                pairs[i].key.type == kind::text ? values_->text(pairs[i].key, "planner_data") : "";
             if (!key.empty() && !keys_.find(key, [&](std::uint32_t n) { return names_[n]; }))
                 lost.push_back(key);
         }
@@ -129,27 +129,27 @@ private:
     /// count blocks.
     void read_flattened(pickle_value root) {
         auto const more = values_->find_member(root, "mcore_data", "the metadata");
-        if (!more || more->what != kind::dict)
+        if (!more || more->type != kind::dict)
             return;
-        pickle_pairs const all = values_->pairs(*more, "mcore_data");
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            std::string_view const key = values_->text(all[i].key, "mcore_data");
+        pickle_pairs const pairs = values_->pairs(*more, "mcore_data");
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            std::string_view const key = values_->text(pairs[i].key, "mcore_data");
             auto const shape =
-                values_->find(all[i].value, "nd_reformulated_orig_global_shape", "mcore_data");
-            auto const known = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
-            if (!shape || shape->what == kind::none || !known || entries_[*known].is_object)
+                values_->find(pairs[i].value, "nd_reformulated_orig_global_shape", "mcore_data");
+            auto const match = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
+            if (!shape || shape->type == kind::none || !match || entries_[*match].is_object)
                 continue;
-            checkpoint_tensor& tensor = result_.tensors[entries_[*known].number];
+            checkpoint_tensor& tensor = result_.tensors[entries_[*match].number];
             if (!tensor.is_read())
                 continue;
-            std::string const what = "tensor '" + tensor.key + "'";
-            make_flat(tensor, torch_extents(*values_, *shape, what), values_->file() + ": " + what);
+            std::string const noun = "tensor '" + tensor.key + "'";
+            make_flat(tensor, torch_extents(*values_, *shape, noun), values_->file() + ": " + noun);
         }
     }
 
     void read_version(pickle_value root) {
         auto const version = values_->find_member(root, "version", "the metadata");
-        if (version && version->what == kind::text)
+        if (version && version->type == kind::text)
             result_.version = values_->text(*version, "the version");
         std::set<std::string> ranks; // __R_0.distcp is of rank R
         for (checkpoint_file const& file : result_.files)
@@ -183,38 +183,38 @@ private:
     }
 
     void read_tensor(checkpoint_tensor& tensor, pickle_value value) {
-        std::string const what = "tensor '" + tensor.key + "'";
-        if (value.what == kind::object &&
+        std::string const noun = "tensor '" + tensor.key + "'";
+        if (value.type == kind::object &&
             !values_->is_made_by(value,
                                  "torch.distributed.checkpoint.metadata.TensorStorageMetadata"))
-            fail(errc::unsupported, values_->file(), ": ", what, ": its metadata are ",
+            fail(errc::unsupported, values_->file(), ": ", noun, ": its metadata are ",
                  values_->described(value), ", which are not read");
-        tensor.dtype = dtype_in(*values_, values_->member(value, "properties", what), what);
-        tensor.shape = torch_extents(*values_, values_->member(value, "size", what), what);
+        tensor.dtype = dtype_in(*values_, values_->member(value, "properties", noun), noun);
+        tensor.shape = torch_extents(*values_, values_->member(value, "size", noun), noun);
         for (pickle_value const chunk :
-             values_->elements(values_->member(value, "chunks", what), what + ": chunks")) {
+             values_->elements(values_->member(value, "chunks", noun), noun + ": chunks")) {
             checkpoint_shard shard;
             shard.file = unplaced;
-            shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", what), what),
-                            torch_extents(*values_, values_->member(chunk, "sizes", what), what)};
-            check_in_tensor(tensor.shape, shard.region, values_->file() + ": " + what);
+            shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", noun), noun),
+                            torch_extents(*values_, values_->member(chunk, "sizes", noun), noun)};
+            check_in_tensor(tensor.shape, shard.region, values_->file() + ": " + noun);
             if (unplaced_shards_-- == 0) // before memory is taken for all of them
-                refuse(what, ": the shard at ", index_vector(shard.region.offset),
+                refuse(noun, ": the shard at ", index_vector(shard.region.offset),
                        " is one more than storage_data has places for");
             tensor.shards.push_back(std::move(shard));
         }
     }
 
     void read_places(pickle_value dict) {
-        pickle_pairs const all = values_->pairs(dict, "storage_data");
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            pickle_value const index = all[i].key;
+        pickle_pairs const pairs = values_->pairs(dict, "storage_data");
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            pickle_value const index = pairs[i].key;
             std::string_view const key =
                 values_->text(values_->member(index, "fqn", "a key of storage_data"), "fqn");
-            auto const known = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
-            if (!known)
+            auto const match = keys_.find(key, [&](std::uint32_t n) { return names_[n]; });
+            if (!match)
                 refuse("'", key, "' is in storage_data, and not in state_dict_metadata");
-            place(entries_[*known], index, all[i].value);
+            place(entries_[*match], index, pairs[i].value);
         }
     }
 
@@ -224,12 +224,12 @@ private:
         std::uint32_t number = 0; ///< among objects, or among tensors
     };
 
-    void place(entry const& what, pickle_value index, pickle_value info) {
-        std::string const named = what.is_object
-                                      ? "object '" + result_.objects[what.number].key + "'"
-                                      : "tensor '" + result_.tensors[what.number].key + "'";
+    void place(entry const& item, pickle_value index, pickle_value info) {
+        std::string const named = item.is_object
+                                      ? "object '" + result_.objects[item.number].key + "'"
+                                      : "tensor '" + result_.tensors[item.number].key + "'";
         if (is_transformed(info, named))
-            set_transformed(what);
+            set_transformed(item);
         std::size_t const file = item_files_.number_of(
             values_->text(values_->member(info, "relative_path", named), named), named);
         if (file == items_.size())
@@ -240,16 +240,16 @@ private:
             refuse(named, ": ", length, " bytes from ", begin, " on");
         byte_run const bytes{begin, begin + length};
         item_files_.check_inside(file, bytes, named);
-        if (what.is_object)
-            return place_object(result_.objects[what.number], file, bytes);
-        if (!result_.tensors[what.number].is_read())
+        if (item.is_object)
+            return place_object(result_.objects[item.number], file, bytes);
+        if (!result_.tensors[item.number].is_read())
             return;
-        std::uint32_t const chunk = chunk_of(what.number, index, named);
-        checkpoint_shard& shard = result_.tensors[what.number].shards[chunk];
+        std::uint32_t const chunk = chunk_of(item.number, index, named);
+        checkpoint_shard& shard = result_.tensors[item.number].shards[chunk];
         if (shard.file != unplaced)
             refuse(named, ": the shard at ", shard.region.offset, " stands twice in storage_data");
         shard.file = static_cast<holder_t>(file);
-        items_[file].push_back({what.number, chunk, bytes});
+        items_[file].push_back({item.number, chunk, bytes});
     }
 
     void place_object(checkpoint_object& object, std::size_t file, byte_run bytes) const {
@@ -263,45 +263,45 @@ private:
 
     bool is_transformed(pickle_value info, std::string const& named) const {
         auto const transforms = values_->find_member(info, "transform_descriptors", named);
-        return transforms && transforms->what != kind::none &&
-               !(transforms->what == kind::list && values_->elements(*transforms, named).empty());
+        return transforms && transforms->type != kind::none &&
+               !(transforms->type == kind::list && values_->elements(*transforms, named).empty());
     }
 
-    void set_transformed(entry const& what) {
+    void set_transformed(entry const& item) {
         std::string const reason =
             "is stored transformed (compressed, for one) by an extension, which is not read";
-        if (what.is_object)
-            result_.objects[what.number].opaque = reason;
+        if (item.is_object)
+            result_.objects[item.number].opaque = reason;
         else
-            set_unread(result_.tensors[what.number], "it " + reason);
+            set_unread(result_.tensors[item.number], "it " + reason);
     }
 
-    std::uint64_t count_in(pickle_value info, char const* name, std::string const& what) const {
+    std::uint64_t count_in(pickle_value info, char const* name, std::string const& noun) const {
         index_t const count =
-            values_->integer(values_->member(info, name, what), what + ": " + name);
+            values_->integer(values_->member(info, name, noun), noun + ": " + name);
         if (count < 0)
-            refuse(what, ": ", name, " is ", count);
+            refuse(noun, ": ", name, " is ", count);
         return static_cast<std::uint64_t>(count);
     }
 
     /// Which shard of a tensor: the one at the offset, which most often is the one of the index.
-    std::uint32_t chunk_of(std::uint32_t tensor, pickle_value index, std::string const& what) {
+    std::uint32_t chunk_of(std::uint32_t tensor, pickle_value index, std::string const& noun) {
         auto const& shards = result_.tensors[tensor].shards;
-        auto const offset = values_->member(index, "offset", what);
-        index_vector const at = offset.what == kind::none
+        auto const offset = values_->member(index, "offset", noun);
+        index_vector const at = offset.type == kind::none
                                     ? index_vector::filled(result_.tensors[tensor].shape.size(), 0)
-                                    : torch_extents(*values_, offset, what);
-        auto const hint = values_->find_member(index, "index", what);
-        if (hint && hint->what == kind::integer && hint->place < shards.size() &&
-            shards[hint->place].region.offset == at)
-            return static_cast<std::uint32_t>(hint->place);
-        auto const found = std::find_if(shards.begin(), shards.end(), [&](auto const& shard) {
+                                    : torch_extents(*values_, offset, noun);
+        auto const hint = values_->find_member(index, "index", noun);
+        if (hint && hint->type == kind::integer && hint->position < shards.size() &&
+            shards[hint->position].region.offset == at)
+            return static_cast<std::uint32_t>(hint->position);
+        auto const match = std::find_if(shards.begin(), shards.end(), [&](auto const& shard) {
             return shard.region.offset == at;
         });
-        if (found == shards.end())
-            refuse(what, ": storage_data has a shard at ", at,
+        if (match == shards.end())
+            refuse(noun, ": storage_data has a shard at ", at,
                    ", and state_dict_metadata has none");
-        return static_cast<std::uint32_t>(found - shards.begin());
+        return static_cast<std::uint32_t>(match - shards.begin());
     }
 
     void check_all_placed() const {

@@ -21,34 +21,34 @@ namespace reshard::detail {
 /// The files that items are in, by the names that the metadata have of them.
 class dcp_files {
 public:
-    /// \param found gets each file once, when it is first named
+    /// \param checkpoint_files gets each file once, when it is first named
     dcp_files(file_store const& files, std::filesystem::path const& directory,
-              std::vector<checkpoint_file>& found)
-        : files_(files), directory_(directory), found_(found) {}
+              std::vector<checkpoint_file>& checkpoint_files)
+        : files_(files), directory_(directory), found_(checkpoint_files) {}
 
     /// \param  what is said to be in the file, here and below
     /// \throws error with errc::corrupt_file for a name of no file in the directory,
     ///         errc::missing_file for a file that does not exist
-    std::size_t number_of(std::string_view name, std::string const& what) {
-        auto const known = numbers_.find(name);
-        if (known != numbers_.end())
-            return known->second;
+    std::size_t number_of(std::string_view name, std::string const& noun) {
+        auto const match = numbers_.find(name);
+        if (match != numbers_.end())
+            return match->second;
         std::string const metadata = (directory_ / dcp_metadata_name).string();
         if (!is_inside(name))
-            fail(errc::corrupt_file, metadata, ": ", what, ": '", name,
+            fail(errc::corrupt_file, metadata, ": ", noun, ": '", name,
                  "' is not the name of a file in the directory");
         std::filesystem::path const path = directory_ / name;
         if (files_.find(path) != file_store::kind::file)
             fail(errc::missing_file, path.string(), ": there is no such file, and ", metadata,
-                 " says that it has ", what);
+                 " says that it has ", noun);
         found_.push_back({path, files_.open(path)->facts().bytes, 0});
         return numbers_.emplace(name, found_.size() - 1).first->second;
     }
 
     /// \throws error with errc::corrupt_file for bytes beyond the end of the file
-    void check_inside(std::size_t file, byte_run bytes, std::string const& what) const {
+    void check_inside(std::size_t file, byte_run bytes, std::string const& noun) const {
         if (bytes.end > found_[file].bytes)
-            fail(errc::corrupt_file, found_[file].path.string(), ": ", what, " ends at byte ",
+            fail(errc::corrupt_file, found_[file].path.string(), ": ", noun, " ends at byte ",
                  bytes.end, ", and the file has ", found_[file].bytes,
                  "; was it cut short when it was copied?");
     }
@@ -72,7 +72,7 @@ private:
 /// \param  what names the file and the tensor
 /// \throws error with errc::corrupt_file if the blocks do not fit the shape
 inline void make_flat(checkpoint_tensor& tensor, index_vector const& shape,
-                      std::string const& what) {
+                      std::string const& noun) {
     index_vector const blocks = std::exchange(tensor.shape, packed_vector(shape));
     index_vector block = shape;
     bool fits = blocks.size() == shape.size() + 1;
@@ -80,15 +80,15 @@ inline void make_flat(checkpoint_tensor& tensor, index_vector const& shape,
         fits = blocks[axis] > 0 && shape[axis] % blocks[axis] == 0;
         block[axis] = fits ? shape[axis] / blocks[axis] : 0;
     }
-    if (!fits || element_count_of(block, [&] { return what + ": "; }) != blocks[shape.size()])
-        fail(errc::corrupt_file, what, ": blocks ", blocks, " are not those of the shape ", shape);
+    if (!fits || element_count_of(block, [&] { return noun + ": "; }) != blocks[shape.size()])
+        fail(errc::corrupt_file, noun, ": blocks ", blocks, " are not those of the shape ", shape);
     for (checkpoint_shard& shard : tensor.shards) {
         index_t const begin = shard.region.offset[shape.size()];
         shard.flat = flat_range{begin, begin + shard.region.shape[shape.size()]};
         index_vector offset = shape;
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             if (shard.region.shape[axis] != 1)
-                fail(errc::corrupt_file, what, ": a shard of several blocks, ", shard.region.shape);
+                fail(errc::corrupt_file, noun, ": a shard of several blocks, ", shard.region.shape);
             offset[axis] = shard.region.offset[axis] * block[axis];
         }
         shard.region = {offset, block};

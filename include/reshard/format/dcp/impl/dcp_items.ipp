@@ -34,30 +34,30 @@ struct dcp_item {
 
 /// The data type that the properties of a tensor have: their state is a tuple that begins with it,
 /// or a dict.
-inline data_type dtype_in(pickle const& values, pickle_value properties, std::string const& what) {
-    pickle_value const state = values.object(properties, what).state;
-    bool const is_dict = state.what == pickle_value::kind::dict;
-    auto const parts = is_dict ? std::span<pickle_value const>() : values.elements(state, what);
+inline data_type dtype_in(pickle const& values, pickle_value properties, std::string const& noun) {
+    pickle_value const state = values.object(properties, noun).state;
+    bool const is_dict = state.type == pickle_value::kind::dict;
+    auto const parts = is_dict ? std::span<pickle_value const>() : values.elements(state, noun);
     if (!is_dict && parts.empty())
-        fail(errc::corrupt_file, values.file(), ": ", what, ": no properties");
-    pickle_value const type = is_dict ? values.at(state, "dtype", what) : parts.front();
-    std::string_view const name = values.global(type, what + ": the data type");
+        fail(errc::corrupt_file, values.file(), ": ", noun, ": no properties");
+    pickle_value const type = is_dict ? values.at(state, "dtype", noun) : parts.front();
+    std::string_view const name = values.global(type, noun + ": the data type");
     auto const dtype = name.starts_with("torch.") ? torch_data_type(name.substr(6)) : std::nullopt;
     if (!dtype)
-        fail(errc::unsupported, values.file(), ": ", what, ": elements of ", name, " are not read");
+        fail(errc::unsupported, values.file(), ": ", noun, ": elements of ", name, " are not read");
     return *dtype;
 }
 
 /// Refuses a shard that is not inside its tensor.
 inline void check_in_tensor(packed_vector const& shape, packed_box const& region,
-                            std::string const& what) {
+                            std::string const& noun) {
     if (region.offset.size() != shape.size() || region.shape.size() != shape.size())
-        fail(errc::corrupt_file, what, ": a shard of ", counted(region.shape.size(), "axis"),
+        fail(errc::corrupt_file, noun, ": a shard of ", counted(region.shape.size(), "axis"),
              " in a tensor of ", shape.size());
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (region.shape[axis] > shape[axis] ||
             region.offset[axis] > shape[axis] - region.shape[axis])
-            fail(errc::corrupt_file, what, ": axis ", axis, ": a shard of ", region.shape[axis],
+            fail(errc::corrupt_file, noun, ": axis ", axis, ": a shard of ", region.shape[axis],
                  " from ", region.offset[axis], " on exceeds the extent ", shape[axis]);
 }
 
@@ -65,28 +65,28 @@ inline void check_in_tensor(packed_vector const& shape, packed_box const& region
 inline file_tensor tensor_of_archive(file_store::file const& file, std::string const& name,
                                      byte_run where) {
     torch_archive const archive(file, name, where);
-    std::string const what = words("the item at byte ", where.begin);
+    std::string const noun = words("the item at byte ", where.begin);
     pickle_value const root = archive.values().root();
     if (!archive.is_tensor(root))
-        archive.values().refuse(what, root, "a tensor");
-    return archive.tensor(root, what);
+        archive.values().refuse(noun, root, "a tensor");
+    return archive.tensor(root, noun);
 }
 
 /// The tensor of that key in the safetensors file that begins at `begin` and ends with its file.
 inline file_tensor tensor_of_safetensors(file_store::file const& file, std::string const& name,
                                          std::uint64_t begin, std::string const& key) {
-    std::string const what = words(name, ": the tensors from byte ", begin, " on");
+    std::string const noun = words(name, ": the tensors from byte ", begin, " on");
     byte_run const where{begin, file.facts().bytes};
     open_file part{std::make_unique<file_range>(file, where), where.size()};
-    safetensors_header const header = read_safetensors_header(part, what, {});
+    safetensors_header const header = read_safetensors_header(part, noun, {});
     for (safetensors_entry const& entry : header.tensors) {
         if (entry.name != key)
             continue;
-        file_shard const shard = whole_file_shard(entry, header.data_offset, what);
+        file_shard const shard = whole_file_shard(entry, header.data_offset, noun);
         index_vector const shape = shard.region.shape;
         return {shard.dtype, shape, {begin + shard.begin, row_major_strides(shape)}};
     }
-    fail(errc::corrupt_file, what, ": tensor '", key, "' should be there, but is not");
+    fail(errc::corrupt_file, noun, ": tensor '", key, "' should be there, but is not");
 }
 
 /// The file of torch.save that an item with a value is.
@@ -109,18 +109,18 @@ inline std::string why_opaque(file_store::file const& file, checkpoint_file cons
 }
 
 /// Takes note of values that are not carried, and why.
-inline void find_opaque(file_store const& files, checkpoint_metadata& found) {
+inline void find_opaque(file_store const& files, checkpoint_metadata& metadata) {
     std::vector<checkpoint_object*> in_order; // each file is opened once
-    for (checkpoint_object& one : found.objects)
-        if (one.opaque.empty())
-            in_order.push_back(&one);
+    for (checkpoint_object& object : metadata.objects)
+        if (object.opaque.empty())
+            in_order.push_back(&object);
     std::ranges::stable_sort(in_order, {}, &checkpoint_object::file);
     std::unique_ptr<file_store::file> file;
     for (std::size_t i = 0; i < in_order.size(); ++i) {
-        checkpoint_object& one = *in_order[i];
-        if (i == 0 || in_order[i - 1]->file != one.file)
-            file = files.open(found.files[one.file].path);
-        one.opaque = why_opaque(*file, found.files[one.file], one);
+        checkpoint_object& object = *in_order[i];
+        if (i == 0 || in_order[i - 1]->file != object.file)
+            file = files.open(metadata.files[object.file].path);
+        object.opaque = why_opaque(*file, metadata.files[object.file], object);
     }
 }
 
@@ -129,17 +129,17 @@ inline std::vector<saved_object> objects_of_items(file_store const& files,
                                                   std::vector<checkpoint_file> const& names,
                                                   std::vector<checkpoint_object> const& objects,
                                                   key_set const& keys) {
-    std::vector<saved_object> all;
-    for (checkpoint_object const& one : objects) {
-        if (!keys.contains(one.key))
+    std::vector<saved_object> saved_objects;
+    for (checkpoint_object const& object : objects) {
+        if (!keys.contains(object.key))
             continue;
-        auto const file = files.open(names[one.file].path);
-        archive_of(*file, names[one.file], one); // refuses a damaged one
-        std::string archive(one.bytes.size(), ' ');
-        file->read(one.bytes.begin, std::as_writable_bytes(std::span(archive)));
-        all.push_back({one.key, std::move(archive)});
+        auto const file = files.open(names[object.file].path);
+        archive_of(*file, names[object.file], object); // refuses a damaged one
+        std::string archive(object.bytes.size(), ' ');
+        file->read(object.bytes.begin, std::as_writable_bytes(std::span(archive)));
+        saved_objects.push_back({object.key, std::move(archive)});
     }
-    return all;
+    return saved_objects;
 }
 
 RESHARD_DECL file_tensor dcp_file::tensor(file_store::file const& opened,

@@ -58,12 +58,12 @@ inline constexpr gguf_type gguf_types[] = {
 /// Reads the header of a file, one part after the other, and adds its contents.
 class gguf_reader {
 public:
-    gguf_reader(file_store::file const& file, std::string name, whole_tensors& all)
+    gguf_reader(file_store::file const& file, std::string name, whole_tensors& tensors)
         : file_(file),
           bytes_(file.facts().bytes),
           name_(std::move(name)),
           input_(file, name_, {0, bytes_}),
-          all_(all) {}
+          all_(tensors) {}
 
     void read() {
         read_start();
@@ -118,9 +118,9 @@ private:
 
     std::string text() {
         std::uint64_t const bytes = input_.number(8);
-        std::string found;
-        input_.append(found, bytes);
-        return found;
+        std::string match;
+        input_.append(match, bytes);
+        return match;
     }
 
     /// The types of values in a header.
@@ -202,25 +202,25 @@ private:
     }
 
     void read_tensor() {
-        entry one;
-        one.name = text();
+        entry current_entry;
+        current_entry.name = text();
         std::uint64_t const ndim = input_.number(4);
         if (ndim > max_ndim)
-            refuse(words("tensor '", one.name, "' has ", ndim, " axes; at most ", max_ndim,
-                         " are possible"),
+            refuse(words("tensor '", current_entry.name, "' has ", ndim, " axes; at most ",
+                         max_ndim, " are possible"),
                    errc::limit_exceeded);
         std::uint64_t extents[max_ndim] = {};
         for (std::uint64_t axis = 0; axis < ndim; ++axis)
             extents[axis] = input_.number(8);
         for (std::uint64_t axis = ndim; axis-- > 0;) {
             if (extents[axis] > static_cast<std::uint64_t>(std::numeric_limits<index_t>::max()))
-                refuse(words("tensor '", one.name, "': axis ", ndim - 1 - axis, " has ",
+                refuse(words("tensor '", current_entry.name, "': axis ", ndim - 1 - axis, " has ",
                              extents[axis], " elements"));
-            one.shape.push_back(static_cast<index_t>(extents[axis]));
+            current_entry.shape.push_back(static_cast<index_t>(extents[axis]));
         }
-        one.type = type_of(input_.number(4));
-        one.offset = input_.number(8);
-        entries_.push_back(std::move(one));
+        current_entry.type = type_of(input_.number(4));
+        current_entry.offset = input_.number(8);
+        entries_.push_back(std::move(current_entry));
     }
 
     /// The type of a number; one without a name if it is not known.
@@ -231,10 +231,10 @@ private:
         return {static_cast<std::uint32_t>(number), {}, {}};
     }
 
-    static std::string why_unread(entry const& one) {
-        if (one.type.name.empty())
-            return words("it has the type ", one.type.number, ", which is not known");
-        return words("it is of the quantised type ", one.type.name,
+    static std::string why_unread(entry const& current_entry) {
+        if (current_entry.type.name.empty())
+            return words("it has the type ", current_entry.type.number, ", which is not known");
+        return words("it is of the quantised type ", current_entry.type.name,
                      ", which is not read; convert from the model before it was quantised");
     }
 
@@ -243,13 +243,14 @@ private:
         std::uint64_t const data = aligned(end);
         check_padding(end, std::min(data, bytes_), name_ + ": the header ");
         check_places(data);
-        for (entry& one : entries_)
-            if (one.type.dtype)
-                all_.add(std::move(one.name), {*one.type.dtype,
-                                               one.shape,
-                                               {data + one.offset, row_major_strides(one.shape)}});
+        for (entry& element : entries_)
+            if (element.type.dtype)
+                all_.add(std::move(element.name),
+                         {*element.type.dtype,
+                          element.shape,
+                          {data + element.offset, row_major_strides(element.shape)}});
             else
-                all_.add_unread(one.name, one.shape, why_unread(one));
+                all_.add_unread(element.name, element.shape, why_unread(element));
     }
 
     /// Refuses tensors that exceed the file, or that do not follow each other: if a count in the
@@ -257,27 +258,28 @@ private:
     /// type is not known.
     void check_places(std::uint64_t data) const {
         std::vector<entry const*> sorted;
-        for (entry const& one : entries_)
-            sorted.push_back(&one);
+        for (entry const& element : entries_)
+            sorted.push_back(&element);
         std::ranges::stable_sort(sorted, {}, &entry::offset);
         std::optional<std::uint64_t> next = 0; // nothing: the tensor before is of unknown size
-        for (entry const* const one : sorted) {
-            std::string const what = name_ + ": tensor '" + one->name + "': ";
-            auto const bytes = bytes_of(*one, what);
+        for (entry const* const element : sorted) {
+            std::string const noun = name_ + ": tensor '" + element->name + "': ";
+            auto const bytes = bytes_of(*element, noun);
             std::uint64_t const least = bytes.value_or(0);
-            if (data > bytes_ || one->offset > bytes_ - data || least > bytes_ - data - one->offset)
-                fail(errc::corrupt_file, what, least, " bytes from ", one->offset,
+            if (data > bytes_ || element->offset > bytes_ - data ||
+                least > bytes_ - data - element->offset)
+                fail(errc::corrupt_file, noun, least, " bytes from ", element->offset,
                      " of the data on, which begin at ", data, ", exceed the file of ", bytes_,
                      "; was it cut short?");
-            if (one->offset != next.value_or(aligned(one->offset)))
-                fail(errc::corrupt_file, what, "begins at byte ", one->offset,
+            if (element->offset != next.value_or(aligned(element->offset)))
+                fail(errc::corrupt_file, noun, "begins at byte ", element->offset,
                      " of the data, and the tensors before it end at ",
-                     next.value_or(aligned(one->offset)));
+                     next.value_or(aligned(element->offset)));
             next.reset();
             if (!bytes)
                 continue;
-            next = aligned(one->offset + *bytes);
-            check_padding(data + one->offset + *bytes, std::min(data + *next, bytes_), what);
+            next = aligned(element->offset + *bytes);
+            check_padding(data + element->offset + *bytes, std::min(data + *next, bytes_), noun);
         }
         if (next && bytes_ > data && bytes_ - data > *next)
             fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - *next,
@@ -286,28 +288,29 @@ private:
     }
 
     /// The bytes of a tensor; nothing for a type whose blocks are not known.
-    static std::optional<std::uint64_t> bytes_of(entry const& one, std::string const& what) {
-        auto const named = [&] { return what; };
-        if (one.type.dtype)
-            return byte_count_of(one.shape, *one.type.dtype, named);
-        index_t const elements = element_count_of(one.shape, named);
-        if (one.type.block == 0)
+    static std::optional<std::uint64_t> bytes_of(entry const& current_entry,
+                                                 std::string const& noun) {
+        auto const named = [&] { return noun; };
+        if (current_entry.type.dtype)
+            return byte_count_of(current_entry.shape, *current_entry.type.dtype, named);
+        index_t const elements = element_count_of(current_entry.shape, named);
+        if (current_entry.type.block == 0)
             return std::nullopt;
-        return (static_cast<std::uint64_t>(elements) + one.type.block - 1) / one.type.block *
-               one.type.block_bytes;
+        return (static_cast<std::uint64_t>(elements) + current_entry.type.block - 1) /
+               current_entry.type.block * current_entry.type.block_bytes;
     }
 
-    std::uint64_t aligned(std::uint64_t place) const {
-        return (place + alignment_ - 1) / alignment_ * alignment_;
+    std::uint64_t aligned(std::uint64_t index) const {
+        return (index + alignment_ - 1) / alignment_ * alignment_;
     }
 
     /// Between the header, the tensors and the end are zeros: else a count or an extent is too
     /// small.
-    void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& what) const {
+    void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& noun) const {
         std::string bytes(static_cast<std::size_t>(end - begin), ' ');
         file_.read(begin, std::as_writable_bytes(std::span(bytes)));
-        if (std::size_t const place = bytes.find_first_not_of('\0'); place != bytes.npos)
-            fail(errc::corrupt_file, what, "ends at byte ", begin, ", and byte ", begin + place,
+        if (std::size_t const index = bytes.find_first_not_of('\0'); index != bytes.npos)
+            fail(errc::corrupt_file, noun, "ends at byte ", begin, ", and byte ", begin + index,
                  " behind it is no padding; was the file damaged?");
     }
 

@@ -59,19 +59,19 @@ private:
 inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path,
                                          std::vector<std::filesystem::path> const& parts) {
-    whole_tensors all(std::move(files), "gguf", path);
+    whole_tensors tensors(std::move(files), "gguf", path);
     std::string version;
     gguf_part_check check(parts.size());
     for (std::filesystem::path const& part : parts) {
-        all.begin_file(part);
-        auto const file = all.files().open(part);
-        gguf_reader reader(*file, part.string(), all);
+        tensors.begin_file(part);
+        auto const file = tensors.files().open(part);
+        gguf_reader reader(*file, part.string(), tensors);
         reader.read();
         version = std::to_string(reader.version());
         check.add(reader, part.string());
     }
     check.check_complete(path.string());
-    opened_checkpoint opened = all.take();
+    opened_checkpoint opened = tensors.take();
     opened.metadata.version = std::move(version);
     return opened;
 }
@@ -90,18 +90,18 @@ inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
     std::string const name = path.stem().string();
     std::string const count = name.substr(name.rfind('-') + 1);
     std::vector<std::filesystem::path> parts;
-    std::size_t const all = std::strtoul(count.c_str(), nullptr, 10);
+    std::size_t const total = std::strtoul(count.c_str(), nullptr, 10);
     std::size_t const own = std::strtoul(name.c_str() + stem.size() + 1, nullptr, 10);
-    if (own < 1 || own > all)
-        fail(errc::corrupt_file, path.string(), ": by its name it is part ", own, " of ", all,
+    if (own < 1 || own > total)
+        fail(errc::corrupt_file, path.string(), ": by its name it is part ", own, " of ", total,
              ", and parts are numbered from 1 to their count; give it the name that it had");
-    for (std::size_t i = 1; i <= all; ++i) {
+    for (std::size_t i = 1; i <= total; ++i) {
         std::string const digits = std::to_string(i);
         std::string const number =
             std::string(count.size() - std::min(count.size(), digits.size()), '0') + digits;
         parts.push_back(path.parent_path() / (stem + "-" + number + "-of-" + count + ".gguf"));
         if (files.find(parts.back()) != file_store::kind::file)
-            fail(errc::missing_file, path.string(), ": is one of ", all, " files, and ",
+            fail(errc::missing_file, path.string(), ": is one of ", total, " files, and ",
                  parts.back().string(), " is not there");
     }
     return parts;
@@ -115,21 +115,21 @@ RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files
 
 RESHARD_DECL std::vector<std::filesystem::path>
 find_gguf_files(file_store const& files, std::filesystem::path const& directory) {
-    std::vector<std::filesystem::path> found;
+    std::vector<std::filesystem::path> paths;
     for (std::filesystem::path const& path : files.list(directory))
         if (path.extension() == ".gguf" && files.find(path) == file_store::kind::file)
-            found.push_back(path);
-    return found;
+            paths.push_back(path);
+    return paths;
 }
 
 RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& directory) {
-    auto const found = find_gguf_files(*files, directory);
-    auto const parts = gguf_parts(*files, found.front());
-    for (std::filesystem::path const& path : found)
+    auto const gguf_files = find_gguf_files(*files, directory);
+    auto const parts = gguf_parts(*files, gguf_files.front());
+    for (std::filesystem::path const& path : gguf_files)
         if (std::ranges::find(parts, path) == parts.end())
-            fail(errc::unsupported, directory.string(), ": ", found.front().filename().string(),
-                 " and ", path.filename().string(),
+            fail(errc::unsupported, directory.string(), ": ",
+                 gguf_files.front().filename().string(), " and ", path.filename().string(),
                  " are models of their own, by their names; give the one that is wanted");
     return open_gguf_files(std::move(files), directory, parts);
 }

@@ -37,8 +37,8 @@ inline std::string checked_version(file_store const& files, std::filesystem::pat
 }
 
 /// Adds tensors and objects of another checkpoint, whose store shows the files of both.
-inline void append(opened_checkpoint& all, opened_checkpoint more) {
-    checkpoint_metadata& first = all.metadata;
+inline void append(opened_checkpoint& checkpoint, opened_checkpoint more) {
+    checkpoint_metadata& first = checkpoint.metadata;
     auto const before = static_cast<holder_t>(first.files.size());
     for (checkpoint_tensor& tensor : more.metadata.tensors) {
         for (checkpoint_shard& shard : tensor.shards)
@@ -62,13 +62,13 @@ inline void append(opened_checkpoint& all, opened_checkpoint more) {
     if (twice != first.tensors.end())
         fail(errc::corrupt_file, first.path.string(), ": tensor '", twice->key,
              "' is sharded, and common to all ranks as well");
-    all.files = std::move(more.files);
-    all.read_objects = [sharded = std::move(all.read_objects),
-                        common = std::move(more.read_objects)](key_set const& keys) {
+    checkpoint.files = std::move(more.files);
+    checkpoint.read_objects = [sharded = std::move(checkpoint.read_objects),
+                               common = std::move(more.read_objects)](key_set const& keys) {
         auto objects = sharded(keys);
-        for (saved_object& one : common(keys)) {
-            one.is_common = true;
-            objects.push_back(std::move(one));
+        for (saved_object& object : common(keys)) {
+            object.is_common = true;
+            objects.push_back(std::move(object));
         }
         return objects;
     };
@@ -90,9 +90,9 @@ inline opened_checkpoint with_whole(opened_checkpoint opened,
 }
 
 /// Newer versions keep the common state of all ranks with the other objects.
-inline bool has_common_state(checkpoint_metadata const& found) {
-    return std::ranges::any_of(found.objects, [](checkpoint_object const& one) {
-        return one.key.starts_with("common_state");
+inline bool has_common_state(checkpoint_metadata const& metadata) {
+    return std::ranges::any_of(metadata.objects, [](checkpoint_object const& object) {
+        return object.key.starts_with("common_state");
     });
 }
 
@@ -104,20 +104,20 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
         fail(errc::corrupt_file, directory.string(), ": this save of Megatron-Core lost ",
              dcp_metadata_name, ", which says where its tensors are; give another checkpoint");
     std::shared_ptr<file_store const> const below = files;
-    opened_checkpoint all = open_dcp(std::move(files), directory / dcp_metadata_name);
-    all.metadata.format = "megatron_torch_dist";
-    all.metadata.version = version;
-    all.metadata.indexes.push_back(metadata.filename().string());
-    all.metadata.indexes.emplace_back("integrity.json");
+    opened_checkpoint checkpoint = open_dcp(std::move(files), directory / dcp_metadata_name);
+    checkpoint.metadata.format = "megatron_torch_dist";
+    checkpoint.metadata.version = version;
+    checkpoint.metadata.indexes.push_back(metadata.filename().string());
+    checkpoint.metadata.indexes.emplace_back("integrity.json");
     std::filesystem::path const common = directory / megatron_common_name;
-    if (all.files->find(common) == file_store::kind::file)
-        append(all, with_whole(open_torch_file(all.files, common), below, common));
-    else if (!has_common_state(all.metadata))
-        all.metadata.warnings.push_back(directory.string() + ": there is no " +
-                                        std::string(megatron_common_name) +
-                                        ", which has what all ranks share (args, iteration); was "
-                                        "it lost, or the save not finished?");
-    return all;
+    if (checkpoint.files->find(common) == file_store::kind::file)
+        append(checkpoint, with_whole(open_torch_file(checkpoint.files, common), below, common));
+    else if (!has_common_state(checkpoint.metadata))
+        checkpoint.metadata.warnings.push_back(
+            directory.string() + ": there is no " + std::string(megatron_common_name) +
+            ", which has what all ranks share (args, iteration); was "
+            "it lost, or the save not finished?");
+    return checkpoint;
 }
 
 /// What Megatron-Core has beside what torch.distributed.checkpoint has.
@@ -133,12 +133,12 @@ public:
 
     /// `metadata.json` is last, as Megatron-Core writes it.
     std::vector<std::pair<std::string, std::string>> others() const override {
-        auto all = sharded_->others();
-        all.emplace_back(megatron_common_name, common_);
-        all.emplace_back(megatron_metadata_name,
-                         R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, )"
-                         R"("common_backend": "torch", "common_backend_version": 1})");
-        return all;
+        auto others = sharded_->others();
+        others.emplace_back(megatron_common_name, common_);
+        others.emplace_back(megatron_metadata_name,
+                            R"({"sharded_backend": "torch_dist", "sharded_backend_version": 1, )"
+                            R"("common_backend": "torch", "common_backend_version": 1})");
+        return others;
     }
 
 private:
@@ -148,9 +148,9 @@ private:
 
 /// The common state of ranks as a file: empty if the objects do not have it.
 inline std::string common_file(std::vector<saved_object> const& objects) {
-    for (saved_object const& one : objects)
-        if (one.is_whole)
-            return one.archive;
+    for (saved_object const& object : objects)
+        if (object.is_whole)
+            return object.archive;
     pickle_writer nothing;
     nothing.empty_dict();
     return torch_file_of(nothing.take());
@@ -158,7 +158,7 @@ inline std::string common_file(std::vector<saved_object> const& objects) {
 
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
     file_choices sharded = choices;
-    std::erase_if(sharded.objects, [](saved_object const& one) { return one.is_common; });
+    std::erase_if(sharded.objects, [](saved_object const& object) { return object.is_common; });
     sharded.fused.clear(); // Megatron-Core cuts gate and up apart, in any number of parts
     checkpoint_plan plan = plan_dcp(target, sharded);
     plan.metadata.format = "megatron_torch_dist";

@@ -34,7 +34,7 @@ namespace reshard::model {
 
 RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
                                                      catalog const& stored, master_rule rule) {
-    std::vector<renamed_key> made;
+    std::vector<renamed_key> keys;
     for (catalog_entry const& entry : wanted) {
         catalog_entry const* of = nullptr;
         if (rule.weights_of_masters)
@@ -44,9 +44,9 @@ RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog c
         if (!of)
             continue;
         program.define(entry.key, cast(program.source(of->key, of->shape, of->dtype), entry.dtype));
-        made.push_back({entry.key, of->key});
+        keys.push_back({entry.key, of->key});
     }
-    return made;
+    return keys;
 }
 
 } // namespace reshard::model

@@ -16,17 +16,18 @@ RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view 
                                                                std::string_view before) {
     for (std::size_t at = name.find(before); at != std::string_view::npos;
          at = before.empty() ? std::string_view::npos : name.find(before, at + 1)) {
-        std::string_view const rest = name.substr(at + before.size());
-        std::size_t const digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        std::string_view const remainder = name.substr(at + before.size());
+        std::size_t const digits =
+            std::min(remainder.find_first_not_of("0123456789"), remainder.size());
         if ((at > 0 && name[at - 1] != '.') || digits == 0 ||
-            (digits < rest.size() && rest[digits] != '.'))
+            (digits < remainder.size() && remainder[digits] != '.'))
             continue;
         index_t number = 0;
-        if (std::from_chars(rest.data(), rest.data() + digits, number).ec != std::errc())
-            fail(errc::overflow, "'", name, "': the number ", rest.substr(0, digits),
+        if (std::from_chars(remainder.data(), remainder.data() + digits, number).ec != std::errc())
+            fail(errc::overflow, "'", name, "': the number ", remainder.substr(0, digits),
                  " does not fit 64 bits");
         return model::numbered_name{name.substr(0, at + before.size()), number,
-                                    rest.substr(digits)};
+                                    remainder.substr(digits)};
     }
     return std::nullopt;
 }

@@ -36,8 +36,8 @@ inline std::optional<std::string> parameter_of_master(std::string_view key) {
     if (take_master_segment(name))
         return name;
     for (std::string_view const ending : {"_fp32_master_0", "_fp32_master", ".w_0"})
-        if (auto const rest = without_ending(key, ending))
-            return std::string(*rest);
+        if (auto const remainder = without_ending(key, ending))
+            return std::string(*remainder);
     return std::nullopt;
 }
 
@@ -58,10 +58,10 @@ inline std::vector<std::string> other_masters(std::string_view key) {
 inline std::vector<std::string> with_beginnings(std::string_view key,
                                                 std::vector<std::string_view> const& beginnings) {
     std::vector<std::string> names;
-    for (std::string_view const one : beginnings) {
-        names.push_back(std::string(one).append(key));
-        if (key.starts_with(one))
-            names.emplace_back(key.substr(one.size()));
+    for (std::string_view const beginning : beginnings) {
+        names.push_back(std::string(beginning).append(key));
+        if (key.starts_with(beginning))
+            names.emplace_back(key.substr(beginning.size()));
     }
     return names;
 }
@@ -89,11 +89,11 @@ RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
                                        catalog const& stored) {
     std::string hint;
     for (model::name_table const& table : model::name_tables()) {
-        auto const found = renamed_by(table, wanted, stored);
-        if (!found.empty())
-            hint += std::string(hint.empty() ? "" : ", ") + "'" + found.front().wanted + "' is '" +
-                    found.front().stored + "' by the names of '" + std::string(table.name) + "'" +
-                    and_more_keys(found.size());
+        auto const renamed = renamed_by(table, wanted, stored);
+        if (!renamed.empty())
+            hint += std::string(hint.empty() ? "" : ", ") + "'" + renamed.front().wanted +
+                    "' is '" + renamed.front().stored + "' by the names of '" +
+                    std::string(table.name) + "'" + and_more_keys(renamed.size());
     }
     return hint;
 }
@@ -103,7 +103,7 @@ RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
 namespace reshard::model {
 
 RESHARD_DECL std::vector<name_table> const& name_tables() {
-    static std::vector<name_table> const all = {
+    static std::vector<name_table> const tables = {
         {"master-weights",
          "w.w_0, w_fp32_master_0, w_fp32_master, master_weights.w, and the last as second segment",
          detail::other_masters},
@@ -111,18 +111,19 @@ RESHARD_DECL std::vector<name_table> const& name_tables() {
         {"separators", "a/b, and a.b", detail::other_separators},
         {"wrappers", "module.w of data parallelism, _orig_mod.w of a compiled model, and w",
          detail::other_wrappers}};
-    return all;
+    return tables;
 }
 
 RESHARD_DECL name_table const& find_name_table(std::string_view name) {
-    auto const found = std::ranges::find(name_tables(), name, &name_table::name);
-    if (found != name_tables().end())
-        return *found;
-    std::string known;
-    for (name_table const& one : name_tables())
-        known += (known.empty() ? "" : ", ") + std::string(one.name);
+    auto const match = std::ranges::find(name_tables(), name, &name_table::name);
+    if (match != name_tables().end())
+        return *match;
+    std::string known_names;
+    for (name_table const& table : name_tables())
+        known_names += (known_names.empty() ? "" : ", ") + std::string(table.name);
     fail(errc::usage, "there is no table of names '", name, "'",
-         detail::did_you_mean(name, name_tables(), &name_table::name), "; the tables are ", known);
+         detail::did_you_mean(name, name_tables(), &name_table::name), "; the tables are ",
+         known_names);
 }
 
 RESHARD_DECL std::vector<renamed_key>
@@ -156,10 +157,10 @@ program_by_names(std::vector<std::string> const& tables,
         for (name_table const& table : chosen) {
             auto const renamed = renamed_by(table, lacking, stored);
             define_renamed(program, renamed, stored);
-            for (renamed_key const& one : renamed) {
-                std::erase(lacking, one.wanted);
+            for (renamed_key const& renamed_key : renamed) {
+                std::erase(lacking, renamed_key.wanted);
                 if (tell)
-                    tell(table, one);
+                    tell(table, renamed_key);
             }
         }
         return program;
@@ -198,8 +199,8 @@ inline std::string take_accumulator(std::string_view& name,
     for (model::state_kind const& kind : kinds) {
         if (kind.is_master || kind.suffix.empty() || !numberless)
             continue;
-        if (auto const rest = without_ending(*numberless, accumulator_ending(kind))) {
-            name = *rest;
+        if (auto const remainder = without_ending(*numberless, accumulator_ending(kind))) {
+            name = *remainder;
             return kind.suffix;
         }
     }
@@ -216,10 +217,10 @@ RESHARD_DECL bool take_master_segment(std::string& name) {
 
 /// Removes the marks of a master weight from a name; returns whether there were any.
 inline bool take_master(std::string& name) {
-    auto const rest = without_ending(without_number(name).value_or(name), master_suffix);
-    if (rest)
-        name.resize(rest->size());
-    return take_master_segment(name) || rest;
+    auto const remainder = without_ending(without_number(name).value_or(name), master_suffix);
+    if (remainder)
+        name.resize(remainder->size());
+    return take_master_segment(name) || remainder;
 }
 
 inline std::string master_key_suffix(std::vector<model::state_kind> const& kinds) {
@@ -235,12 +236,12 @@ namespace reshard::model {
 
 RESHARD_DECL variable_name parse_variable(std::string_view name,
                                           std::vector<state_kind> const& kinds) {
-    std::string_view rest = name;
+    std::string_view remainder = name;
     variable_name result;
-    result.suffix = detail::take_accumulator(rest, kinds);
-    if (rest.starts_with(detail::slice_prefix))
-        rest.remove_prefix(detail::slice_prefix.size());
-    result.parameter = rest;
+    result.suffix = detail::take_accumulator(remainder, kinds);
+    if (remainder.starts_with(detail::slice_prefix))
+        remainder.remove_prefix(detail::slice_prefix.size());
+    result.parameter = remainder;
     if (detail::take_master(result.parameter) && result.suffix.empty())
         result.suffix = detail::master_key_suffix(kinds);
     if (result.parameter.empty())
@@ -251,11 +252,11 @@ RESHARD_DECL variable_name parse_variable(std::string_view name,
 RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
                                          std::vector<state_kind> const& kinds) {
     variable_name const variable = parse_variable(name, kinds);
-    auto const found = parameters.find(variable.parameter);
-    if (found == parameters.end())
+    auto const match = parameters.find(variable.parameter);
+    if (match == parameters.end())
         fail(errc::unknown_key, "the variable '", name, "' belongs to '", variable.parameter,
              "', and no parameter has this name");
-    return found->second + variable.suffix;
+    return match->second + variable.suffix;
 }
 
 RESHARD_DECL std::vector<std::string> state_variables(std::string_view parameter,

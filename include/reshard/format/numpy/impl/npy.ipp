@@ -52,15 +52,15 @@ inline std::string_view untyped_advice(std::string_view descr) {
 ///
 /// \throws error with errc::unsupported for elements that we do not have: of another order of bytes
 ///         than ours, structures, dates; errc::corrupt_file for elements beyond the range
-inline file_tensor tensor_of(npy_array const& array, std::string const& what) {
+inline file_tensor tensor_of(npy_array const& array, std::string const& noun) {
     auto const dtype = npy_data_type(array.descr);
     if (!dtype && array.descr.starts_with('['))
-        fail(errc::unsupported, what, ": elements that are structures are not read");
+        fail(errc::unsupported, noun, ": elements that are structures are not read");
     if (!dtype)
-        fail(errc::unsupported, what, ": elements of '", array.descr, "' are not read",
+        fail(errc::unsupported, noun, ": elements of '", array.descr, "' are not read",
              untyped_advice(array.descr));
-    std::uint64_t const bytes = byte_count_of(array.shape, *dtype, [&] { return what + ": "; });
-    check_npy_bytes(array, bytes, std::string(name(*dtype)), what);
+    std::uint64_t const bytes = byte_count_of(array.shape, *dtype, [&] { return noun + ": "; });
+    check_npy_bytes(array, bytes, std::string(name(*dtype)), noun);
     bool const is_column_major = array.is_fortran && bytes > 0;
     return {*dtype,
             array.shape,
@@ -71,7 +71,7 @@ inline file_tensor tensor_of(npy_array const& array, std::string const& what) {
 /// An array of texts in a file.
 struct npy_texts {
     npy_array array;
-    std::string what; ///< names it in messages
+    std::string noun; ///< names it in messages
     bool is_unicode = false;
     bool is_big_endian = false;
     std::uint64_t characters = 0; ///< of each
@@ -80,24 +80,25 @@ struct npy_texts {
 /// The texts of an array of type `<U5` or `|S3`; std::nullopt for any other array.
 ///
 /// \throws error with errc::corrupt_file if it has other bytes than its shape needs
-inline std::optional<npy_texts> texts_of(npy_array const& array, std::string const& what) {
+inline std::optional<npy_texts> texts_of(npy_array const& array, std::string const& noun) {
     std::string_view const descr = array.descr;
     if (descr.size() < 3 || std::string_view("<>|=").find(descr[0]) == descr.npos ||
         (descr[1] != 'U' && descr[1] != 'S'))
         return std::nullopt;
-    npy_texts found{array, what, descr[1] == 'U', descr[0] == '>', 0};
+    npy_texts npy_texts{array, noun, descr[1] == 'U', descr[0] == '>', 0};
     auto const end =
-        std::from_chars(descr.data() + 2, descr.data() + descr.size(), found.characters);
+        std::from_chars(descr.data() + 2, descr.data() + descr.size(), npy_texts.characters);
     constexpr std::uint64_t most = 1 << 30;
-    if (end.ec != std::errc{} || end.ptr != descr.data() + descr.size() || found.characters > most)
+    if (end.ec != std::errc{} || end.ptr != descr.data() + descr.size() ||
+        npy_texts.characters > most)
         return std::nullopt;
     auto const count =
-        static_cast<std::uint64_t>(element_count_of(array.shape, [&] { return what + ": "; }));
-    std::uint64_t const each = found.characters * (found.is_unicode ? 4 : 1);
+        static_cast<std::uint64_t>(element_count_of(array.shape, [&] { return noun + ": "; }));
+    std::uint64_t const each = npy_texts.characters * (npy_texts.is_unicode ? 4 : 1);
     if (each != 0 && count > array.elements.size() / each)
-        check_npy_bytes(array, array.elements.size() + 1, array.descr, what);
-    check_npy_bytes(array, count * each, array.descr, what);
-    return found;
+        check_npy_bytes(array, array.elements.size() + 1, array.descr, noun);
+    check_npy_bytes(array, count * each, array.descr, noun);
+    return npy_texts;
 }
 
 /// Why an array of texts without any characters is not written as lists: a short file may have
@@ -106,9 +107,9 @@ inline std::string why_too_empty(npy_texts const& texts) {
     constexpr index_t most = 1 << 16;
     if (texts.array.elements.size() > 0)
         return {};
-    index_t lists = 1, all = 0;
+    index_t lists = 1, total = 0;
     for (index_t const extent : texts.array.shape)
-        if (lists > 0 && (extent > most || (lists *= extent) > most || (all += lists) > most))
+        if (lists > 0 && (extent > most || (lists *= extent) > most || (total += lists) > most))
             return words("has the shape ", texts.array.shape,
                          " and no characters, and as lists it has more than ", most, " items");
     return {};
@@ -135,7 +136,7 @@ public:
     npy_text_writer(npy_texts const& texts, file_store::file const& file) : texts_(texts) {
         constexpr std::uint64_t most = std::uint64_t{1} << 28;
         if (texts.array.elements.size() > most)
-            fail(errc::limit_exceeded, texts.what, ": ", texts.array.elements.size(),
+            fail(errc::limit_exceeded, texts.noun, ": ", texts.array.elements.size(),
                  " bytes of texts, and at most ", most, " are read");
         bytes_.resize(static_cast<std::size_t>(texts.array.elements.size()));
         file.read(texts.array.elements.begin, std::as_writable_bytes(std::span(bytes_)));
@@ -149,14 +150,14 @@ public:
     }
 
 private:
-    void put(std::size_t axis, index_t place) {
+    void put(std::size_t axis, index_t index) {
         index_vector const& shape = texts_.array.shape;
         if (axis == shape.size())
-            return put_text(static_cast<std::size_t>(place));
+            return put_text(static_cast<std::size_t>(index));
         out_.empty_list();
         out_.begin();
         for (index_t i = 0; i < shape[axis]; ++i)
-            put(axis + 1, place + i * strides_[axis]);
+            put(axis + 1, index + i * strides_[axis]);
         out_.append_all();
     }
 
@@ -170,8 +171,8 @@ private:
         while (!characters.empty() && characters.back() == 0)
             characters.pop_back();
         std::string text;
-        for (std::uint32_t const one : characters)
-            put_character(text, one);
+        for (std::uint32_t const character : characters)
+            put_character(text, character);
         if (texts_.is_unicode)
             return out_.text(text);
         out_.call("_codecs", "encode", [&] { // as Python writes bytes in protocol 2
@@ -180,14 +181,14 @@ private:
         });
     }
 
-    std::uint32_t character(std::size_t place, std::size_t size) const {
+    std::uint32_t character(std::size_t index, std::size_t size) const {
         std::uint32_t number = 0;
         for (std::size_t i = 0; i < size; ++i)
-            number |= std::uint32_t{static_cast<unsigned char>(bytes_[place + i])}
+            number |= std::uint32_t{static_cast<unsigned char>(bytes_[index + i])}
                       << 8 * (texts_.is_big_endian ? size - 1 - i : i);
         if (number > 0x10ffff || (number >= 0xd800 && number < 0xe000))
-            fail(errc::corrupt_file, texts_.what, ": the text at byte ",
-                 texts_.array.elements.begin + place, " has the character ", number,
+            fail(errc::corrupt_file, texts_.noun, ": the text at byte ",
+                 texts_.array.elements.begin + index, " has the character ", number,
                  ", which there is not");
         return number;
     }
@@ -213,23 +214,23 @@ public:
     file_store::file const& file() const { return *file_; }
 
     /// Adds an array: a tensor, texts, or an entry that is only listed.
-    void add(std::string const& key, std::string const& what, byte_run where) {
-        if (!what.ends_with(".npy") && !begins_as_npy(*file_, where))
+    void add(std::string const& key, std::string const& noun, byte_run where) {
+        if (!noun.ends_with(".npy") && !begins_as_npy(*file_, where))
             return all_.add_opaque(key, "is no array of NumPy");
-        npy_array const array = read_npy(*file_, what, where);
+        npy_array const array = read_npy(*file_, noun, where);
         if (array.is_of_objects())
             return all_.add_opaque(key,
                                    "is an array of Python objects, which are a pickle; nothing "
                                    "of it was run");
         if (array.axes > max_ndim)
             return all_.add_unread(key, {}, why_too_many_axes(array.axes));
-        if (auto const texts = texts_of(array, what)) {
+        if (auto const texts = texts_of(array, noun)) {
             if (std::string why = why_too_empty(*texts); !why.empty())
                 return all_.add_opaque(key, std::move(why));
             all_.add_object(key);
             texts_.emplace(key, *texts);
         } else if (auto const tensor =
-                       all_.readable(key, what, [&] { return tensor_of(array, what); })) {
+                       all_.readable(key, noun, [&] { return tensor_of(array, noun); })) {
             all_.add(key, *tensor);
         }
     }
@@ -260,9 +261,9 @@ private:
 
 RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path) {
-    npy_checkpoint all(std::move(files), "npy", path);
-    all.add(path.stem().string(), path.string(), {0, all.file().facts().bytes});
-    return all.take();
+    npy_checkpoint checkpoint(std::move(files), "npy", path);
+    checkpoint.add(path.stem().string(), path.string(), {0, checkpoint.file().facts().bytes});
+    return checkpoint.take();
 }
 
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
@@ -270,18 +271,19 @@ RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
     auto const members = shown_members(*files->open(path), path.string());
     if (std::ranges::any_of(members, &shown_member::is_inflated))
         files = std::make_shared<files_with_inflated>(std::move(files));
-    npy_checkpoint all(std::move(files), "npz", path);
-    for (shown_member const& one : members) {
-        std::string_view key = one.member.name;
+    npy_checkpoint checkpoint(std::move(files), "npz", path);
+    for (shown_member const& member : members) {
+        std::string_view key = member.member.name;
         if (key.ends_with(".npy"))
             key.remove_suffix(4);
-        if (one.bytes)
-            all.add(std::string(key), path.string() + ": " + one.member.name, *one.bytes);
+        if (member.bytes)
+            checkpoint.add(std::string(key), path.string() + ": " + member.member.name,
+                           *member.bytes);
         else
-            all.all().add_unread(std::string(key), {},
-                                 "the member " + why_unread(*one.member.packing));
+            checkpoint.all().add_unread(std::string(key), {},
+                                        "the member " + why_unread(*member.member.packing));
     }
-    return all.take();
+    return checkpoint.take();
 }
 
 } // namespace reshard::detail

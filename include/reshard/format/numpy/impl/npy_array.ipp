@@ -22,7 +22,7 @@ namespace reshard::detail {
 /// Reads the dict of a header: `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
 class npy_header_parser {
 public:
-    npy_header_parser(std::string_view text, std::string const& what) : rest_(text), what_(what) {}
+    npy_header_parser(std::string_view text, std::string const& noun) : rest_(text), what_(noun) {}
 
     void parse() {
         expect('{');
@@ -90,16 +90,16 @@ private:
         auto const end = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : rest_.npos;
         if (end == rest_.npos || rest_.substr(0, end).find('\\') != rest_.npos)
             refuse("should have a text before '" + std::string(rest_.substr(0, 20)) + "'");
-        std::string const found(rest_.substr(1, end - 1));
+        std::string const match(rest_.substr(1, end - 1));
         rest_.remove_prefix(end + 1);
-        return found;
+        return match;
     }
 
     /// With a byte order, which a header may omit: then it is this machine's.
     std::string element_type() {
-        std::string found = text();
+        std::string match = text();
         auto const is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
-        return !found.empty() && is_letter(found.front()) ? "=" + found : found;
+        return !match.empty() && is_letter(match.front()) ? "=" + match : match;
     }
 
     /// A list of members, as it is written.
@@ -112,9 +112,9 @@ private:
         } while (depth > 0 && end < rest_.size());
         if (depth > 0)
             refuse("has a list without an end");
-        std::string const found(rest_.substr(0, end));
+        std::string const match(rest_.substr(0, end));
         rest_.remove_prefix(end);
-        return found;
+        return match;
     }
 
     bool boolean() {
@@ -129,7 +129,7 @@ private:
     }
 
     index_vector extents() {
-        index_vector found;
+        index_vector values;
         expect('(');
         while (!take(')')) {
             skip_blanks();
@@ -140,11 +140,11 @@ private:
             rest_.remove_prefix(static_cast<std::size_t>(end.ptr - rest_.data()));
             take('L'); // of Python 2
             if (++axes <= max_ndim)
-                found.push_back(extent);
+                values.push_back(extent);
             if (!take(','))
                 break_at(')');
         }
-        return found;
+        return values;
     }
 
     std::string_view rest_;
@@ -175,18 +175,18 @@ inline bool begins_as_npy(file_store::file const& file, byte_run where) {
 ///
 /// \throws error with errc::corrupt_file, or errc::unsupported for another version
 inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64_t bytes,
-                               std::string const& what) {
+                               std::string const& noun) {
     constexpr std::size_t least = 10;
     std::string_view const begins(reinterpret_cast<char const*>(start.data()),
                                   std::min(start.size(), npy_magic.size()));
     if (start.size() < least && npy_magic.starts_with(begins))
-        fail(errc::corrupt_file, what, ": an array of NumPy has ", least, " bytes at least, and ",
+        fail(errc::corrupt_file, noun, ": an array of NumPy has ", least, " bytes at least, and ",
              start.size(), start.size() == 1 ? " is" : " are", " there; was it cut short?");
     if (begins != npy_magic)
-        fail(errc::corrupt_file, what, ": does not begin as an array of NumPy does");
+        fail(errc::corrupt_file, noun, ": does not begin as an array of NumPy does");
     unsigned const version = start[6];
     if (version < 1 || version > 3)
-        fail(errc::unsupported, what, ": is of version ", version,
+        fail(errc::unsupported, noun, ": is of version ", version,
              ", and those of 1 to 3 are read");
     std::uint64_t const length_bytes = version == 1 ? 2 : 4;
     std::uint64_t header = 0;
@@ -195,7 +195,7 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
     std::uint64_t const begin = 8 + length_bytes;
     constexpr std::uint64_t most = 1 << 20; // a text of a few extents
     if (header > most || header > bytes - std::min(begin, bytes))
-        fail(errc::corrupt_file, what, ": the header is said to have ", header, " bytes, of ",
+        fail(errc::corrupt_file, noun, ": the header is said to have ", header, " bytes, of ",
              bytes, " of the file; was it cut short?");
     return {begin, begin + header};
 }
@@ -203,17 +203,17 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
 /// The array that a range of a file is.
 ///
 /// \param  what names it in messages: the file, and the member of an archive
-/// \throws error with errc::corrupt_file for a header that is none; it names `what` and the numbers
+/// \throws error with errc::corrupt_file for a header that is none; it names `noun` and the numbers
 /// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal, here a
 ///             text, or a list that is not read
-inline npy_array read_npy(file_store::file const& file, std::string const& what, byte_run where) {
+inline npy_array read_npy(file_store::file const& file, std::string const& noun, byte_run where) {
     unsigned char start[12] = {};
     auto const first = std::span(start).first(std::min<std::size_t>(where.size(), sizeof start));
     file.read(where.begin, std::as_writable_bytes(first));
-    byte_run const header = npy_header_run(first, where.size(), what);
+    byte_run const header = npy_header_run(first, where.size(), noun);
     std::string text(static_cast<std::size_t>(header.size()), ' ');
     file.read(where.begin + header.begin, std::as_writable_bytes(std::span(text)));
-    npy_header_parser parsed(text, what);
+    npy_header_parser parsed(text, noun);
     parsed.parse();
     return {*parsed.descr,
             *parsed.is_fortran,
@@ -224,9 +224,9 @@ inline npy_array read_npy(file_store::file const& file, std::string const& what,
 
 /// Refuses an array that has more bytes than its shape needs, or fewer.
 inline void check_npy_bytes(npy_array const& array, std::uint64_t bytes, std::string const& kind,
-                            std::string const& what) {
+                            std::string const& noun) {
     if (std::uint64_t const there = array.elements.size(); there != bytes)
-        fail(errc::corrupt_file, what, ": ", kind, " ", array.shape, " has ", bytes, " bytes, and ",
+        fail(errc::corrupt_file, noun, ": ", kind, " ", array.shape, " has ", bytes, " bytes, and ",
              there, " are there", there < bytes ? "; was it cut short?" : "");
 }
 

@@ -79,11 +79,11 @@ inline void paddle_file::read(file_store::file const& file) {
 inline void paddle_file::read_pickle(file_store::file const& file) {
     pickle const values(file, name, {0, file.facts().bytes}, paddle_names);
     pickled_arrays const arrays(values);
-    pickle_pairs const all = values.pairs(values.root(), "the file");
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        std::string key(values.text(all[i].key, "a name"));
-        if (arrays.is_array(all[i].value)) {
-            file_tensor tensor = arrays.array(all[i].value, "tensor '" + key + "'");
+    pickle_pairs const pairs = values.pairs(values.root(), "the file");
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        std::string key(values.text(pairs[i].key, "a name"));
+        if (arrays.is_array(pairs[i].value)) {
+            file_tensor tensor = arrays.array(pairs[i].value, "tensor '" + key + "'");
             there.insert_or_assign(std::move(key), std::move(tensor));
         }
     }
@@ -105,15 +105,15 @@ inline void paddle_file::read_safetensors(file_store::file const& file) {
 inline strided_bytes paddle_file::find(file_store::file const& file, shown_shard const& expected,
                                        std::size_t number) {
     std::call_once(is_read, [&] { read(file); });
-    auto const found = there.find(keys[number]);
-    if (found == there.end())
+    auto const match = there.find(keys[number]);
+    if (match == there.end())
         fail(errc::corrupt_file, name, ": tensor '", keys[number], "' should be there, but is not");
-    if (found->second.dtype != expected.dtype ||
-        found->second.shape != index_vector(expected.shape))
-        fail(errc::corrupt_file, name, ": tensor '", keys[number], "' is ", found->second.dtype,
-             " ", found->second.shape, ", and the metadata say ", expected.dtype, " ",
+    if (match->second.dtype != expected.dtype ||
+        match->second.shape != index_vector(expected.shape))
+        fail(errc::corrupt_file, name, ": tensor '", keys[number], "' is ", match->second.dtype,
+             " ", match->second.shape, ", and the metadata say ", expected.dtype, " ",
              index_vector(expected.shape));
-    return found->second.elements;
+    return match->second.elements;
 }
 
 /// Turns the metadata of a Flex Checkpoint into ours.
@@ -148,74 +148,74 @@ private:
         fail(errc::corrupt_file, values_->file(), ": ", text...);
     }
 
-    std::optional<flat_range> flat_in(pickle_value of, std::string const& what) const {
-        auto const range = values_->find_member(of, "flattened_range", what);
-        if (!range || range->what == pickle_value::kind::none)
+    std::optional<flat_range> flat_in(pickle_value of, std::string const& noun) const {
+        auto const range = values_->find_member(of, "flattened_range", noun);
+        if (!range || range->type == pickle_value::kind::none)
             return std::nullopt;
-        index_vector const ends = torch_extents(*values_, *range, what + ": flattened_range");
+        index_vector const ends = torch_extents(*values_, *range, noun + ": flattened_range");
         if (ends.size() != 2 || ends[0] > ends[1])
-            refuse(what, ": flattened_range ", ends, " is no range");
+            refuse(noun, ": flattened_range ", ends, " is no range");
         return flat_range{ends[0], ends[1]};
     }
 
-    index_vector extents_in(pickle_value of, char const* name, std::string const& what) const {
-        return torch_extents(*values_, values_->member(of, name, what), what + ": " + name);
+    index_vector extents_in(pickle_value of, char const* name, std::string const& noun) const {
+        return torch_extents(*values_, values_->member(of, name, noun), noun + ": " + name);
     }
 
     void read_tensors(pickle_value dict) {
-        pickle_pairs const all = values_->pairs(dict, "state_dict_metadata");
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            std::string key(values_->text(all[i].key, "the name of a tensor"));
-            std::string const what = "tensor '" + key + "'";
-            auto const boxes = values_->elements(all[i].value, what);
+        pickle_pairs const pairs = values_->pairs(dict, "state_dict_metadata");
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            std::string key(values_->text(pairs[i].key, "the name of a tensor"));
+            std::string const noun = "tensor '" + key + "'";
+            auto const boxes = values_->elements(pairs[i].value, noun);
             if (!numbers_.emplace(key, result_.tensors.size()).second)
-                refuse(what, " stands twice");
+                refuse(noun, " stands twice");
             checkpoint_tensor& tensor = result_.tensors.emplace_back();
             tensor.key = std::move(key);
-            for (pickle_value const& one : boxes)
-                read_box(tensor, one, &one == &boxes.front(), what);
+            for (pickle_value const& value : boxes)
+                read_box(tensor, value, &value == &boxes.front(), noun);
         }
     }
 
     void read_box(checkpoint_tensor& tensor, pickle_value value, bool is_first,
-                  std::string const& what) {
-        std::string const type(values_->text(values_->member(value, "dtype", what), what));
+                  std::string const& noun) {
+        std::string const type(values_->text(values_->member(value, "dtype", noun), noun));
         auto const dtype = torch_data_type(type);
         if (!dtype)
-            fail(errc::unsupported, values_->file(), ": ", what, ": elements of ", type,
+            fail(errc::unsupported, values_->file(), ": ", noun, ": elements of ", type,
                  " are not read");
-        box const region{extents_in(value, "global_offset", what),
-                         extents_in(value, "local_shape", what)};
-        auto const global = values_->find_member(value, "global_shape", what);
+        box const region{extents_in(value, "global_offset", noun),
+                         extents_in(value, "local_shape", noun)};
+        auto const global = values_->find_member(value, "global_shape", noun);
         index_vector shape = tensor.shape;
-        if (global && global->what != pickle_value::kind::none)
-            shape = torch_extents(*values_, *global, what);
+        if (global && global->type != pickle_value::kind::none)
+            shape = torch_extents(*values_, *global, noun);
         else if (is_first)
             shape = region.shape;
         if (region.offset.size() != shape.size() || region.shape.size() != shape.size())
-            refuse(what, ": a shard of ", counted(region.shape.size(), "axis"), " at ",
+            refuse(noun, ": a shard of ", counted(region.shape.size(), "axis"), " at ",
                    region.offset, " in a tensor of ", shape.size());
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             if (region.shape[axis] > std::numeric_limits<index_t>::max() - region.offset[axis])
-                refuse(what, ": axis ", axis, ": ", region.shape[axis], " from ",
+                refuse(noun, ": axis ", axis, ": ", region.shape[axis], " from ",
                        region.offset[axis], " on");
             if (!global)
                 shape[axis] = std::max(shape[axis], region.end(axis));
             if (region.end(axis) > shape[axis])
-                refuse(what, ": axis ", axis, ": a shard ends at ", region.end(axis),
+                refuse(noun, ": axis ", axis, ": a shard ends at ", region.end(axis),
                        ", beyond the extent ", shape[axis]);
         }
         if (!is_first && (tensor.dtype != *dtype || (global && tensor.shape != shape)))
-            refuse(what, ": one shard is of ", tensor.dtype, " ", index_vector(tensor.shape),
+            refuse(noun, ": one shard is of ", tensor.dtype, " ", index_vector(tensor.shape),
                    ", and another of ", *dtype, " ", shape);
         tensor.dtype = *dtype;
         tensor.shape = shape;
         // Each box is a separate object, of many bytes.
         constexpr std::uint64_t few = 1 << 16, least_bytes = 24;
         if (++box_count_ > few + values_->bytes_read() / least_bytes)
-            fail(errc::limit_exceeded, values_->file(), ": ", what, " is shard ", box_count_,
+            fail(errc::limit_exceeded, values_->file(), ": ", noun, " is shard ", box_count_,
                  ", which is too many for metadata of ", values_->bytes_read(), " bytes");
-        boxes_[tensor.key].push_back({region, flat_in(value, what)});
+        boxes_[tensor.key].push_back({region, flat_in(value, noun)});
     }
 
     /// A shard that state_dict_metadata lists.
@@ -225,70 +225,70 @@ private:
     };
 
     void read_places(pickle_value dict) {
-        pickle_pairs const all = values_->pairs(dict, "storage_metadata");
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            pickle_value const index = all[i].key;
+        pickle_pairs const pairs = values_->pairs(dict, "storage_metadata");
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            pickle_value const index = pairs[i].key;
             std::string const key(
                 values_->text(values_->member(index, "tensor_key", "a place"), "tensor_key"));
-            std::string const what = "tensor '" + key + "'";
+            std::string const noun = "tensor '" + key + "'";
             auto const number = numbers_.find(key);
             if (number == numbers_.end())
-                refuse(what, " is in storage_metadata, and not in state_dict_metadata");
-            listed_box const& listed = find_box(key, index, what);
+                refuse(noun, " is in storage_metadata, and not in state_dict_metadata");
+            listed_box const& listed = find_box(key, index, noun);
             place(result_.tensors[number->second], listed,
-                  file_of(values_->text(all[i].value, what), what), what);
+                  file_of(values_->text(pairs[i].value, noun), noun), noun);
         }
     }
 
     listed_box const& find_box(std::string const& key, pickle_value index,
-                               std::string const& what) {
-        index_vector const offset = extents_in(index, "global_offset", what);
-        auto const flat = flat_in(index, what);
-        auto const shape = values_->find_member(index, "local_shape", what);
-        for (listed_box const& one : boxes_[key])
-            if (one.region.offset == offset && one.flat == flat &&
-                (!shape || shape->what == pickle_value::kind::none ||
-                 torch_extents(*values_, *shape, what) == one.region.shape))
-                return one;
-        refuse(what, ": storage_metadata has a shard at ", offset,
+                               std::string const& noun) {
+        index_vector const offset = extents_in(index, "global_offset", noun);
+        auto const flat = flat_in(index, noun);
+        auto const shape = values_->find_member(index, "local_shape", noun);
+        for (listed_box const& box : boxes_[key])
+            if (box.region.offset == offset && box.flat == flat &&
+                (!shape || shape->type == pickle_value::kind::none ||
+                 torch_extents(*values_, *shape, noun) == box.region.shape))
+                return box;
+        refuse(noun, ": storage_metadata has a shard at ", offset,
                ", and state_dict_metadata has none");
     }
 
-    std::size_t file_of(std::string_view name, std::string const& what) {
-        auto const [known, is_new] = file_numbers_.try_emplace(std::string(name), by_file_.size());
+    std::size_t file_of(std::string_view name, std::string const& noun) {
+        auto const [match, is_new] = file_numbers_.try_emplace(std::string(name), by_file_.size());
         if (!is_new)
-            return known->second;
+            return match->second;
         std::filesystem::path const path = directory_ / name;
         if (name.empty() || path.parent_path() != directory_ || name.find('\0') != name.npos)
-            refuse(what, ": '", name, "' is not the name of a file in the directory");
+            refuse(noun, ": '", name, "' is not the name of a file in the directory");
         if (files_->find(path) != file_store::kind::file)
             fail(errc::missing_file, path.string(), ": there is no such file, and ",
-                 values_->file(), " says that it has ", what);
+                 values_->file(), " says that it has ", noun);
         result_.files.push_back({path, 0, 0});
         by_file_.push_back(std::make_shared<paddle_file>());
         shown_.emplace_back();
         by_file_.back()->name = path.string();
         by_file_.back()->bytes = files_->open(path)->facts().bytes;
-        return known->second;
+        return match->second;
     }
 
     /// Adds a shard after the others of its file.
     void place(checkpoint_tensor& tensor, listed_box const& listed, std::size_t number,
-               std::string const& what) {
+               std::string const& noun) {
         paddle_file& file = *by_file_[number];
         checkpoint_shard& shard = tensor.shards.emplace_back();
         shard.file = static_cast<holder_t>(number);
         shard.region = listed.region;
         shard.flat = listed.flat;
         index_vector const stored = stored_shape(shard);
-        index_t const elements = element_count_of(listed.region.shape, [&] { return what + ": "; });
+        index_t const elements = element_count_of(listed.region.shape, [&] { return noun + ": "; });
         if (listed.flat && listed.flat->end > elements)
-            refuse(what, ": the flat range ", *listed.flat, " exceeds its block of ",
+            refuse(noun, ": the flat range ", *listed.flat, " exceeds its block of ",
                    counted(elements, "element"));
         auto const needed =
             static_cast<std::uint64_t>(byte_count(element_count(stored), tensor.dtype));
         if (needed > file.bytes)
-            refuse(what, ": a shard of ", tensor.dtype, " ", stored, " has ", needed,
+            refuse(noun, ": a shard of ", tensor.dtype, " ", stored, " has ", needed,
                    " bytes, and its file ", file.name, " has ", file.bytes);
         std::uint64_t& bytes = result_.files[number].bytes;
         shard.begin = bytes;
@@ -326,7 +326,7 @@ private:
 
 RESHARD_DECL std::optional<std::filesystem::path>
 find_paddle_metadata(file_store const& files, std::filesystem::path const& directory) {
-    std::optional<std::filesystem::path> found;
+    std::optional<std::filesystem::path> found_path;
     std::pair<std::size_t, std::string> highest; // longer numbers are higher
     for (std::filesystem::path const& path : files.list(directory)) {
         std::string const number = path.stem().string();
@@ -336,12 +336,12 @@ find_paddle_metadata(file_store const& files, std::filesystem::path const& direc
         if (path.extension() != ".metadata" || !is_number)
             continue;
         std::pair const rank(number.size(), number);
-        if (!found || rank > highest) {
-            found = path;
+        if (!found_path || rank > highest) {
+            found_path = path;
             highest = rank;
         }
     }
-    return found;
+    return found_path;
 }
 
 RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,

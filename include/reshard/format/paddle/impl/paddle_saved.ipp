@@ -56,7 +56,7 @@ public:
     cut_arrays(pickle const& values, pickled_arrays const& pickled)
         : values_(values), pickled_(pickled) {
         pickle_value const root = values.root();
-        if (root.what != pickle_value::kind::dict)
+        if (root.type != pickle_value::kind::dict)
             return;
         auto const list = values.find(root, name, "the file");
         if (!list)
@@ -77,39 +77,39 @@ private:
     static constexpr std::string_view name = "UnpackBigParamInfor@@";
 
     void add(std::string key, pickle_value of) {
-        std::string const what = "tensor '" + key + "'";
+        std::string const noun = "tensor '" + key + "'";
         cut_array& array = arrays_.emplace_back();
-        array.shape = torch_extents(values_, values_.at(of, "OriginShape", what), what);
-        for (pickle_value const slice : values_.elements(values_.at(of, "slices", what), what))
-            array.slices.push_back(add_slice(std::string(values_.text(slice, what)), what));
+        array.shape = torch_extents(values_, values_.at(of, "OriginShape", noun), noun);
+        for (pickle_value const slice : values_.elements(values_.at(of, "slices", noun), noun))
+            array.slices.push_back(add_slice(std::string(values_.text(slice, noun)), noun));
         array.key = std::move(key);
-        check(array, values_.file() + ": " + what + ": ");
+        check(array, values_.file() + ": " + noun + ": ");
     }
 
-    /// \param what names the array in messages
-    file_tensor add_slice(std::string const& key, std::string const& what) {
-        pickle_value const slice = values_.at(values_.root(), key, what);
+    /// \param noun names the array in messages
+    file_tensor add_slice(std::string const& key, std::string const& noun) {
+        pickle_value const slice = values_.at(values_.root(), key, noun);
         if (!pickled_.is_array(slice))
-            values_.refuse(what + ": '" + key + "'", slice, "an array");
+            values_.refuse(noun + ": '" + key + "'", slice, "an array");
         if (!slices_.insert(key).second)
-            fail(errc::corrupt_file, values_.file(), ": ", what, ": its part '", key,
+            fail(errc::corrupt_file, values_.file(), ": ", noun, ": its part '", key,
                  "' is a part that was there before");
         return pickled_.array(slice, "'" + key + "'");
     }
 
-    static void check(cut_array const& array, std::string const& what) {
-        index_t const needed = element_count_of(array.shape, [&] { return what; });
+    static void check(cut_array const& array, std::string const& noun) {
+        index_t const needed = element_count_of(array.shape, [&] { return noun; });
         index_t left = needed;
         for (file_tensor const& slice : array.slices) {
             if (slice.shape.size() != 1 || slice.dtype != array.slices.front().dtype ||
                 slice.shape[0] > left)
-                fail(errc::corrupt_file, what, "one of its parts is ", slice.dtype, " ",
+                fail(errc::corrupt_file, noun, "one of its parts is ", slice.dtype, " ",
                      slice.shape, ", and the first ", array.slices.front().dtype, ", of ", needed,
                      " elements in all");
             left -= slice.shape[0];
         }
         if (left > 0 || array.slices.empty())
-            fail(errc::corrupt_file, what, "its ", counted(array.slices.size(), "part"), " have ",
+            fail(errc::corrupt_file, noun, "its ", counted(array.slices.size(), "part"), " have ",
                  needed - left, " elements, and ", array.shape, " has ", needed);
     }
 
@@ -145,16 +145,16 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
             reason.empty() ? tensors.add_object(key) : tensors.add_opaque(key, std::move(reason));
             continue;
         }
-        std::string const what = "tensor '" + key + "'";
+        std::string const noun = "tensor '" + key + "'";
         auto const array =
-            tensors.readable(key, what, [&] { return arrays.array(named.value, what); });
+            tensors.readable(key, noun, [&] { return arrays.array(named.value, noun); });
         if (!array)
             continue;
-        auto const [known, is_new] = firsts.try_emplace(arrays.identity(named.value), key);
+        auto const [match, is_new] = firsts.try_emplace(arrays.identity(named.value), key);
         if (is_new)
             tensors.add(key, *array);
         else
-            tensors.add_alias(key, known->second);
+            tensors.add_alias(key, match->second);
     }
     for (cut_array const& array : cut.arrays())
         tensors.add(array.key, array.shape, array.slices);

@@ -103,8 +103,9 @@ public:
                 paddle_name(shard.key, shard.dtype);
                 bool const is_lone = shard.dtype == data_type::f32 &&
                                      masters.contains(state_in(shard.key, kinds).first);
-                unified_place place = unified_place_of(shard.key, target, is_lone);
-                parts_[place.part].push_back({std::move(place.name), std::move(shard)});
+                unified_place unified_place = unified_place_of(shard.key, target, is_lone);
+                parts_[unified_place.part].push_back(
+                    {std::move(unified_place.name), std::move(shard)});
             }
     }
 
@@ -138,8 +139,8 @@ private:
             return;
         std::vector<index_t> bytes;
         hf_index index{{}, 0, has_masters};
-        for (named_shard const& one : shards) {
-            bytes.push_back(static_cast<index_t>(bytes_of(one.shard)));
+        for (named_shard const& shard : shards) {
+            bytes.push_back(static_cast<index_t>(bytes_of(shard.shard)));
             index.total_bytes = checked_add(*index.total_bytes, bytes.back(), "all tensors,");
         }
         auto const split = split_into_files(bytes, most_bytes_);

@@ -72,8 +72,8 @@ RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text) {
     return bytes;
 }
 
-RESHARD_DECL encoded_bytes::encoded_bytes(byte_run text, std::uint64_t bytes, std::string what)
-    : text_(text), bytes_(bytes), what_(std::move(what)) {
+RESHARD_DECL encoded_bytes::encoded_bytes(byte_run text, std::uint64_t bytes, std::string noun)
+    : text_(text), bytes_(bytes), what_(std::move(noun)) {
     if (text_.size() < bytes_ || text_.size() / 2 > bytes_)
         fail(errc::corrupt_file, what_, ": ", bytes_, " bytes should be there, and a text of ",
              text_.size(), " bytes does not have as many characters");
@@ -143,23 +143,23 @@ files_with_encoded_bytes::files_with_encoded_bytes(std::shared_ptr<file_store co
 /// Texts that stay in the file are shown after its end in their order, and short texts after these.
 RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, pickle_value text,
                                                          std::uint64_t bytes,
-                                                         std::string const& what) {
-    std::string const named = values.file() + ": " + what;
-    if (text.what == pickle_value::kind::long_text) {
-        byte_run const where = values.unread(text, what);
+                                                         std::string const& noun) {
+    std::string const named = values.file() + ": " + noun;
+    if (text.type == pickle_value::kind::long_text) {
+        byte_run const where = values.unread(text, noun);
         std::uint64_t const begin = real_bytes_ + where.begin;
-        auto const [known, is_new] = in_file_.try_emplace(begin, where, bytes, named);
-        if (!is_new && known->second.bytes() != bytes)
+        auto const [match, is_new] = in_file_.try_emplace(begin, where, bytes, named);
+        if (!is_new && match->second.bytes() != bytes)
             fail(errc::corrupt_file, named, ": ", bytes, " bytes, where another tensor has ",
-                 known->second.bytes());
+                 match->second.bytes());
         return begin;
     }
-    std::string_view const characters = values.text(text, what + ": the elements");
+    std::string_view const characters = values.text(text, noun + ": the elements");
     auto decoded = latin1_bytes(characters);
     if (!decoded || decoded->size() != bytes)
         fail(errc::corrupt_file, named, ": its elements are a text of ", characters.size(),
              " bytes, which is not ", bytes, " bytes as protocol 2 has them");
-    std::uint64_t const begin = 2 * real_bytes_ + text.place;
+    std::uint64_t const begin = 2 * real_bytes_ + text.position;
     here_.emplace(begin, *std::move(decoded));
     return begin;
 }
@@ -174,25 +174,25 @@ inline auto entry_at(auto const& entries, std::uint64_t position) {
 class file_with_encoded_bytes : public file_store::file {
 public:
     file_with_encoded_bytes(std::unique_ptr<file_store::file> real,
-                            files_with_encoded_bytes const& all)
-        : real_(std::move(real)), all_(all) {}
+                            files_with_encoded_bytes const& bytes)
+        : real_(std::move(real)), all_(bytes) {}
 
     file_store::identity facts() const override { return real_->facts(); }
 
     void read(std::uint64_t position, std::span<std::byte> target) const override {
         if (position < all_.real_bytes_)
             return real_->read(position, target);
-        if (auto const known = entry_at(all_.here_, position); known != all_.here_.end()) {
-            check(position - known->first, target.size(), known->second.size());
-            std::memcpy(target.data(), known->second.data() + (position - known->first),
+        if (auto const entry = entry_at(all_.here_, position); entry != all_.here_.end()) {
+            check(position - entry->first, target.size(), entry->second.size());
+            std::memcpy(target.data(), entry->second.data() + (position - entry->first),
                         target.size());
             return;
         }
-        auto const known = entry_at(all_.in_file_, position);
-        if (known == all_.in_file_.end())
+        auto const entry = entry_at(all_.in_file_, position);
+        if (entry == all_.in_file_.end())
             return check(position, target.size(), 0);
-        check(position - known->first, target.size(), known->second.bytes());
-        known->second.read(*real_, position - known->first, target);
+        check(position - entry->first, target.size(), entry->second.bytes());
+        entry->second.read(*real_, position - entry->first, target);
     }
 
 private:

@@ -33,9 +33,9 @@ private:
 
     void put(pickle_value value, std::size_t depth) {
         constexpr std::size_t most_depth = 64;
-        switch (value.what) {
+        switch (value.type) {
         case kind::integer: return add(std::to_string(values_.integer(value, dict_)));
-        case kind::boolean: return add(value.place != 0 ? "True" : "False");
+        case kind::boolean: return add(value.position != 0 ? "True" : "False");
         case kind::real: return add(python_text(values_.real(value, dict_)));
         case kind::text: return put_quoted(values_.text(value, dict_), true);
         case kind::bytes: return put_bytes(bytes_at(values_.bytes(value, dict_)));
@@ -48,12 +48,12 @@ private:
         }
         if (depth == most_depth)
             return add(values_.described(value));
-        if (value.what == kind::object)
+        if (value.type == kind::object)
             return put_object(value, depth);
         auto const elements = values_.elements(value, dict_);
-        if (value.what == kind::tuple)
+        if (value.type == kind::tuple)
             return put_elements("(", elements, elements.size() == 1 ? ",)" : ")", depth);
-        if (value.what == kind::size)
+        if (value.type == kind::size)
             return put_elements("torch.Size([", elements, "])", depth);
         put_elements("frozenset({", elements, "})", depth);
     }
@@ -73,11 +73,11 @@ private:
         pickle_object const& object = values_.object(value, dict_);
         auto const arguments = values_.elements(object.arguments, dict_);
         std::string_view const maker = values_.global(object.callable, dict_);
-        if (maker == "_codecs.encode" && !arguments.empty() && arguments[0].what == kind::text)
+        if (maker == "_codecs.encode" && !arguments.empty() && arguments[0].type == kind::text)
             if (auto const bytes = latin1_bytes(values_.text(arguments[0], dict_)))
                 return put_bytes(*bytes);
         bool const is_set = maker == "__builtin__.frozenset" || maker == "builtins.frozenset";
-        if (is_set && arguments.size() == 1 && arguments[0].what == kind::list)
+        if (is_set && arguments.size() == 1 && arguments[0].type == kind::list)
             return put_elements("frozenset({", values_.elements(arguments[0], dict_), "})", depth);
         add(maker);
         put_elements("(", arguments, ")", depth);
@@ -98,21 +98,21 @@ private:
         bool const has_single = bytes.find('\'') != bytes.npos;
         char const quote = has_single && bytes.find('"') == bytes.npos ? '"' : '\'';
         add({&quote, 1});
-        for (char const one : bytes)
-            put_character(one, quote, is_text);
+        for (char const character : bytes)
+            put_character(character, quote, is_text);
         add({&quote, 1});
     }
 
-    void put_character(char one, char quote, bool is_text) {
+    void put_character(char character, char quote, bool is_text) {
         constexpr std::string_view digits = "0123456789abcdef";
-        auto const number = static_cast<unsigned char>(one);
-        if (one == quote || one == '\\')
-            return add({'\\', one});
+        auto const number = static_cast<unsigned char>(character);
+        if (character == quote || character == '\\')
+            return add({'\\', character});
         for (auto const& [control, letter] : {std::pair{'\n', 'n'}, {'\r', 'r'}, {'\t', 't'}})
-            if (one == control)
+            if (character == control)
                 return add({'\\', letter});
         if ((number >= 0x20 && number < 0x7f) || (number >= 0x80 && is_text))
-            return add({&one, 1});
+            return add({&character, 1});
         add({'\\', 'x', digits[number >> 4], digits[number & 15]});
     }
 
@@ -165,9 +165,9 @@ private:
         bool has_tensor = false;
         bool opens_list = false; ///< it is a tensor, a dict, or a list that is entered itself
 
-        content& operator|=(content other) {
-            has_tensor |= other.has_tensor;
-            opens_list |= other.opens_list;
+        content& operator|=(content other_content) {
+            has_tensor |= other_content.has_tensor;
+            opens_list |= other_content.opens_list;
             return *this;
         }
     };
@@ -175,7 +175,7 @@ private:
     /// True for a dict, a list or a tuple, which is not one of those that it is in.
     bool is_entered(pickle_value value) const {
         bool const may_be =
-            value.what == kind::dict || value.what == kind::list || value.what == kind::tuple;
+            value.type == kind::dict || value.type == kind::list || value.type == kind::tuple;
         return may_be && around_.size() < most_depth &&
                std::ranges::find(around_, value) == around_.end();
     }
@@ -188,46 +188,46 @@ private:
             return {is_tensor, is_tensor};
         }
         around_.push_back(value);
-        content const found =
-            value.what == kind::dict ? walk_dict(key, value) : walk_elements(key, value);
+        content const found_content =
+            value.type == kind::dict ? walk_dict(key, value) : walk_elements(key, value);
         around_.pop_back();
-        return found;
+        return found_content;
     }
 
     content walk_dict(std::string const& key, pickle_value value) {
-        content found;
+        content found_content;
         pickle_pairs const members = values_.pairs(value, key);
         for (std::size_t i = 0; i < members.size(); ++i)
-            found |= walk(joined(key, name_of(members[i].key, key)), members[i].value);
-        return {found.has_tensor, true};
+            found_content |= walk(joined(key, name_of(members[i].key, key)), members[i].value);
+        return {found_content.has_tensor, true};
     }
 
     /// The values of a list or a tuple that is not entered are discarded.
     content walk_elements(std::string const& key, pickle_value value) {
-        content found;
+        content found_content;
         std::size_t const before = all_.size(), tuples_before = tuples_.size();
         auto const elements = values_.elements(value, key);
         if (are_plain(elements)) { // often many numbers, which need no names
             count(elements_, elements.size(), base_elements + values_.bytes_read(),
                   "elements of lists");
             add(key, value);
-            return found;
+            return found_content;
         }
         for (std::size_t i = 0; i < elements.size(); ++i)
-            found |= walk(joined(key, std::to_string(i)), elements[i]);
-        if (value.what == kind::tuple)
-            found.opens_list = found.has_tensor;
-        if (value.what == kind::tuple && found.has_tensor) {
+            found_content |= walk(joined(key, std::to_string(i)), elements[i]);
+        if (value.type == kind::tuple)
+            found_content.opens_list = found_content.has_tensor;
+        if (value.type == kind::tuple && found_content.has_tensor) {
             tuples_.resize(tuples_before);
             tuples_.push_back(key);
         }
-        if (!found.opens_list) {
+        if (!found_content.opens_list) {
             for (std::size_t i = before; i < all_.size(); ++i)
                 memory_ -= memory_of(all_[i].key, false);
             all_.resize(before);
             add(key, value);
         }
-        return found;
+        return found_content;
     }
 
     /// The memory of a value before anything is read: three times its name, and a tensor of a
@@ -240,43 +240,44 @@ private:
     void add(std::string const& key, pickle_value value, bool is_tensor = false) {
         all_.push_back({key.empty() && value != values_.root() ? "''" : key, value});
         memory_ += memory_of(key, is_tensor);
-        if (std::uint64_t const all = values_.memory() + memory_; all > values_.most_memory())
+        if (std::uint64_t const total = values_.memory() + memory_; total > values_.most_memory())
             fail(errc::limit_exceeded, values_.file(), ": the first ", all_.size(),
-                 " values would take ", all, " bytes of memory; that is too much for a pickle of ",
-                 values_.bytes_read(), " bytes");
+                 " values would take ", total,
+                 " bytes of memory; that is too much for a pickle of ", values_.bytes_read(),
+                 " bytes");
     }
 
     bool are_plain(std::span<pickle_value const> elements) const {
-        return std::ranges::none_of(elements, [&](pickle_value one) {
-            return one.what == kind::dict || one.what == kind::list || one.what == kind::tuple ||
-                   is_tensor_(one);
+        return std::ranges::none_of(elements, [&](pickle_value value) {
+            return value.type == kind::dict || value.type == kind::list ||
+                   value.type == kind::tuple || is_tensor_(value);
         });
     }
 
     std::string joined(std::string const& key, std::string const& name) {
-        std::string all = key.empty() ? name : key + "." + name;
-        count(bytes_of_names_, all.size(),
+        std::string text = key.empty() ? name : key + "." + name;
+        count(bytes_of_names_, text.size(),
               base_bytes_of_names + bytes_of_names_a_byte * values_.bytes_read(), "bytes of names");
-        return all;
+        return text;
     }
 
     /// Refuses what would take more memory or time than a file of that length can ask for.
     void count(std::uint64_t& counted, std::uint64_t more, std::uint64_t most,
-               std::string_view what) const {
+               std::string_view noun) const {
         counted += more;
         if (counted > most)
-            fail(errc::limit_exceeded, values_.file(), ": more than ", most, " ", what,
+            fail(errc::limit_exceeded, values_.file(), ": more than ", most, " ", noun,
                  ", if all is counted as often as it is in dicts and lists; that is too much "
                  "for a pickle of ",
                  values_.bytes_read(), " bytes");
     }
 
     std::string name_of(pickle_value name, std::string const& key) const {
-        if (name.what == kind::integer)
+        if (name.type == kind::integer)
             return std::to_string(values_.integer(name, key));
-        if (name.what == kind::text)
+        if (name.type == kind::text)
             return std::string(values_.text(name, key));
-        if (name.what == kind::long_text)
+        if (name.type == kind::long_text)
             return long_name(values_.unread(name, key));
         return key_writer(values_, file_, key).text(name);
     }
@@ -308,22 +309,22 @@ RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
                                                    value_predicate const& is_tensor,
                                                    std::vector<std::string>* tuples) {
     value_walk walk(values, file, is_tensor);
-    std::vector<named_value> all = walk.all();
+    std::vector<named_value> named_values = walk.all();
     if (tuples)
         *tuples = walk.tuples();
-    return all;
+    return named_values;
 }
 
 /// A part of the searched value; std::nullopt after the last.
 RESHARD_DECL std::optional<pickle_value> opaque_search::part(step const& of) const {
     using kind = pickle_value::kind;
-    if (of.value.what == kind::object) {
+    if (of.value.type == kind::object) {
         pickle_object const& object = values_.object(of.value, {});
         return of.next == 0   ? std::optional(object.arguments)
                : of.next == 1 ? std::optional(object.state)
                               : std::nullopt;
     }
-    auto const parts = of.value.what == kind::dict ? values_.pairs(of.value, {}).values
+    auto const parts = of.value.type == kind::dict ? values_.pairs(of.value, {}).values
                                                    : values_.elements(of.value, {});
     return of.next < parts.size() ? std::optional(parts[of.next]) : std::nullopt;
 }
@@ -332,8 +333,8 @@ RESHARD_DECL std::optional<pickle_value> opaque_search::part(step const& of) con
 RESHARD_DECL bool opaque_search::has_few_plain(pickle_value value) const {
     constexpr std::size_t few = 8;
     for (step parts{value}; parts.next < few; ++parts.next)
-        if (auto const one = part(parts); !one || has_others(*one))
-            return !one;
+        if (auto const element = part(parts); !element || has_others(*element))
+            return !element;
     return false;
 }
 
@@ -344,19 +345,20 @@ inline constexpr std::size_t endless_height = std::numeric_limits<std::size_t>::
 RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
     std::vector<step> steps;
     std::size_t last = 0; // of the value that was looked through last
-    auto const enter = [&](pickle_value one) {
+    auto const enter = [&](pickle_value pickle_value) {
         last = 0;
-        if (!has_others(one))
+        if (!has_others(pickle_value))
             return;
-        if (has_few_plain(one)) {
+        if (has_few_plain(pickle_value)) {
             last = 1;
             return;
         }
-        auto const [known, is_new] = heights_.try_emplace({one.what, one.place}, endless_height);
+        auto const [match, is_new] =
+            heights_.try_emplace({pickle_value.type, pickle_value.position}, endless_height);
         if (is_new)
-            steps.push_back({one});
+            steps.push_back({pickle_value});
         else
-            last = known->second; // endless also for one that is looked through now
+            last = match->second; // endless also for one that is looked through now
     };
     for (enter(value); !steps.empty();) {
         step& top = steps.back();
@@ -368,7 +370,7 @@ RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
             continue;
         }
         last = top.height == endless_height ? endless_height : top.height + 1;
-        heights_[{top.value.what, top.value.place}] = last;
+        heights_[{top.value.type, top.value.position}] = last;
         steps.pop_back();
     }
     return last;
@@ -381,8 +383,8 @@ RESHARD_DECL std::string opaque_search::reason(pickle_value value) {
     if (values_in_one_another > most_carried_depth)
         return words("has values within values, ", values_in_one_another,
                      " of them, and those of more than ", most_carried_depth, " are not read");
-    auto const found = values_.has_unknown() ? unknown_.find_in(value) : std::nullopt;
-    return found ? "names '" + std::string(*values_.unknown_class(*found)) +
+    auto const match = values_.has_unknown() ? unknown_.find_in(value) : std::nullopt;
+    return match ? "names '" + std::string(*values_.unknown_class(*match)) +
                        "', which is none of the classes and functions that such a file may have; "
                        "nothing of it was run"
                  : std::string();

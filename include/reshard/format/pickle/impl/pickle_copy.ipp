@@ -33,8 +33,8 @@ inline bool is_enumeration(std::string_view maker) {
 class pickle_copier {
 public:
     pickle_copier(pickle_writer& out, pickle const& values, file_store::file const& file,
-                  std::string const& what, std::function<bool(pickle_value)> const& is_left_out)
-        : values_(values), file_(file), what_(what), is_left_out_(is_left_out), out_(out) {}
+                  std::string const& noun, std::function<bool(pickle_value)> const& is_left_out)
+        : values_(values), file_(file), what_(noun), is_left_out_(is_left_out), out_(out) {}
 
     void copy(pickle_value value) { put(value, 0); }
 
@@ -49,9 +49,9 @@ private:
         if (depth > most_carried_depth || ++steps_ > most_steps)
             fail(errc::corrupt_file, values_.file(), ": ", what_,
                  ": values within values; is one of them within itself?");
-        switch (value.what) {
+        switch (value.type) {
         case kind::none: return out_.none();
-        case kind::boolean: return out_.boolean(value.place != 0);
+        case kind::boolean: return out_.boolean(value.position != 0);
         case kind::integer: return out_.integer(values_.integer(value, what_));
         case kind::long_integer: return out_.long_integer(bytes_at(values_.unread(value, what_)));
         case kind::real: return out_.real(values_.real(value, what_));
@@ -78,8 +78,8 @@ private:
 
     void put_elements(std::span<pickle_value const> elements, std::size_t depth) {
         out_.begin();
-        for (pickle_value const one : elements)
-            put(one, depth + 1);
+        for (pickle_value const value : elements)
+            put(value, depth + 1);
     }
 
     void put_tuple(std::span<pickle_value const> elements, std::size_t depth) {
@@ -121,8 +121,8 @@ private:
         if (!is_enumeration(maker))
             return std::ranges::find(carried_makers, maker) != std::end(carried_makers);
         auto const arguments = values_.elements(object.arguments, what_);
-        return arguments.size() == 1 && object.state.what == kind::none &&
-               (arguments[0].what == kind::integer || arguments[0].what == kind::text);
+        return arguments.size() == 1 && object.state.type == kind::none &&
+               (arguments[0].type == kind::integer || arguments[0].type == kind::text);
     }
 
     void put_object(pickle_value value, std::size_t depth) {
@@ -132,7 +132,7 @@ private:
         put(object.callable, depth + 1);
         put(object.arguments, depth + 1);
         out_.call();
-        if (object.state.what == kind::none)
+        if (object.state.type == kind::none)
             return;
         put(object.state, depth + 1);
         out_.set_state();
@@ -162,10 +162,10 @@ private:
     /// As Python writes bytes in protocol 2: the text whose characters have their numbers.
     void put_encoded(byte_run where) {
         std::string text;
-        for (char const one : bytes_at(where)) {
-            auto const number = static_cast<unsigned char>(one);
+        for (char const character : bytes_at(where)) {
+            auto const number = static_cast<unsigned char>(character);
             if (number < 0x80)
-                text += one;
+                text += character;
             else {
                 text += static_cast<char>(0xc0 | number >> 6);
                 text += static_cast<char>(0x80 | (number & 0x3f));
@@ -186,17 +186,17 @@ private:
 };
 
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
-                                 file_store::file const& file, std::string const& what,
+                                 file_store::file const& file, std::string const& noun,
                                  std::function<bool(pickle_value)> const& is_left_out) {
     pickle_writer out;
-    pickle_copier(out, values, file, what, is_left_out).copy(value);
+    pickle_copier(out, values, file, noun, is_left_out).copy(value);
     return out.take();
 }
 
 RESHARD_DECL void copy_to(pickle_writer& out, pickle_value value, pickle const& values,
-                          file_store::file const& file, std::string const& what) {
+                          file_store::file const& file, std::string const& noun) {
     std::function<bool(pickle_value)> const leaves_out_none;
-    pickle_copier(out, values, file, what, leaves_out_none).copy(value);
+    pickle_copier(out, values, file, noun, leaves_out_none).copy(value);
 }
 
 } // namespace reshard::detail

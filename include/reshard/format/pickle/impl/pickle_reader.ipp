@@ -19,11 +19,11 @@ namespace reshard::detail {
 
 /// True if one of the names matches `name`; see `pickle`.
 inline bool is_allowed(std::span<std::string_view const> allowed, std::string_view name) {
-    return std::any_of(allowed.begin(), allowed.end(), [&](std::string_view one) {
-        if (!one.ends_with('*'))
-            return one == name;
-        one.remove_suffix(1);
-        return name.starts_with(one) && name.find('.', one.size()) == name.npos;
+    return std::any_of(allowed.begin(), allowed.end(), [&](std::string_view text) {
+        if (!text.ends_with('*'))
+            return text == name;
+        text.remove_suffix(1);
+        return name.starts_with(text) && name.find('.', text.size()) == name.npos;
     });
 }
 
@@ -132,16 +132,16 @@ private:
     void push_text_of(std::uint64_t bytes) {
         if (bytes > pickle_value::most_text_bytes)
             return push_skipped(kind::long_text, bytes);
-        std::size_t const place = result_.characters_.size();
+        std::size_t const index = result_.characters_.size();
         input_.append(result_.characters_, bytes);
-        push({kind::text, static_cast<std::uint32_t>(bytes), place});
+        push({kind::text, static_cast<std::uint32_t>(bytes), index});
     }
 
     /// A value whose bytes stay in the file.
-    void push_skipped(kind what, std::uint64_t bytes, std::uint32_t count = 0) {
+    void push_skipped(kind type, std::uint64_t bytes, std::uint32_t count = 0) {
         result_.bytes_.push_back(input_.skip(bytes));
         skipped_ += bytes;
-        push({what, count, result_.bytes_.size() - 1});
+        push({type, count, result_.bytes_.size() - 1});
     }
 
     bool push_container(pickle_code code) {
@@ -174,20 +174,20 @@ private:
     }
 
     /// Adds values that lie above a container to it.
-    void fill_with(kind what, std::span<pickle_value const> values) {
+    void fill_with(kind type, std::span<pickle_value const> values) {
         if (stack_.size() - values.size() <= floor())
             refuse("adds to a value where there is none");
         pickle_value container = stack_[stack_.size() - values.size() - 1];
-        if (container.what == kind::object && result_.unknown_class(container))
-            container = added_to(container, what);
-        else if (what == kind::list && result_.is_made_by(container, "collections.deque"))
+        if (container.type == kind::object && result_.unknown_class(container))
+            container = added_to(container, type);
+        else if (type == kind::list && result_.is_made_by(container, "collections.deque"))
             container = list_of_deque(container);
-        if (container.what != what)
+        if (container.type != type)
             refuse(std::string("adds to ") + result_.described(container) + ", which is no " +
-                   (what == kind::dict  ? "dict"
-                    : what == kind::set ? "set"
+                   (type == kind::dict  ? "dict"
+                    : type == kind::set ? "set"
                                         : "list"));
-        if (what == kind::dict && values.size() % 2 != 0)
+        if (type == kind::dict && values.size() % 2 != 0)
             refuse("adds an odd number of keys and values");
         extend(container, values);
         drop(values.size());
@@ -221,19 +221,19 @@ private:
     void push_stack_global() {
         pickle_value const name = pop();
         pickle_value const module = pop();
-        std::string const what = words("byte ", code_at_, ": a name");
-        push_global(std::string(result_.text(module, what)) + "." +
-                    std::string(result_.text(name, what)));
+        std::string const noun = words("byte ", code_at_, ": a name");
+        push_global(std::string(result_.text(module, noun)) + "." +
+                    std::string(result_.text(name, noun)));
     }
 
     void push_global(std::string const& name) {
         // A name with an end of a line would be codes in the pickle of a copy.
         bool const is_known = name.find('\n') == name.npos && is_allowed(allowed_, name);
         result_.has_unknown_ = result_.has_unknown_ || !is_known;
-        std::size_t const place = result_.characters_.size();
+        std::size_t const index = result_.characters_.size();
         result_.characters_ += name;
         push({is_known ? kind::global : kind::unknown, static_cast<std::uint32_t>(name.size()),
-              place});
+              index});
     }
 
     /// Named arguments are read of unknown classes only.
@@ -246,61 +246,61 @@ private:
     }
 
     /// The list or dict that is added to an object of an unknown class, after its arguments.
-    pickle_value added_to(pickle_value object, kind what) {
-        auto const [known, is_new] = added_.try_emplace({object.place, what});
+    pickle_value added_to(pickle_value object, kind type) {
+        auto const [match, is_new] = added_.try_emplace({object.position, type});
         if (is_new) {
             result_.runs_.emplace_back();
-            known->second = {what, 0, result_.runs_.size() - 1};
-            pickle_value const made_of = result_.objects_[object.place].arguments;
-            result_.objects_[object.place].arguments = push_pair(made_of, known->second);
+            match->second = {type, 0, result_.runs_.size() - 1};
+            pickle_value const made_of = result_.objects_[object.position].arguments;
+            result_.objects_[object.position].arguments = push_pair(made_of, match->second);
         }
-        return known->second;
+        return match->second;
     }
 
     /// True for the arguments of a class that is made of a tuple.
     bool has_one_tuple(pickle_value arguments) const {
-        return arguments.count == 1 && result_.values_[arguments.place].what == kind::tuple;
+        return arguments.count == 1 && result_.values_[arguments.position].type == kind::tuple;
     }
 
     /// True for the arguments of a class that is made of a dict.
     bool has_one_dict(pickle_value arguments) const {
-        return arguments.count == 1 && result_.values_[arguments.place].what == kind::dict;
+        return arguments.count == 1 && result_.values_[arguments.position].type == kind::dict;
     }
 
     /// Python makes a deque of nothing, or of () and its greatest length, and adds to it then; it
     /// is made of a list here.
     pickle_value deque_arguments(pickle_value arguments) {
-        std::vector<pickle_value>& all = result_.values_;
-        auto const given = std::span(all).subspan(arguments.place, arguments.count);
-        if (given.size() > 2 ||
-            (!given.empty() && (given[0].what != kind::tuple || given[0].count > 0)))
+        std::vector<pickle_value>& values = result_.values_;
+        auto const span = std::span(values).subspan(arguments.position, arguments.count);
+        if (span.size() > 2 ||
+            (!span.empty() && (span[0].type != kind::tuple || span[0].count > 0)))
             return arguments;
-        pickle_value const most = given.size() == 2 ? given[1] : pickle_value{};
+        pickle_value const most = span.size() == 2 ? span[1] : pickle_value{};
         push_run(kind::list, {});
         return push_pair(pop(), most);
     }
 
     pickle_value list_of_deque(pickle_value deque) const {
-        pickle_value const arguments = result_.objects_[deque.place].arguments;
-        return arguments.count > 0 ? result_.values_[arguments.place] : deque;
+        pickle_value const arguments = result_.objects_[deque.position].arguments;
+        return arguments.count > 0 ? result_.values_[arguments.position] : deque;
     }
 
     /// A dict of another class is a dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
-        if (callable.what == kind::object && result_.unknown_class(callable)) {
+        if (callable.type == kind::object && result_.unknown_class(callable)) {
             arguments = push_pair(callable, arguments); // a method of it, for one
-            callable = result_.objects_[callable.place].callable;
+            callable = result_.objects_[callable.position].callable;
         }
-        if (callable.what != kind::global && callable.what != kind::unknown)
+        if (callable.type != kind::global && callable.type != kind::unknown)
             // words for each of millions would take their time
             result_.refuse(words("byte ", code_at_, ": what is called"), callable,
                            "the name of a class or a function");
         std::string_view const name = result_.global(callable, {});
-        if (arguments.what != kind::tuple)
+        if (arguments.type != kind::tuple)
             result_.refuse(words("byte ", code_at_, ": the arguments"), arguments, "a tuple");
         if (name == "torch.Size" && has_one_tuple(arguments)) {
-            pickle_value const extents = result_.values_[arguments.place];
-            return push({kind::size, extents.count, extents.place});
+            pickle_value const extents = result_.values_[arguments.position];
+            return push({kind::size, extents.count, extents.position});
         }
         bool const is_ordered = name == "collections.OrderedDict";
         if (is_ordered && arguments.count > 0)
@@ -308,7 +308,7 @@ private:
         if (is_ordered || name == "collections.defaultdict")
             return push_run(kind::dict, {});
         if (name == "collections.Counter" && has_one_dict(arguments))
-            return push(result_.values_[arguments.place]);
+            return push(result_.values_[arguments.position]);
         if (name == "collections.deque")
             arguments = deque_arguments(arguments);
         result_.objects_.push_back({callable, arguments, {}});
@@ -318,9 +318,9 @@ private:
     /// A state that is set to a dict has no effect.
     void set_state(pickle_value state) {
         pickle_value const target = top();
-        if (target.what == kind::object)
-            result_.objects_[target.place].state = state;
-        else if (target.what != kind::dict)
+        if (target.type == kind::object)
+            result_.objects_[target.position].state = state;
+        else if (target.type != kind::dict)
             refuse("sets the state of " + result_.described(target));
     }
 

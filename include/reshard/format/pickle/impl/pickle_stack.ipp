@@ -93,11 +93,11 @@ protected:
         push({kind::tuple, static_cast<std::uint32_t>(count), first});
     }
 
-    void push_run(kind what, std::span<pickle_value const> values, std::uint32_t frozen = 0) {
-        if (what == kind::dict && values.size() % 2 != 0)
+    void push_run(kind type, std::span<pickle_value const> values, std::uint32_t frozen = 0) {
+        if (type == kind::dict && values.size() % 2 != 0)
             refuse("makes a dict of an odd number of keys and values");
         result_.runs_.emplace_back();
-        pickle_value const run{what, frozen, result_.runs_.size() - 1};
+        pickle_value const run{type, frozen, result_.runs_.size() - 1};
         std::size_t const count = values.size();
         extend(run, values);
         drop(count);
@@ -106,24 +106,24 @@ protected:
 
     /// Adds values to those that a list or a dict has, at another place if others follow them.
     void extend(pickle_value container, std::span<pickle_value const> values) {
-        std::vector<pickle_value>& all = result_.values_;
-        pickle::run& run = result_.runs_[container.place];
-        if (run.first + run.capacity == all.size()) {
-            all.resize(run.first + run.count);
+        std::vector<pickle_value>& pickle_values = result_.values_;
+        pickle::run& run = result_.runs_[container.position];
+        if (run.first + run.capacity == pickle_values.size()) {
+            pickle_values.resize(run.first + run.count);
             run.capacity = run.count;
         }
         if (run.count + values.size() > run.capacity) {
-            bool const is_last = run.first + run.count == all.size();
+            bool const is_last = run.first + run.count == pickle_values.size();
             std::size_t const needed = run.count + values.size();
             std::size_t const capacity = is_last ? needed : std::max(needed, 2 * run.capacity);
-            std::size_t const first = is_last ? run.first : all.size();
-            all.resize(first + capacity);
-            std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(run.first), run.count,
-                        all.begin() + static_cast<std::ptrdiff_t>(first));
+            std::size_t const first = is_last ? run.first : pickle_values.size();
+            pickle_values.resize(first + capacity);
+            std::copy_n(pickle_values.begin() + static_cast<std::ptrdiff_t>(run.first), run.count,
+                        pickle_values.begin() + static_cast<std::ptrdiff_t>(first));
             run = {first, run.count, capacity};
         }
         std::copy(values.begin(), values.end(),
-                  all.begin() + static_cast<std::ptrdiff_t>(run.first + run.count));
+                  pickle_values.begin() + static_cast<std::ptrdiff_t>(run.first + run.count));
         run.count += values.size();
     }
 
@@ -148,10 +148,10 @@ protected:
     pickle_value remembered(std::uint64_t number) const {
         if (number < memo_.size())
             return memo_[number];
-        auto const found = sparse_memo_.find(number);
-        if (found == sparse_memo_.end())
+        auto const match = sparse_memo_.find(number);
+        if (match == sparse_memo_.end())
             refuse("asks for value " + std::to_string(number) + ", which nothing was kept as");
-        return found->second;
+        return match->second;
     }
 
     pickle& result_;

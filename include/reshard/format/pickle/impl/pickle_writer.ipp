@@ -53,11 +53,12 @@ RESHARD_DECL void pickle_writer::real(double value) {
 }
 
 RESHARD_DECL bool pickle_writer::repeat(std::string const& value) {
-    auto const [place, is_new] = known_.emplace(value, static_cast<std::uint32_t>(known_.size()));
+    auto const [position, is_new] =
+        known_.emplace(value, static_cast<std::uint32_t>(known_.size()));
     if (is_new)
         return false;
-    code(place->second < 1 << 8 ? pickle_code::binget : pickle_code::long_binget);
-    number(place->second, place->second < 1 << 8 ? 1 : 4);
+    code(position->second < 1 << 8 ? pickle_code::binget : pickle_code::long_binget);
+    number(position->second, position->second < 1 << 8 ? 1 : 4);
     return true;
 }
 

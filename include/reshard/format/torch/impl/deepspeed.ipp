@@ -34,8 +34,8 @@ RESHARD_DECL bool is_deepspeed_universal(file_store const& files,
     std::filesystem::path const zero = directory / deepspeed_directory;
     if (files.find(zero) != file_store::kind::directory)
         return false;
-    auto const all = files.list(zero);
-    return std::any_of(all.begin(), all.end(), [&](std::filesystem::path const& parameter) {
+    auto const list = files.list(zero);
+    return std::any_of(list.begin(), list.end(), [&](std::filesystem::path const& parameter) {
         return files.find(parameter / deepspeed_weight) == file_store::kind::file;
     });
 }
@@ -43,19 +43,20 @@ RESHARD_DECL bool is_deepspeed_universal(file_store const& files,
 /// The files of the parameters, sorted.
 inline std::vector<deepspeed_value> deepspeed_values(file_store const& files,
                                                      std::filesystem::path const& directory) {
-    std::vector<deepspeed_value> all;
+    std::vector<deepspeed_value> values;
     for (std::filesystem::path const& parameter : files.list(directory / deepspeed_directory)) {
         if (files.find(parameter) != file_store::kind::directory)
             continue;
         std::string const key = parameter.filename().string();
         for (std::filesystem::path const& path : files.list(parameter))
             if (path.extension() == ".pt")
-                all.push_back(
+                values.push_back(
                     {path.filename() == deepspeed_weight ? key : key + "." + path.stem().string(),
                      path});
     }
-    std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.key < b.key; });
-    return all;
+    std::sort(values.begin(), values.end(),
+              [](auto const& a, auto const& b) { return a.key < b.key; });
+    return values;
 }
 
 /// The files of a parameter: its weight, and its states by their names.
@@ -73,16 +74,16 @@ using deepspeed_parameters = std::map<std::string, deepspeed_parameter>;
 /// The directories of the parameters, each with nothing yet.
 inline deepspeed_parameters find_parameters(file_store const& files,
                                             std::filesystem::path const& directory) {
-    deepspeed_parameters all;
+    deepspeed_parameters parameters;
     for (std::filesystem::path const& parameter : files.list(directory / deepspeed_directory))
         if (files.find(parameter) == file_store::kind::directory)
-            all.emplace(parameter.filename().string(), deepspeed_parameter{parameter, {}});
-    return all;
+            parameters.emplace(parameter.filename().string(), deepspeed_parameter{parameter, {}});
+    return parameters;
 }
 
 /// True for the file of a parameter that is a vocabulary.
 inline bool is_vocabulary(pickle const& values) {
-    if (values.root().what != pickle_value::kind::dict)
+    if (values.root().type != pickle_value::kind::dict)
         return false;
     auto const said = values.find(values.root(), "vocab_tensor", "the parameter");
     return said && *said == pickle_value{pickle_value::kind::boolean, 0, 1};
@@ -96,29 +97,29 @@ struct deepspeed_content {
 };
 
 /// Takes note of a value of a parameter.
-inline void note(deepspeed_parameters& all, std::filesystem::path const& path,
-                 deepspeed_content const& found) {
-    deepspeed_parameter& one = all.at(path.parent_path().filename().string());
+inline void note(deepspeed_parameters& parameters, std::filesystem::path const& path,
+                 deepspeed_content const& content) {
+    deepspeed_parameter& parameter = parameters.at(path.parent_path().filename().string());
     if (path.filename() != deepspeed_weight) {
-        one.states.emplace(path.stem().string(), found.shape);
+        parameter.states.emplace(path.stem().string(), content.shape);
         return;
     }
-    one.weight = found.shape;
-    one.has_weight = found.is_tensor;
-    one.is_vocabulary = found.is_vocabulary;
+    parameter.weight = content.shape;
+    parameter.has_weight = content.is_tensor;
+    parameter.is_vocabulary = content.is_vocabulary;
 }
 
 /// Refuses a parameter that lacks its weight, or a state that it would have: optimizers give all
 /// parameters of a kind the same states, so that none has a part of another's.
-inline void check_has_all(deepspeed_parameters const& all) {
+inline void check_has_all(deepspeed_parameters const& parameters) {
     std::map<std::set<std::string>, std::string> kinds; // a parameter of each
-    for (auto const& [key, one] : all) {
-        if (!one.has_weight)
-            fail(errc::corrupt_file, (one.directory / deepspeed_weight).string(),
+    for (auto const& [key, parameter] : parameters) {
+        if (!parameter.has_weight)
+            fail(errc::corrupt_file, (parameter.directory / deepspeed_weight).string(),
                  ": there is no such tensor, and the parameter '", key,
                  "' has a directory; was ds_to_universal interrupted? Run it again");
         std::set<std::string> states;
-        for (auto const& [state, shape] : one.states)
+        for (auto const& [state, shape] : parameter.states)
             states.insert(state);
         kinds.emplace(std::move(states), key);
     }
@@ -127,7 +128,8 @@ inline void check_has_all(deepspeed_parameters const& all) {
             if (few.size() < more.size() && std::ranges::includes(more, few)) {
                 std::string const lost = *std::ranges::find_if(
                     more, [&](std::string const& state) { return !few.contains(state); });
-                fail(errc::corrupt_file, (all.at(lacking).directory / (lost + ".pt")).string(),
+                fail(errc::corrupt_file,
+                     (parameters.at(lacking).directory / (lost + ".pt")).string(),
                      ": there is no such file, and the parameter '", other,
                      "' has one; was ds_to_universal interrupted? Run it again");
             }
@@ -135,19 +137,19 @@ inline void check_has_all(deepspeed_parameters const& all) {
 
 /// Refuses a state with another number of elements than its weight. States without axes, as a step,
 /// are so for all parameters.
-inline void check_states(deepspeed_parameters const& all) {
+inline void check_states(deepspeed_parameters const& parameters) {
     std::set<std::string> with_axes;
-    for (auto const& [key, one] : all)
-        for (auto const& [state, shape] : one.states)
+    for (auto const& [key, parameter] : parameters)
+        for (auto const& [state, shape] : parameter.states)
             if (shape && shape->size() > 0)
                 with_axes.insert(state);
-    for (auto const& [key, one] : all)
-        for (auto const& [state, shape] : one.states)
-            if (shape && one.weight && with_axes.contains(state) &&
-                element_count(*shape) != element_count(*one.weight))
-                fail(errc::corrupt_file, (one.directory / (state + ".pt")).string(),
+    for (auto const& [key, parameter] : parameters)
+        for (auto const& [state, shape] : parameter.states)
+            if (shape && parameter.weight && with_axes.contains(state) &&
+                element_count(*shape) != element_count(*parameter.weight))
+                fail(errc::corrupt_file, (parameter.directory / (state + ".pt")).string(),
                      ": the state has the shape ", *shape, ", and its weight in ", deepspeed_weight,
-                     " ", *one.weight, "; was ds_to_universal interrupted? Run it again");
+                     " ", *parameter.weight, "; was ds_to_universal interrupted? Run it again");
 }
 
 /// The parameters that the files of the model's states list, which are beside these: the trained
@@ -161,59 +163,59 @@ struct listed_parameters {
 /// The tensor-parallel rank of a file: `00` of `mp_rank_00_model_states.pt`.
 inline std::string model_rank(std::string const& name) {
     constexpr std::string_view before = "mp_rank_";
-    std::size_t const place = name.find(before);
-    std::size_t const begin = place == name.npos ? 0 : place + before.size();
+    std::size_t const index = name.find(before);
+    std::size_t const begin = index == name.npos ? 0 : index + before.size();
     return name.substr(begin, name.find('_', begin) - begin);
 }
 
 /// Adds the parameters of a file.
 inline void add_listed(file_store const& files, std::filesystem::path const& path,
-                       listed_parameters& all) {
+                       listed_parameters& parameters) {
     torch_file_archive const archive(files, path);
     pickle const& values = archive->values();
-    std::string const what = "param_shapes";
-    if (values.root().what != pickle_value::kind::dict)
+    std::string const noun = "param_shapes";
+    if (values.root().type != pickle_value::kind::dict)
         return;
-    auto const groups = values.find(values.root(), what, what);
-    if (!groups || groups->what != pickle_value::kind::list)
+    auto const groups = values.find(values.root(), noun, noun);
+    if (!groups || groups->type != pickle_value::kind::list)
         return;
-    for (pickle_value const group : values.elements(*groups, what)) {
-        if (group.what != pickle_value::kind::dict)
+    for (pickle_value const group : values.elements(*groups, noun)) {
+        if (group.type != pickle_value::kind::dict)
             continue;
-        pickle_pairs const shapes = values.pairs(group, what);
+        pickle_pairs const shapes = values.pairs(group, noun);
         for (std::size_t i = 0; i < shapes.size(); ++i) {
-            std::string const key(values.text(shapes[i].key, what));
-            index_vector const shape = torch_extents(values, shapes[i].value, what);
+            std::string const key(values.text(shapes[i].key, noun));
+            index_vector const shape = torch_extents(values, shapes[i].value, noun);
             element_count_of(shape, [&] { return path.string() + ": '" + key + "': "; });
-            all.shapes[key].insert_or_assign(model_rank(path.filename().string()), shape);
+            parameters.shapes[key].insert_or_assign(model_rank(path.filename().string()), shape);
         }
-        all.file = path;
+        parameters.file = path;
     }
 }
 
 /// The files with the states of the model: its names end so.
 inline std::vector<std::filesystem::path>
 model_state_files(file_store const& files, std::filesystem::path const& directory) {
-    std::vector<std::filesystem::path> found;
+    std::vector<std::filesystem::path> paths;
     for (std::filesystem::path const& path : files.list(directory))
         if (path.filename().string().ends_with("_model_states.pt") &&
             files.find(path) == file_store::kind::file)
-            found.push_back(path);
-    return found;
+            paths.push_back(path);
+    return paths;
 }
 
 /// The entries of all of them; unreadable files are skipped.
 inline listed_parameters list_parameters(file_store const& files,
                                          std::filesystem::path const& directory) {
-    listed_parameters all;
+    listed_parameters parameters;
     for (std::filesystem::path const& path : model_state_files(files, directory))
         try {
-            add_listed(files, path, all);
+            add_listed(files, path, parameters);
         } catch (error const& problem) {
             if (problem.code() != errc::unsupported && problem.code() != errc::limit_exceeded)
                 throw;
         }
-    return all;
+    return parameters;
 }
 
 /// True for a parameter that may have the shape, of which the ranks list theirs. One axis is cut
@@ -234,23 +236,23 @@ inline bool may_have(index_vector const& shape, bool is_vocabulary,
 
 /// Refuses a parameter that only its directory or only the list has, or that has another shape
 /// there.
-inline void check_listed(listed_parameters const& listed, deepspeed_parameters const& all) {
+inline void check_listed(listed_parameters const& listed, deepspeed_parameters const& parameters) {
     constexpr std::string_view again = "; was ds_to_universal interrupted? Run it again";
     for (auto const& [key, of_ranks] : listed.shapes) {
-        auto const found = all.find(key);
-        if (found == all.end())
+        auto const match = parameters.find(key);
+        if (match == parameters.end())
             fail(errc::corrupt_file, listed.file.string(), ": lists the parameter '", key,
                  "', and ", deepspeed_directory, "/ has no directory of that name", again);
-        if (found->second.weight &&
-            !may_have(*found->second.weight, found->second.is_vocabulary, of_ranks))
-            fail(errc::corrupt_file, (found->second.directory / deepspeed_weight).string(),
-                 ": the parameter has the shape ", *found->second.weight, ", and ",
+        if (match->second.weight &&
+            !may_have(*match->second.weight, match->second.is_vocabulary, of_ranks))
+            fail(errc::corrupt_file, (match->second.directory / deepspeed_weight).string(),
+                 ": the parameter has the shape ", *match->second.weight, ", and ",
                  of_ranks.begin()->second, of_ranks.size() > 1 ? " on each rank" : "", " in ",
                  listed.file.filename().string(), again);
     }
-    for (auto const& [key, one] : all)
+    for (auto const& [key, parameter] : parameters)
         if (!listed.shapes.empty() && !listed.shapes.contains(key))
-            fail(errc::corrupt_file, one.directory.string(), ": has a parameter that ",
+            fail(errc::corrupt_file, parameter.directory.string(), ": has a parameter that ",
                  listed.file.filename().string(),
                  " does not list; is it of another save? Move it away, or run ds_to_universal "
                  "again");
@@ -259,18 +261,18 @@ inline void check_listed(listed_parameters const& listed, deepspeed_parameters c
 /// Warns of the files that are not read.
 inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
                          std::filesystem::path const& directory) {
-    std::vector<std::string> rest;
+    std::vector<std::string> remaining;
     for (std::filesystem::path const& path : model_state_files(files, directory))
-        rest.push_back(path.filename().string());
-    opened.indexes = rest;
+        remaining.push_back(path.filename().string());
+    opened.indexes = remaining;
     for (std::filesystem::path const& path : files.list(directory / deepspeed_directory))
         if (path.extension() == ".pt" && files.find(path) == file_store::kind::file)
-            rest.push_back(path.filename().string());
-    std::ranges::sort(rest);
-    if (!rest.empty())
+            remaining.push_back(path.filename().string());
+    std::ranges::sort(remaining);
+    if (!remaining.empty())
         opened.warnings.push_back(
-            directory.string() + ": not read: " + rest.front() +
-            (rest.size() > 1 ? " and " + counted(rest.size() - 1, "more file") : "") +
+            directory.string() + ": not read: " + remaining.front() +
+            (remaining.size() > 1 ? " and " + counted(remaining.size() - 1, "more file") : "") +
             ", which hold the model in its own data type, and what is no parameter's");
 }
 
@@ -279,12 +281,14 @@ inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
 inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
                                             file_store::file const& file,
                                             deepspeed_value const& value) {
-    auto const all = named_values(archive.values(), file,
-                                  [&](pickle_value one) { return archive.is_tensor(one); });
-    for (named_value const& one : all)
-        if ((one.key.empty() || one.key == "param") && archive.is_tensor(one.value))
-            return archive.tensor(one.value, "tensor '" + value.key + "'");
-    if (all.size() == 1 && all.front().key.empty())
+    auto const elements = named_values(archive.values(), file, [&](pickle_value pickle_value) {
+        return archive.is_tensor(pickle_value);
+    });
+    for (named_value const& named_value : elements)
+        if ((named_value.key.empty() || named_value.key == "param") &&
+            archive.is_tensor(named_value.value))
+            return archive.tensor(named_value.value, "tensor '" + value.key + "'");
+    if (elements.size() == 1 && elements.front().key.empty())
         return std::nullopt;
     fail(errc::corrupt_file, value.path.string(), ": '", value.key,
          "' is neither a tensor, nor a dict with a tensor as 'param'");
@@ -293,41 +297,41 @@ inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
 inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<deepspeed_value> const& values,
                                             key_set const& keys) {
-    std::vector<saved_object> all;
+    std::vector<saved_object> objects;
     for (deepspeed_value const& value : values) {
         if (!keys.contains(value.key))
             continue;
         torch_file_archive const archive(files, value.path);
-        all.push_back(object_of(*archive, archive->values().root(), archive.file(), value.key));
+        objects.push_back(object_of(*archive, archive->values().root(), archive.file(), value.key));
     }
-    return all;
+    return objects;
 }
 
 /// Adds the entry of a file: a tensor, or a value, which is added to `objects` too.
-inline deepspeed_content add_value(whole_tensors& all, deepspeed_value const& value,
+inline deepspeed_content add_value(whole_tensors& tensors, deepspeed_value const& value,
                                    std::vector<deepspeed_value>& objects) {
     deepspeed_content content;
     std::string reason;
-    all.begin_file(value.path);
-    auto const tensor = all.readable(value.key, "tensor '" + value.key + "'", [&] {
-        torch_file_archive const archive(all.files(), value.path);
+    tensors.begin_file(value.path);
+    auto const tensor = tensors.readable(value.key, "tensor '" + value.key + "'", [&] {
+        torch_file_archive const archive(tensors.files(), value.path);
         if (archive->is_inflated())
-            all.show_inflated();
+            tensors.show_inflated();
         pickle const& values = archive->values();
         content.is_vocabulary = is_vocabulary(values);
-        auto found = tensor_of(*archive, archive.file(), value);
-        content.is_tensor = found.has_value();
-        if (!found)
+        auto match = tensor_of(*archive, archive.file(), value);
+        content.is_tensor = match.has_value();
+        if (!match)
             reason = opaque_search(values).reason(values.root());
-        return found;
+        return match;
     });
     if (tensor) {
-        all.add(value.key, *tensor);
+        tensors.add(value.key, *tensor);
         content.shape = tensor->shape;
     } else if (!content.is_tensor && !reason.empty()) {
-        all.add_opaque(value.key, std::move(reason));
+        tensors.add_opaque(value.key, std::move(reason));
     } else if (!content.is_tensor) {
-        all.add_object(value.key);
+        tensors.add_object(value.key);
         objects.push_back(value);
     }
     return content;
@@ -335,15 +339,15 @@ inline deepspeed_content add_value(whole_tensors& all, deepspeed_value const& va
 
 RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_store const> files,
                                                         std::filesystem::path const& directory) {
-    whole_tensors all(files, deepspeed_format, directory);
+    whole_tensors tensors(files, deepspeed_format, directory);
     std::vector<deepspeed_value> objects;
     deepspeed_parameters parameters = find_parameters(*files, directory);
     for (deepspeed_value const& value : deepspeed_values(*files, directory))
-        note(parameters, value.path, add_value(all, value, objects));
+        note(parameters, value.path, add_value(tensors, value, objects));
     check_has_all(parameters);
     check_states(parameters);
     check_listed(list_parameters(*files, directory), parameters);
-    opened_checkpoint opened = all.take();
+    opened_checkpoint opened = tensors.take();
     warn_of_rest(opened.metadata, *files, directory);
     opened.read_objects = [files = std::move(files), objects = std::move(objects)](
                               key_set const& keys) { return objects_in(*files, objects, keys); };

@@ -47,11 +47,11 @@ inline std::string hexadecimal(std::string bytes) {
 class object_writer {
 public:
     object_writer(torch_archive const& archive, file_store::file const& file,
-                  std::string const& what, std::size_t most_bytes)
+                  std::string const& noun, std::size_t most_bytes)
         : archive_(archive),
           values_(archive.values()),
           file_(file),
-          what_(what),
+          what_(noun),
           most_bytes_(most_bytes) {}
 
     std::string text() {
@@ -91,9 +91,9 @@ private:
     }
 
     void put_kind(pickle_value value, std::size_t depth) {
-        switch (value.what) {
+        switch (value.type) {
         case kind::none: return add("None");
-        case kind::boolean: return add(value.place != 0 ? "True" : "False");
+        case kind::boolean: return add(value.position != 0 ? "True" : "False");
         case kind::integer: return add(std::to_string(values_.integer(value, what_)));
         case kind::real: return add(python_text(values_.real(value, what_)));
         case kind::long_integer: return add(hexadecimal(bytes_of(values_.unread(value, what_))));
@@ -121,21 +121,21 @@ private:
     }
 
     std::string characters_of(pickle_value text) const {
-        return text.what == kind::long_text ? bytes_of(values_.unread(text, what_))
+        return text.type == kind::long_text ? bytes_of(values_.unread(text, what_))
                                             : std::string(values_.text(text, what_));
     }
 
-    void put_escaped(char one) {
-        if (one == '\'' || one == '\\')
+    void put_escaped(char character) {
+        if (character == '\'' || character == '\\')
             add("\\");
-        add({&one, 1});
+        add({&character, 1});
     }
 
     /// A text between quotes, with unchanged characters.
     void put_text(std::string_view characters) {
         add("'");
-        for (char const one : characters)
-            put_escaped(one);
+        for (char const character : characters)
+            put_escaped(character);
         add("'");
     }
 
@@ -143,10 +143,10 @@ private:
     void put_quoted_bytes(std::string_view bytes) {
         constexpr std::string_view digits = "0123456789abcdef";
         add("'");
-        for (char const one : bytes) {
-            auto const number = static_cast<unsigned char>(one);
+        for (char const character : bytes) {
+            auto const number = static_cast<unsigned char>(character);
             if (number >= 0x20 && number < 0x7f)
-                put_escaped(one);
+                put_escaped(character);
             else
                 add(std::string{'\\', 'x', digits[number >> 4], digits[number & 15]});
         }
@@ -162,9 +162,9 @@ private:
                       std::size_t depth) {
         add(begin);
         bool is_first = true;
-        for (pickle_value const one : values_.elements(value, what_)) {
+        for (pickle_value const pickle_value : values_.elements(value, what_)) {
             add(std::exchange(is_first, false) ? "" : ", ");
-            put(one, depth + 1);
+            put(pickle_value, depth + 1);
         }
         add(end);
     }
@@ -237,9 +237,9 @@ private:
     /// The content of a value that is bytes, or is made of them: by `_codecs.encode` of a text in
     /// Latin-1, or as a bytearray; std::nullopt for any other value.
     std::optional<std::string> made_of_bytes(pickle_value value) const {
-        if (value.what == kind::bytes)
+        if (value.type == kind::bytes)
             return bytes_of(values_.bytes(value, what_));
-        if (value.what != kind::object)
+        if (value.type != kind::object)
             return std::nullopt;
         pickle_object const& object = values_.object(value, what_);
         std::string const callable = name_of(object.callable);
@@ -255,13 +255,13 @@ private:
 
     /// True for bytes, and for an encoded text in Latin-1.
     bool is_bytes(pickle_value value) const {
-        return value.what == kind::bytes || values_.is_made_by(value, "_codecs.encode");
+        return value.type == kind::bytes || values_.is_made_by(value, "_codecs.encode");
     }
 
     /// A text, and the name of Latin-1.
     std::optional<std::string> encoded(std::span<pickle_value const> arguments) const {
-        if (arguments.size() != 2 || arguments[1].what != kind::text ||
-            (arguments[0].what != kind::text && arguments[0].what != kind::long_text))
+        if (arguments.size() != 2 || arguments[1].type != kind::text ||
+            (arguments[0].type != kind::text && arguments[0].type != kind::long_text))
             return std::nullopt;
         std::string_view const code = values_.text(arguments[1], what_);
         if (code != "latin1" && code != "latin-1")
@@ -278,31 +278,33 @@ private:
     };
 
     std::optional<array> array_of(pickle_object const& object, std::string const& callable) const {
-        auto const is_array = [](array const& one) {
-            return one.dtype.what == kind::object && one.shape.what == kind::tuple;
+        auto const is_array = [](array const& current_array) {
+            return current_array.dtype.type == kind::object &&
+                   current_array.shape.type == kind::tuple;
         };
         std::optional<array> result;
         if (callable == "numpy._core.numeric._frombuffer") { // buffer, dtype, shape, order
-            auto const all = values_.elements(object.arguments, what_);
-            if (all.size() == 4 && all[3].what == kind::text)
-                result = {all[1], all[2], all[0], values_.text(all[3], what_) == "F"};
+            auto const elements = values_.elements(object.arguments, what_);
+            if (elements.size() == 4 && elements[3].type == kind::text)
+                result = {elements[1], elements[2], elements[0],
+                          values_.text(elements[3], what_) == "F"};
         } else if (callable == "numpy._core.multiarray._reconstruct" &&
-                   object.state.what == kind::tuple) { // version, shape, dtype, order, elements
-            auto const all = values_.elements(object.state, what_);
-            if (all.size() == 5 && all[3].what == kind::boolean)
-                result = {all[2], all[1], all[4], all[3].place != 0};
+                   object.state.type == kind::tuple) { // version, shape, dtype, order, elements
+            auto const elements = values_.elements(object.state, what_);
+            if (elements.size() == 5 && elements[3].type == kind::boolean)
+                result = {elements[2], elements[1], elements[4], elements[3].position != 0};
         }
         return result && is_array(*result) ? result : std::nullopt;
     }
 
     /// Its type, its shape, and its elements in the order in which they are in memory.
-    void put_array(array const& one, std::size_t depth) {
-        add(one.is_fortran ? "numpy.fortran_array(" : "numpy.array(");
-        put(one.dtype, depth + 1);
+    void put_array(array const& current_array, std::size_t depth) {
+        add(current_array.is_fortran ? "numpy.fortran_array(" : "numpy.array(");
+        put(current_array.dtype, depth + 1);
         add(", ");
-        put(one.shape, depth + 1);
+        put(current_array.shape, depth + 1);
         add(", ");
-        put(one.elements, depth + 1);
+        put(current_array.elements, depth + 1);
         add(")");
     }
 
@@ -311,12 +313,12 @@ private:
         auto const arguments = values_.elements(object.arguments, what_);
         bool const is_set = callable == "builtins.set" || callable == "builtins.frozenset";
         if (is_set && arguments.size() == 1 &&
-            (arguments[0].what == kind::list || arguments[0].what == kind::tuple))
+            (arguments[0].type == kind::list || arguments[0].type == kind::tuple))
             return put_set(arguments[0], depth);
-        if (auto const one = array_of(object, callable))
-            return put_array(*one, depth);
+        if (auto const element = array_of(object, callable))
+            return put_array(*element, depth);
         put_elements(callable + "(", object.arguments, ")", depth);
-        if (object.state.what == kind::none)
+        if (object.state.type == kind::none)
             return;
         add(" with ");
         put(object.state, depth + 1);
@@ -333,10 +335,10 @@ private:
         std::string bytes(count * size, ' ');
         for (std::size_t i = 0; i < bytes.size(); i += size) {
             index_vector const index = unravel_index(static_cast<index_t>(i / size), tensor.shape);
-            index_t place = 0;
+            index_t position = 0;
             for (std::size_t axis = 0; axis < index.size(); ++axis)
-                place += index[axis] * tensor.elements.strides[axis];
-            file_.read(tensor.elements.begin + static_cast<std::uint64_t>(place) * size,
+                position += index[axis] * tensor.elements.strides[axis];
+            file_.read(tensor.elements.begin + static_cast<std::uint64_t>(position) * size,
                        std::as_writable_bytes(std::span(bytes)).subspan(i, size));
         }
         add(words("tensor(", code(tensor.dtype), " ", tensor.shape, ", "));
@@ -357,9 +359,9 @@ private:
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
                                  std::size_t most_bytes) {
     archive_file const bytes(object.archive, file);
-    std::string const what = "object '" + object.key + "'";
-    torch_archive const archive(bytes, file + ": " + what, {0, object.archive.size()});
-    return object_writer(archive, bytes, what, most_bytes).text();
+    std::string const noun = "object '" + object.key + "'";
+    torch_archive const archive(bytes, file + ": " + noun, {0, object.archive.size()});
+    return object_writer(archive, bytes, noun, most_bytes).text();
 }
 
 } // namespace reshard::detail

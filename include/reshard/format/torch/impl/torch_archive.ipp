@@ -68,36 +68,36 @@ RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name) {
 inline std::optional<data_type> storage_data_type(std::string_view name) {
     if (!name.starts_with("torch."))
         return std::nullopt;
-    for (auto const& [known, dtype] : torch_storages)
-        if (name.substr(6) == known)
+    for (auto const& [torch_storage, dtype] : torch_storages)
+        if (name.substr(6) == torch_storage)
             return dtype;
     return std::nullopt;
 }
 
 /// The directory of an archive that its pickle is in.
-inline std::string_view root_of(std::vector<shown_member> const& all, std::string const& name) {
-    std::optional<std::string_view> found;
-    for (shown_member const& one : all) {
-        std::string_view const member = one.member.name;
+inline std::string_view root_of(std::vector<shown_member> const& members, std::string const& name) {
+    std::optional<std::string_view> match;
+    for (shown_member const& shown_member : members) {
+        std::string_view const member = shown_member.member.name;
         if (member != "data.pkl" && !member.ends_with("/data.pkl"))
             continue;
-        if (found)
-            fail(errc::corrupt_file, name, ": the archive has a pickle as '", *found,
+        if (match)
+            fail(errc::corrupt_file, name, ": the archive has a pickle as '", *match,
                  "data.pkl', and another one as '", member, "'");
-        found = member.substr(0, member.size() - 8);
+        match = member.substr(0, member.size() - 8);
     }
-    return found.value_or("");
+    return match.value_or("");
 }
 
 RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name,
                                           byte_run where)
     : name_(name) {
-    std::vector<shown_member> all;
-    for (zip_member& one : read_zip(file, name, where)) {
-        check_stored(one, name);
-        all.push_back({std::move(one), one.bytes});
+    std::vector<shown_member> members;
+    for (zip_member& member : read_zip(file, name, where)) {
+        check_stored(member, name);
+        members.push_back({std::move(member), member.bytes});
     }
-    read(file, all);
+    read(file, members);
 }
 
 RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name)
@@ -106,15 +106,15 @@ RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::str
 }
 
 RESHARD_DECL void torch_archive::read(file_store::file const& file,
-                                      std::vector<shown_member> const& all) {
+                                      std::vector<shown_member> const& members) {
     std::string const& name = name_;
-    std::string_view const root = root_of(all, name);
-    for (shown_member const& one : all) {
-        if (!one.bytes)
-            check_stored(one.member, name);
-        is_inflated_ = is_inflated_ || one.is_inflated();
-        if (one.member.name.starts_with(root))
-            members_.emplace(one.member.name.substr(root.size()), *one.bytes);
+    std::string_view const root = root_of(members, name);
+    for (shown_member const& member : members) {
+        if (!member.bytes)
+            check_stored(member.member, name);
+        is_inflated_ = is_inflated_ || member.is_inflated();
+        if (member.member.name.starts_with(root))
+            members_.emplace(member.member.name.substr(root.size()), *member.bytes);
     }
     if (members_.contains("constants.pkl"))
         fail(errc::unsupported, name,
@@ -165,20 +165,20 @@ struct said_storage {
     index_t elements = 0;
 };
 
-inline said_storage storage_of(pickle const& values, pickle_value id, std::string const& what) {
-    auto const parts = values.elements(id, what);
+inline said_storage storage_of(pickle const& values, pickle_value id, std::string const& noun) {
+    auto const parts = values.elements(id, noun);
     if (parts.size() != 5)
-        values.refuse(what, id, "of a class, a name, a device and a size");
-    return {values.global(parts[1], what), "data/" + std::string(values.text(parts[2], what)),
-            values.integer(parts[4], what)};
+        values.refuse(noun, id, "of a class, a name, a device and a size");
+    return {values.global(parts[1], noun), "data/" + std::string(values.text(parts[2], noun)),
+            values.integer(parts[4], noun)};
 }
 
 /// True for an id of a storage; writers may keep other values outside the pickle too.
 inline bool is_storage(pickle const& values, pickle_value id) {
-    if (id.what != pickle_value::kind::tuple || id.count != 5)
+    if (id.type != pickle_value::kind::tuple || id.count != 5)
         return false;
     pickle_value const first = values.elements(id, {})[0];
-    return first.what == pickle_value::kind::text && values.text(first, {}) == "storage";
+    return first.type == pickle_value::kind::text && values.text(first, {}) == "storage";
 }
 
 /// The unit of a storage's size: bytes, or its elements; std::nullopt for classes that we do
@@ -196,14 +196,14 @@ RESHARD_DECL void torch_archive::check_storages() const {
     for (pickle_value const id : values_->persistent_ids()) {
         if (!is_storage(*values_, id))
             continue;
-        said_storage const one = storage_of(*values_, id, "a storage");
-        std::uint64_t const bytes = member(one.name).size();
-        auto const size = storage_element_bytes(one.type);
-        if (said.insert(one.name).second && size &&
-            (one.elements < 0 || bytes / *size != static_cast<std::uint64_t>(one.elements)))
-            fail(errc::corrupt_file, name_, ": the pickle says that ", one.name, " has ",
-                 counted(one.elements, "element"), " of ", one.type, ", and ", bytes / *size,
-                 " are there; was the file damaged?");
+        said_storage const storage = storage_of(*values_, id, "a storage");
+        std::uint64_t const bytes = member(storage.name).size();
+        auto const size = storage_element_bytes(storage.type);
+        if (said.insert(storage.name).second && size &&
+            (storage.elements < 0 || bytes / *size != static_cast<std::uint64_t>(storage.elements)))
+            fail(errc::corrupt_file, name_, ": the pickle says that ", storage.name, " has ",
+                 counted(storage.elements, "element"), " of ", storage.type, ", and ",
+                 bytes / *size, " are there; was the file damaged?");
     }
     for (auto const& [name, bytes] : members_)
         if (name.starts_with("data/") && !said.contains(name))
@@ -222,12 +222,13 @@ inline bool is_plain_rebuild(std::string_view function) {
 
 RESHARD_DECL torch_archive::call torch_archive::call_in(pickle_value object) const {
     using kind = pickle_value::kind;
-    pickle_object const& made = values_->object(object, {});
-    call const outer{values_->global(made.callable, {}), values_->elements(made.arguments, {})};
+    pickle_object const& pickle_object = values_->object(object, {});
+    call const outer{values_->global(pickle_object.callable, {}),
+                     values_->elements(pickle_object.arguments, {})};
     bool const is_of_type = outer.function == rebuild_of_type && outer.arguments.size() == 4 &&
-                            outer.arguments[0].what == kind::global &&
-                            outer.arguments[1].what == kind::global &&
-                            outer.arguments[2].what == kind::tuple; // function, class, arguments
+                            outer.arguments[0].type == kind::global &&
+                            outer.arguments[1].type == kind::global &&
+                            outer.arguments[2].type == kind::tuple; // function, class, arguments
     return is_of_type ? call{values_->global(outer.arguments[0], {}),
                              values_->elements(outer.arguments[2], {})}
                       : outer;
@@ -235,24 +236,24 @@ RESHARD_DECL torch_archive::call torch_archive::call_in(pickle_value object) con
 
 RESHARD_DECL pickle_value torch_archive::without_parameter(pickle_value value) const {
     constexpr int most = 8; // parameters of parameters
-    for (int depth = 0; depth < most && value.what == pickle_value::kind::object; ++depth) {
-        call const made = call_in(value);
-        if (!made.function.starts_with(rebuild_of_parameter) || made.arguments.empty())
+    for (int depth = 0; depth < most && value.type == pickle_value::kind::object; ++depth) {
+        call const new_call = call_in(value);
+        if (!new_call.function.starts_with(rebuild_of_parameter) || new_call.arguments.empty())
             break;
-        value = made.arguments[0];
+        value = new_call.arguments[0];
     }
     return value;
 }
 
 RESHARD_DECL std::optional<torch_archive::call> torch_archive::call_of(pickle_value value) const {
     value = without_parameter(value);
-    if (value.what != pickle_value::kind::object)
+    if (value.type != pickle_value::kind::object)
         return std::nullopt;
-    call const made = call_in(value);
-    bool const is_tensor =
-        !made.function.starts_with(rebuild_of_parameter) &&
-        (made.function == rebuild_of_type || made.function.starts_with("torch._utils._rebuild"));
-    return is_tensor ? std::optional(made) : std::nullopt;
+    call const new_call = call_in(value);
+    bool const is_tensor = !new_call.function.starts_with(rebuild_of_parameter) &&
+                           (new_call.function == rebuild_of_type ||
+                            new_call.function.starts_with("torch._utils._rebuild"));
+    return is_tensor ? std::optional(new_call) : std::nullopt;
 }
 
 RESHARD_DECL bool torch_archive::is_tensor(pickle_value value) const {
@@ -260,17 +261,17 @@ RESHARD_DECL bool torch_archive::is_tensor(pickle_value value) const {
 }
 
 RESHARD_DECL byte_run torch_archive::member(std::string const& name) const {
-    auto const found = members_.find(name);
-    if (found == members_.end())
+    auto const match = members_.find(name);
+    if (match == members_.end())
         fail(errc::corrupt_file, name_, ": the archive has no member ", name,
              ", though a tensor lies in it");
-    return found->second;
+    return match->second;
 }
 
 /// Refuses a tensor with elements outside its storage; extents may be 0, and strides too.
 inline void check_in_storage(index_vector const& shape, index_vector const& strides, index_t first,
-                             index_t elements, std::string const& what) {
-    if (element_count_of(shape, [&] { return what + ": "; }) == 0)
+                             index_t elements, std::string const& noun) {
+    if (element_count_of(shape, [&] { return noun + ": "; }) == 0)
         return;
     index_t last = first;
     bool fits = first >= 0 && first < elements;
@@ -281,82 +282,83 @@ inline void check_in_storage(index_vector const& shape, index_vector const& stri
             last += steps * strides[axis];
     }
     if (!fits)
-        fail(errc::corrupt_file, what, ": shape ", shape, " with strides ", strides,
+        fail(errc::corrupt_file, noun, ": shape ", shape, " with strides ", strides,
              " from element ", first, " on exceeds its storage of ", counted(elements, "element"));
 }
 
 /// Refuses a tensor that repeats the elements of its storage out of all proportion (strides of 0):
 /// an expanded one is small, and memory grows with what this one says.
 inline void check_repeated(index_vector const& shape, data_type dtype, std::uint64_t storage,
-                           std::string const& what) {
+                           std::string const& noun) {
     constexpr std::uint64_t most = std::uint64_t{1} << 30;
-    std::uint64_t const bytes = byte_count_of(shape, dtype, [&] { return what + ": "; });
+    std::uint64_t const bytes = byte_count_of(shape, dtype, [&] { return noun + ": "; });
     if (bytes > std::max(most, storage))
-        fail(errc::limit_exceeded, what, ": ", shape, " of ", dtype, " has ", bytes,
+        fail(errc::limit_exceeded, noun, ": ", shape, " of ", dtype, " has ", bytes,
              " bytes, and repeats a storage of ", storage, "; repeated elements may have ", most,
              " bytes; save it as t.contiguous()");
 }
 
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
-                                        std::string const& what) {
-    auto const elements = values.elements(value, what);
+                                        std::string const& noun) {
+    auto const elements = values.elements(value, noun);
     if (elements.size() > max_ndim)
-        fail(errc::limit_exceeded, values.file(), ": ", what, ": ",
+        fail(errc::limit_exceeded, values.file(), ": ", noun, ": ",
              counted(static_cast<index_t>(elements.size()), "axis"), ", and there are at most ",
              max_ndim);
     index_vector extents;
-    for (pickle_value const one : elements)
-        extents.push_back(values.integer(one, what));
+    for (pickle_value const pickle_value : elements)
+        extents.push_back(values.integer(pickle_value, noun));
     for (index_t const extent : extents)
         if (extent < 0)
-            fail(errc::corrupt_file, values.file(), ": ", what, ": ", extents,
+            fail(errc::corrupt_file, values.file(), ": ", noun, ": ", extents,
                  " has a negative number");
     return extents;
 }
 
 /// Refuses a tensor that is the conjugate or the negative of its storage.
-inline void check_plain(pickle const& values, pickle_value metadata, std::string const& what) {
-    if (metadata.what != pickle_value::kind::dict)
+inline void check_plain(pickle const& values, pickle_value metadata, std::string const& noun) {
+    if (metadata.type != pickle_value::kind::dict)
         return;
     for (auto const& [flag, text] :
          {std::pair{"conj", "the conjugate of its storage: save t.resolve_conj()"},
           std::pair{"neg", "the negative of its storage: save t.resolve_neg()"}})
-        if (auto const set = values.find(metadata, flag, what); set && values.boolean(*set, what))
-            fail(errc::unsupported, values.file(), ": ", what, ": is ", text);
+        if (auto const set = values.find(metadata, flag, noun); set && values.boolean(*set, noun))
+            fail(errc::unsupported, values.file(), ": ", noun, ": is ", text);
 }
 
-RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string const& what) const {
-    pickle const& all = *values_;
+RESHARD_DECL file_tensor torch_archive::tensor(pickle_value value, std::string const& noun) const {
+    pickle const& pickle = *values_;
     auto const [function, arguments] = *call_of(value);
-    std::string const named = name_ + ": " + what;
+    std::string const named = name_ + ": " + noun;
     if (!is_plain_rebuild(function))
         fail(errc::unsupported, named, ": is a tensor that ", function, " makes",
-             arguments.size() > 1 && all.unknown_class(arguments[1])
-                 ? " of the class " + std::string(*all.unknown_class(arguments[1]))
+             arguments.size() > 1 && pickle.unknown_class(arguments[1])
+                 ? " of the class " + std::string(*pickle.unknown_class(arguments[1]))
                  : "",
              ", which is not read");
     bool const is_untyped = function.ends_with("_v3");
     std::size_t const needed = is_untyped ? 7 : 6;
     if (arguments.size() < needed)
-        all.refuse(what, value, "a tensor of storage, offset, shape and strides");
+        pickle.refuse(noun, value, "a tensor of storage, offset, shape and strides");
     if (arguments.size() > needed)
-        check_plain(all, arguments[needed], what);
+        check_plain(pickle, arguments[needed], noun);
     said_storage const said =
-        storage_of(all, all.persistent_id(arguments[0], what + ": the storage"), what);
-    std::string_view const type = is_untyped ? all.global(arguments[6], what) : said.type;
+        storage_of(pickle, pickle.persistent_id(arguments[0], noun + ": the storage"), noun);
+    std::string_view const type = is_untyped ? pickle.global(arguments[6], noun) : said.type;
     auto const dtype = is_untyped && type.starts_with("torch.") ? torch_data_type(type.substr(6))
                                                                 : storage_data_type(type);
     if (!dtype)
         fail(errc::unsupported, named, ": elements of ", type, " are not read");
     byte_run const storage = member(said.name);
-    file_tensor result{*dtype,
-                       torch_extents(all, arguments[2], what + ": the shape"),
-                       {storage.begin, torch_extents(all, arguments[3], what + ": the strides")}};
+    file_tensor result{
+        *dtype,
+        torch_extents(pickle, arguments[2], noun + ": the shape"),
+        {storage.begin, torch_extents(pickle, arguments[3], noun + ": the strides")}};
     if (result.shape.size() != result.elements.strides.size())
         fail(errc::corrupt_file, named, ": ", counted(result.shape.size(), "extent"), ", and ",
              counted(result.elements.strides.size(), "stride"));
     auto const element_bytes = static_cast<std::uint64_t>(bits(*dtype)) / 8;
-    index_t const first = all.integer(arguments[1], what + ": the offset");
+    index_t const first = pickle.integer(arguments[1], noun + ": the offset");
     check_in_storage(result.shape, result.elements.strides, first,
                      static_cast<index_t>(storage.size() / element_bytes), named);
     check_repeated(result.shape, *dtype, storage.size(), named);

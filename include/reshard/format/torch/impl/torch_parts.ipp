@@ -27,9 +27,9 @@ namespace reshard::detail {
 /// Reads the specification of a DTensor.
 class part_reader {
 public:
-    /// \param what names the tensor in messages
-    part_reader(torch_archive const& archive, std::string what)
-        : archive_(archive), values_(archive.values()), what_(std::move(what)) {}
+    /// \param noun names the tensor in messages
+    part_reader(torch_archive const& archive, std::string noun)
+        : archive_(archive), values_(archive.values()), what_(std::move(noun)) {}
 
     torch_part read(pickle_value local, pickle_value spec) const {
         pickle_value const mesh_value = values_.member(spec, "mesh", what_);
@@ -60,13 +60,13 @@ private:
 
     /// A number, or the product of the numbers in tuples: an axis of a mesh that joins several.
     index_t product_of(pickle_value value, int depth = 0) const {
-        if (value.what == pickle_value::kind::integer)
+        if (value.type == pickle_value::kind::integer)
             return values_.integer(value, what_);
         if (depth > 4)
             refuse("the mesh has tuples within tuples");
         index_t product = 1;
-        for (pickle_value const one : values_.elements(value, what_)) {
-            index_t const extent = product_of(one, depth + 1);
+        for (pickle_value const pickle_value : values_.elements(value, what_)) {
+            index_t const extent = product_of(pickle_value, depth + 1);
             if (extent < 0)
                 refuse("the mesh has a negative extent");
             product = checked_multiply(product, extent);
@@ -92,7 +92,7 @@ private:
             return extents;
         }
         pickle_value const shape = values_.member(layout_value, "shape", what_);
-        if (shape.what == pickle_value::kind::integer)
+        if (shape.type == pickle_value::kind::integer)
             return {values_.integer(shape, what_)};
         for (pickle_value const axis : values_.elements(shape, what_))
             extents.push_back(product_of(axis));
@@ -104,12 +104,12 @@ private:
         auto names = values_.find_member(mesh_value, "_mesh_dim_names", what_);
         if (!names)
             names = values_.find_member(mesh_value, "mesh_dim_names", what_);
-        bool const has_names = names && names->what != pickle_value::kind::none;
-        auto const known =
+        bool const has_names = names && names->type != pickle_value::kind::none;
+        auto const match =
             has_names ? values_.elements(*names, what_) : std::span<pickle_value const>();
         std::vector<mesh_axis> axes;
         for (std::size_t i = 0; i < extents.size(); ++i)
-            axes.emplace_back(i < known.size() ? std::string(values_.text(known[i], what_))
+            axes.emplace_back(i < match.size() ? std::string(values_.text(match[i], what_))
                                                : "axis_" + std::to_string(i),
                               extents[i]);
         return mesh(axes);
@@ -117,7 +117,7 @@ private:
 
     std::optional<holder_t> place_on(mesh const& ranks, pickle_value mesh_value) const {
         pickle_value const at = values_.member(mesh_value, "_coordinate_on_dim", what_);
-        if (at.what == pickle_value::kind::none)
+        if (at.type == pickle_value::kind::none)
             return std::nullopt;
         index_vector const coordinates =
             torch_extents(values_, at, what_ + ": the coordinates of the rank");
@@ -132,27 +132,27 @@ private:
     }
 
     std::vector<placement> placements(pickle_value spec, mesh const& ranks) const {
-        std::vector<placement> all;
+        std::vector<placement> placements;
         std::vector<index_t> factors;
-        for (pickle_value const one :
+        for (pickle_value const value :
              values_.elements(values_.member(spec, "placements", what_), what_)) {
             std::string_view const path =
-                values_.global(values_.object(one, what_).callable, what_);
+                values_.global(values_.object(value, what_).callable, what_);
             std::string_view const name = path.substr(path.rfind('.') + 1);
-            factors.push_back(name == "_StridedShard" ? number(one, "split_factor") : 1);
+            factors.push_back(name == "_StridedShard" ? number(value, "split_factor") : 1);
             if (name == "Replicate")
-                all.emplace_back(replicate{});
+                placements.emplace_back(replicate{});
             else if (name == "Shard")
-                all.emplace_back(shard{axis_of(one)});
+                placements.emplace_back(shard{axis_of(value)});
             else if (name == "_StridedShard")
-                all.emplace_back(strided_shard{axis_of(one)});
+                placements.emplace_back(strided_shard{axis_of(value)});
             else
                 refuse("has the placement " + std::string(name) +
                            ", which is not read: only Shard, _StridedShard and Replicate are",
                        errc::unsupported);
         }
-        check_factors(all, factors, ranks);
-        return all;
+        check_factors(placements, factors, ranks);
+        return placements;
     }
 
     index_t number(pickle_value object, std::string_view name) const {
@@ -167,14 +167,14 @@ private:
     }
 
     /// A strided shard cuts what those to its right leave: their extents are its split factor.
-    void check_factors(std::vector<placement> const& all, std::vector<index_t> const& factors,
-                       mesh const& ranks) const {
-        for (std::size_t i = 0; i < std::min(all.size(), ranks.ndim()); ++i) {
-            if (!all[i].strided)
+    void check_factors(std::vector<placement> const& placements,
+                       std::vector<index_t> const& factors, mesh const& ranks) const {
+        for (std::size_t i = 0; i < std::min(placements.size(), ranks.ndim()); ++i) {
+            if (!placements[i].strided)
                 continue;
             index_t factor = 1;
-            for (std::size_t j = i + 1; j < std::min(all.size(), ranks.ndim()); ++j)
-                if (all[j].cuts() && all[j].axis == all[i].axis)
+            for (std::size_t j = i + 1; j < std::min(placements.size(), ranks.ndim()); ++j)
+                if (placements[j].cuts() && placements[j].axis == placements[i].axis)
                     factor = checked_multiply(factor, ranks.axes()[j].extent);
             if (factor != factors[i])
                 refuse(words("_StridedShard has the split factor ", factors[i],
@@ -187,7 +187,7 @@ private:
     /// Newer versions of torch can cut one axis by the axes of a mesh in any order.
     void check_order(pickle_value spec) const {
         auto const order = values_.find_member(spec, "shard_order", what_);
-        if (!order || order->what != pickle_value::kind::tuple)
+        if (!order || order->type != pickle_value::kind::tuple)
             return;
         for (pickle_value const entry : values_.elements(*order, what_)) {
             auto const members = members_of_tuple(entry);
@@ -216,17 +216,17 @@ struct spread_tensor {
     index_t elements = 0;                              ///< of these boxes
 };
 
-/// The first place, along the mesh axes that replicate, with the same box as `place`.
-inline holder_t place_of_box(distribution const& spread, holder_t place) {
-    index_vector at = spread.ranks().coordinates_of(place);
+/// The first place, along the mesh axes that replicate, with the same box as `index`.
+inline holder_t place_of_box(distribution const& spread, holder_t index) {
+    index_vector at = spread.ranks().coordinates_of(index);
     for (std::size_t i = 0; i < at.size(); ++i)
         at[i] = spread.placements()[i].cuts() ? at[i] : 0;
     return spread.ranks().rank_at(at);
 }
 
 /// `tp=1 dp=0`.
-inline std::string place_text(mesh const& ranks, holder_t place) {
-    index_vector const at = ranks.coordinates_of(place);
+inline std::string place_text(mesh const& ranks, holder_t index) {
+    index_vector const at = ranks.coordinates_of(index);
     std::string text;
     for (std::size_t i = 0; i < at.size(); ++i)
         text +=
@@ -241,11 +241,11 @@ inline std::string lacking_part(spread_tensor const& tensor) {
         return {};
     constexpr holder_t most_places = 1 << 20;
     std::string lacking;
-    for (holder_t place = 0; place < std::min(spread.ranks().rank_count(), most_places); ++place)
-        if (!tensor.parts.contains(place_of_box(spread, place)) &&
-            element_count(spread.region(place)->shape) > 0) {
-            lacking = words("that of ", place_text(spread.ranks(), place), " is ",
-                            *spread.region(place), " and is not there");
+    for (holder_t index = 0; index < std::min(spread.ranks().rank_count(), most_places); ++index)
+        if (!tensor.parts.contains(place_of_box(spread, index)) &&
+            element_count(spread.region(index)->shape) > 0) {
+            lacking = words("that of ", place_text(spread.ranks(), index), " is ",
+                            *spread.region(index), " and is not there");
             break;
         }
     return words("is a DTensor ", spread, ", of which ", counted(tensor.parts.size(), "part"),
@@ -255,21 +255,21 @@ inline std::string lacking_part(spread_tensor const& tensor) {
 }
 
 RESHARD_DECL std::optional<pickle_value> torch_archive::members_of_part(pickle_value value) const {
-    pickle const& all = *values_;
+    pickle const& pickle = *values_;
     value = without_parameter(value);
-    if (value.what != pickle_value::kind::object)
+    if (value.type != pickle_value::kind::object)
         return std::nullopt;
-    pickle_object const& made = all.object(value, {});
-    auto const arguments = all.elements(made.arguments, {});
+    pickle_object const& object = pickle.object(value, {});
+    auto const arguments = pickle.elements(object.arguments, {});
     // A function, the class, the arguments of the function, and the state.
-    if (all.global(made.callable, {}) != "torch._tensor._rebuild_from_type_v2" ||
-        arguments.size() != 4 || arguments[0].what != pickle_value::kind::global ||
-        all.global(arguments[0], {}) != "torch._utils._rebuild_wrapper_subclass" ||
-        arguments[3].what != pickle_value::kind::tuple)
+    if (pickle.global(object.callable, {}) != "torch._tensor._rebuild_from_type_v2" ||
+        arguments.size() != 4 || arguments[0].type != pickle_value::kind::global ||
+        pickle.global(arguments[0], {}) != "torch._utils._rebuild_wrapper_subclass" ||
+        arguments[3].type != pickle_value::kind::tuple)
         return std::nullopt;
-    for (pickle_value const state : all.elements(arguments[3], {}))
-        if (state.what == pickle_value::kind::dict && all.find(state, "_local_tensor", {}) &&
-            all.find(state, "_spec", {}))
+    for (pickle_value const state : pickle.elements(arguments[3], {}))
+        if (state.type == pickle_value::kind::dict && pickle.find(state, "_local_tensor", {}) &&
+            pickle.find(state, "_spec", {}))
             return state;
     return std::nullopt;
 }
@@ -278,10 +278,10 @@ RESHARD_DECL bool torch_archive::is_part(pickle_value value) const {
     return members_of_part(value).has_value();
 }
 
-RESHARD_DECL torch_part torch_archive::part(pickle_value value, std::string const& what) const {
+RESHARD_DECL torch_part torch_archive::part(pickle_value value, std::string const& noun) const {
     pickle_value const members = *members_of_part(value);
-    return part_reader(*this, what)
-        .read(values_->at(members, "_local_tensor", what), values_->at(members, "_spec", what));
+    return part_reader(*this, noun)
+        .read(values_->at(members, "_local_tensor", noun), values_->at(members, "_spec", noun));
 }
 
 } // namespace reshard::detail

@@ -38,8 +38,8 @@ inline std::vector<named_value> values_in(torch_archive const& archive,
 
 /// Looks for tensors within values.
 inline value_search tensor_search(torch_archive const& archive) {
-    return {archive.values(), [&archive](pickle_value one) {
-                return archive.is_tensor(one) || archive.is_part(one);
+    return {archive.values(), [&archive](pickle_value value) {
+                return archive.is_tensor(value) || archive.is_part(value);
             }};
 }
 
@@ -49,7 +49,7 @@ RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& file
     std::vector<std::string> tuples;
     named_values(
         archive->values(), archive.file(),
-        [&](pickle_value one) { return archive->is_tensor(one); }, &tuples);
+        [&](pickle_value value) { return archive->is_tensor(value); }, &tuples);
     return tuples;
 }
 
@@ -73,14 +73,14 @@ struct followed_index {
 /// The tensors of a file of an index that are read from other files.
 ///
 /// \throws error as `check_difference`
-key_set keys_elsewhere(auto& all, followed_index const& index, std::string_view file,
+key_set keys_elsewhere(auto& values, followed_index const& index, std::string_view file,
                        index_keys const& keys, index_keys names) {
-    index_difference found = compare_with_index(index.listed, keys, std::move(names));
-    found.unlisted.clear(); // names of tensors that are listed under others
-    check_difference(found, index.path.string(), file, index.is_strict);
-    if (!found.elsewhere.empty())
-        all.warn(index.path.string() + ": " + elsewhere_text(found, file));
-    return std::move(found.elsewhere);
+    index_difference difference = compare_with_index(index.listed, keys, std::move(names));
+    difference.unlisted.clear(); // names of tensors that are listed under others
+    check_difference(difference, index.path.string(), file, index.is_strict);
+    if (!difference.elsewhere.empty())
+        values.warn(index.path.string() + ": " + elsewhere_text(difference, file));
+    return std::move(difference.elsewhere);
 }
 
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
@@ -92,19 +92,19 @@ RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value v
 inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<std::filesystem::path> const& paths,
                                             key_set const& keys) {
-    std::vector<saved_object> all;
-    key_set known; // of ranks, the first one's count
+    std::vector<saved_object> objects;
+    key_set set; // of ranks, the first one's count
     for (std::filesystem::path const& path : paths) {
         torch_file_archive const archive(files, path);
-        for (named_value const& one : values_in(*archive, archive.file())) {
-            std::string const key = one.key.empty() ? path.stem().string() : one.key;
-            if (keys.contains(key) && !known.contains(key) && !archive->is_tensor(one.value) &&
-                !archive->is_part(one.value))
-                all.push_back(
-                    object_of(*archive, one.value, archive.file(), *known.insert(key).first));
+        for (named_value const& value : values_in(*archive, archive.file())) {
+            std::string const key = value.key.empty() ? path.stem().string() : value.key;
+            if (keys.contains(key) && !set.contains(key) && !archive->is_tensor(value.value) &&
+                !archive->is_part(value.value))
+                objects.push_back(
+                    object_of(*archive, value.value, archive.file(), *set.insert(key).first));
         }
     }
-    return all;
+    return objects;
 }
 
 /// Adds files of torch.save: one, an index's files, or ranks' files, which have shards of
@@ -136,13 +136,13 @@ public:
         key_set const left_out = elsewhere ? elsewhere(tensors_of(archive, values)) : key_set();
         value_search search = tensor_search(archive);
         opaque_search opaque(archive.values());
-        for (named_value const& one : values)
-            if (archive.is_part(one.value))
-                add_readable_part(archive, one);
-            else if (!archive.is_tensor(one.value))
-                add_object(one, search, opaque);
-            else if (!left_out.contains(one.key))
-                add_readable(archive, one);
+        for (named_value const& value : values)
+            if (archive.is_part(value.value))
+                add_readable_part(archive, value);
+            else if (!archive.is_tensor(value.value))
+                add_object(value, search, opaque);
+            else if (!left_out.contains(value.key))
+                add_readable(archive, value);
         paths_.push_back(path);
     }
 
@@ -158,9 +158,9 @@ public:
         opened_checkpoint opened = all_.take();
         opened.metadata.has_global_order = !spread_.empty(); // only DTensors are cut
         for (checkpoint_tensor const& tensor : opened.metadata.tensors)
-            if (auto const known = spread_.find(tensor.key);
-                known != spread_.end() && tensor.is_read())
-                if (std::string text = lacking_part(known->second); !text.empty())
+            if (auto const match = spread_.find(tensor.key);
+                match != spread_.end() && tensor.is_read())
+                if (std::string text = lacking_part(match->second); !text.empty())
                     opened.incomplete.emplace(tensor.key, std::move(text));
         opened.read_objects = [files = std::move(files_), paths = std::move(paths_)](
                                   key_set const& keys) { return objects_in(*files, paths, keys); };
@@ -168,98 +168,99 @@ public:
     }
 
 private:
-    void add_readable(torch_archive const& archive, named_value const& one) {
-        std::string const what = "tensor '" + one.key + "'";
+    void add_readable(torch_archive const& archive, named_value const& value) {
+        std::string const noun = "tensor '" + value.key + "'";
         if (auto const tensor =
-                all_.readable(one.key, what, [&] { return archive.tensor(one.value, what); }))
-            add_tensor(one.key, *tensor);
+                all_.readable(value.key, noun, [&] { return archive.tensor(value.value, noun); }))
+            add_tensor(value.key, *tensor);
     }
 
     /// A value that is the whole file is named after it.
     std::vector<named_value> values_with_names(torch_archive const& archive,
                                                file_store::file const& file) const {
         std::vector<named_value> values = values_in(archive, file);
-        for (named_value& one : values)
-            if (one.key.empty())
-                one.key = path_.stem().string();
+        for (named_value& value : values)
+            if (value.key.empty())
+                value.key = path_.stem().string();
         return values;
     }
 
     static index_keys tensors_of(torch_archive const& archive,
                                  std::vector<named_value> const& values) {
         index_keys names;
-        for (named_value const& one : values)
-            if (archive.is_tensor(one.value))
-                names.push_back(one.key);
+        for (named_value const& value : values)
+            if (archive.is_tensor(value.value))
+                names.push_back(value.key);
         return names;
     }
 
-    void add_readable_part(torch_archive const& archive, named_value const& one) {
-        std::string const what = "tensor '" + one.key + "'";
+    void add_readable_part(torch_archive const& archive, named_value const& value) {
+        std::string const noun = "tensor '" + value.key + "'";
         std::optional<torch_part> part;
-        auto const local = all_.readable(one.key, what, [&] {
-            torch_part read = archive.part(one.value, what);
-            std::optional<file_tensor> found;
-            if (read.place)
-                found = archive.tensor(read.local, what);
+        auto const local = all_.readable(value.key, noun, [&] {
+            torch_part read = archive.part(value.value, noun);
+            std::optional<file_tensor> tensor;
+            if (read.position)
+                tensor = archive.tensor(read.local, noun);
             part = std::move(read);
-            return found;
+            return tensor;
         });
         if (!part)
             return;
-        spread_tensor& known =
-            spread_.try_emplace(one.key, spread_tensor{part->spread, path_}).first->second;
+        spread_tensor& tensor =
+            spread_.try_emplace(value.key, spread_tensor{part->spread, path_}).first->second;
         if (!local)
             return;
-        check_same(known, *part, one.key);
-        add_part(one.key, known, *part, *local);
+        check_same(tensor, *part, value.key);
+        add_part(value.key, tensor, *part, *local);
     }
 
-    void add_part(std::string const& key, spread_tensor& known, torch_part const& part,
+    void add_part(std::string const& key, spread_tensor& tensor, torch_part const& part,
                   file_tensor const& local) {
-        std::string const what = "tensor '" + key + "'";
-        box const region = *part.spread.region(*part.place);
+        std::string const noun = "tensor '" + key + "'";
+        box const region = *part.spread.region(*part.position);
         if (local.shape != region.shape)
-            fail(errc::corrupt_file, path_.string(), ": ", what, ": the part has the shape ",
+            fail(errc::corrupt_file, path_.string(), ": ", noun, ": the part has the shape ",
                  local.shape, ", and ", part.spread, " gives ",
-                 place_text(part.spread.ranks(), *part.place), " the shape ", region.shape);
+                 place_text(part.spread.ranks(), *part.position), " the shape ", region.shape);
         all_.add_part(key, part.spread.shape(), region, local);
-        if (known.parts.insert(place_of_box(part.spread, *part.place)).second)
-            known.elements += element_count(region.shape);
+        if (tensor.parts.insert(place_of_box(part.spread, *part.position)).second)
+            tensor.elements += element_count(region.shape);
     }
 
-    void check_same(spread_tensor& known, torch_part const& part, std::string const& key) const {
-        if (known.spread != part.spread)
-            fail(errc::corrupt_file, path_.string(), " and ", known.first_file.string(),
-                 ": tensor '", key, "': it is ", part.spread, " in the former and ", known.spread,
+    void check_same(spread_tensor& tensor, torch_part const& part, std::string const& key) const {
+        if (tensor.spread != part.spread)
+            fail(errc::corrupt_file, path_.string(), " and ", tensor.first_file.string(),
+                 ": tensor '", key, "': it is ", part.spread, " in the former and ", tensor.spread,
                  " in the latter");
-        auto const [other, is_new] = known.files.emplace(*part.place, path_);
+        auto const [other, is_new] = tensor.files.emplace(*part.position, path_);
         if (!is_new)
             fail(errc::corrupt_file, path_.string(), " and ", other->second.string(), ": tensor '",
-                 key, "': both are of the rank at ", place_text(part.spread.ranks(), *part.place));
+                 key, "': both are of the rank at ",
+                 place_text(part.spread.ranks(), *part.position));
     }
 
-    void add_object(named_value const& one, value_search& search, opaque_search& opaque) {
-        if (are_of_ranks_ && !objects_.insert(one.key).second)
+    void add_object(named_value const& value, value_search& search, opaque_search& opaque) {
+        if (are_of_ranks_ && !objects_.insert(value.key).second)
             return;
-        bool const holds_tensors = search.find_in(one.value).has_value();
-        if (std::string reason = opaque.reason(one.value); !reason.empty())
-            all_.add_opaque(one.key, std::move(reason), holds_tensors);
+        bool const holds_tensors = search.find_in(value.value).has_value();
+        if (std::string reason = opaque.reason(value.value); !reason.empty())
+            all_.add_opaque(value.key, std::move(reason), holds_tensors);
         else
-            all_.add_object(one.key, one.value.what == pickle_value::kind::none, holds_tensors);
+            all_.add_object(value.key, value.value.type == pickle_value::kind::none, holds_tensors);
     }
 
     void add_tensor(std::string const& key, file_tensor const& tensor) {
         if (are_of_ranks_)
             return all_.add_part(key, tensor.shape, whole(tensor.shape), tensor);
-        auto const [known, is_new] = views_.try_emplace(
+        auto const [match, is_new] = views_.try_emplace(
             std::tuple(tensor.elements.begin, tensor.dtype, to_string(tensor.shape),
                        to_string(tensor.elements.strides)),
             key);
         if (is_new || element_count(tensor.shape) == 0)
             all_.add(key, tensor);
         else
-            all_.add_alias(key, known->second);
+            all_.add_alias(key, match->second);
     }
 
     std::shared_ptr<file_store const> files_;
@@ -285,24 +286,25 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path) {
-    torch_files all(std::move(files), path);
-    all.add(path);
-    return all.take();
+    torch_files torch_files(std::move(files), path);
+    torch_files.add(path);
+    return torch_files.take();
 }
 
 RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& directory,
                                                 std::vector<std::filesystem::path> const& paths) {
-    torch_files all(std::move(files), directory, true);
+    torch_files torch_files(std::move(files), directory, true);
     for (std::filesystem::path const& path : paths)
-        all.add(path);
-    return all.take();
+        torch_files.add(path);
+    return torch_files.take();
 }
 
 RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path const& path) {
     torch_file_archive const archive(files, path);
-    return std::ranges::any_of(values_in(*archive, archive.file()),
-                               [&](named_value const& one) { return archive->is_part(one.value); });
+    return std::ranges::any_of(values_in(*archive, archive.file()), [&](named_value const& value) {
+        return archive->is_part(value.value);
+    });
 }
 
 /// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that
@@ -329,20 +331,20 @@ RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const
     followed_index const followed{
         index, parse_hf_index(read_text_file(*files, index), index.string()), is_strict};
     check_lists_any(followed.listed, index.string());
-    torch_files all(std::move(files), index.parent_path());
+    torch_files torch_files(std::move(files), index.parent_path());
     auto const by_file = keys_by_file(followed.listed);
     if (is_strict)
-        check_numbered(all.files(), index, by_file);
+        check_numbered(torch_files.files(), index, by_file);
     for (auto const& [file, keys] : by_file) {
         std::filesystem::path const path = index.parent_path() / file;
-        if (all.files().find(path) != file_store::kind::file)
+        if (torch_files.files().find(path) != file_store::kind::file)
             fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
                  ", but there is no such file");
-        all.add(path, [&](index_keys names) {
-            return keys_elsewhere(all, followed, file, keys, std::move(names));
+        torch_files.add(path, [&](index_keys names) {
+            return keys_elsewhere(torch_files, followed, file, keys, std::move(names));
         });
     }
-    opened_checkpoint opened = all.take();
+    opened_checkpoint opened = torch_files.take();
     opened.metadata.indexes = {index.filename().string()};
     if (std::string const text = unlisted_part(by_file); !text.empty())
         opened.metadata.warnings.push_back(index.string() + ": " + text);

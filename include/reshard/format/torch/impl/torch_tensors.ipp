@@ -37,9 +37,9 @@ RESHARD_DECL std::string torch_name(data_type dtype, std::string_view key) {
 /// The class of storages that elements of a type are in; nothing for newer types, which are in
 /// bytes.
 inline std::string_view storage_class(data_type dtype) {
-    for (auto const& [known, of] : torch_storages)
+    for (auto const& [torch_storage, of] : torch_storages)
         if (of == dtype)
-            return known;
+            return torch_storage;
     return {};
 }
 
@@ -111,10 +111,10 @@ RESHARD_DECL torch_file torch_file_of(torch_tensor const& tensor, std::uint64_t 
 
 /// Writes the value of an archive.
 inline void put_object(pickle_writer& out, saved_object const& object) {
-    std::string const what = "object '" + object.key + "'";
-    archive_file const bytes(object.archive, what);
-    torch_archive const archive(bytes, what, {0, object.archive.size()});
-    copy_to(out, archive.values().root(), archive.values(), bytes, what);
+    std::string const noun = "object '" + object.key + "'";
+    archive_file const bytes(object.archive, noun);
+    torch_archive const archive(bytes, noun, {0, object.archive.size()});
+    copy_to(out, archive.values().root(), archive.values(), bytes, noun);
 }
 
 RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,

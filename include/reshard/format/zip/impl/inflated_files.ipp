@@ -29,9 +29,9 @@ public:
             fail(errc::io, "zlib cannot begin to inflate: not enough memory?");
     }
     /// \pre nothing is left of the input
-    inflate_state(inflate_state const& other)
-        : position(other.position), consumed(other.consumed), checksum(other.checksum) {
-        if (inflateCopy(&stream_, const_cast<z_stream*>(&other.stream_)) != Z_OK)
+    inflate_state(inflate_state const& state)
+        : position(state.position), consumed(state.consumed), checksum(state.checksum) {
+        if (inflateCopy(&stream_, const_cast<z_stream*>(&state.stream_)) != Z_OK)
             fail(errc::io, "zlib cannot keep its place: not enough memory?");
     }
     inflate_state& operator=(inflate_state const&) = delete;
@@ -51,10 +51,10 @@ private:
 /// inflated from the first byte on.
 class inflated_member {
 public:
-    inflated_member(zip_member const& one, std::string what)
-        : member_(one),
-          what_(std::move(what)),
-          step_(std::max<std::uint64_t>(least_step, one.packing->bytes / most_places + 1)) {}
+    inflated_member(zip_member const& member, std::string noun)
+        : member_(member),
+          what_(std::move(noun)),
+          step_(std::max<std::uint64_t>(least_step, member.packing->bytes / most_places + 1)) {}
 
     /// \pre `position + target.size()` is not beyond the member's bytes
     void read(file_store::file const& file, std::uint64_t position, std::span<std::byte> target) {
@@ -184,14 +184,14 @@ private:
 };
 
 /// The place of the next deflated member: `end` is the end of the one before.
-inline byte_run shown_bytes(zip_member const& one, std::uint64_t end, std::string_view name) {
+inline byte_run shown_bytes(zip_member const& member, std::uint64_t end, std::string_view name) {
     // Deflate makes at most 258 bytes of two bits; so memory does not grow with a false size.
     constexpr std::uint64_t most_a_byte = 1032;
-    std::uint64_t const bytes = one.packing->bytes;
-    if (bytes / most_a_byte > one.bytes.size() ||
+    std::uint64_t const bytes = member.packing->bytes;
+    if (bytes / most_a_byte > member.bytes.size() ||
         bytes > std::numeric_limits<std::uint64_t>::max() - end - 1)
-        fail(errc::corrupt_file, name, ": ", one.name, ": inflated, it is said to have ", bytes,
-             " bytes, and ", one.bytes.size(), " deflated ones do not have as many");
+        fail(errc::corrupt_file, name, ": ", member.name, ": inflated, it is said to have ", bytes,
+             " bytes, and ", member.bytes.size(), " deflated ones do not have as many");
     return {end, end + bytes};
 }
 
@@ -199,15 +199,15 @@ RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& fil
                                                      std::string_view name) {
     std::uint64_t end = file.facts().bytes;
     std::vector<shown_member> shown;
-    for (zip_member& one : read_zip(file, name, {0, end})) {
+    for (zip_member& member : read_zip(file, name, {0, end})) {
         std::optional<byte_run> bytes;
-        if (!one.packing)
-            bytes = one.bytes;
-        else if (!one.packing->is_encrypted && one.packing->method == zip_packing::deflated) {
-            bytes = shown_bytes(one, end, name);
+        if (!member.packing)
+            bytes = member.bytes;
+        else if (!member.packing->is_encrypted && member.packing->method == zip_packing::deflated) {
+            bytes = shown_bytes(member, end, name);
             end = bytes->end + (bytes->size() == 0 ? 1 : 0); // each has a separate position
         }
-        shown.push_back({std::move(one), bytes});
+        shown.push_back({std::move(member), bytes});
     }
     return shown;
 }
@@ -215,9 +215,9 @@ RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& fil
 /// A file with its inflated members after its end; refers to the store.
 class file_with_inflated : public file_store::file {
 public:
-    file_with_inflated(std::unique_ptr<file_store::file> real, files_with_inflated const& all,
+    file_with_inflated(std::unique_ptr<file_store::file> real, files_with_inflated const& inflated,
                        std::filesystem::path path)
-        : real_(std::move(real)), all_(all), path_(std::move(path)) {}
+        : real_(std::move(real)), all_(inflated), path_(std::move(path)) {}
 
     file_store::identity facts() const override { return real_->facts(); }
 
@@ -244,9 +244,9 @@ private:
 
     /// The last ones are kept, since several tensors may be read in turn.
     inflated_member& reader_of(shown_member const& shown) const {
-        auto const known = std::ranges::find(readers_, shown.bytes->begin, &named_reader::first);
-        if (known != readers_.end())
-            readers_.splice(readers_.begin(), readers_, known);
+        auto const match = std::ranges::find(readers_, shown.bytes->begin, &named_reader::first);
+        if (match != readers_.end())
+            readers_.splice(readers_.begin(), readers_, match);
         else
             readers_.emplace_front(shown.bytes->begin,
                                    std::make_unique<inflated_member>(
@@ -269,12 +269,12 @@ RESHARD_DECL files_with_inflated::members_by_place const&
 files_with_inflated::members_of(std::filesystem::path const& path,
                                 file_store::file const& real) const {
     std::lock_guard const lock(mutex_);
-    auto const [known, is_new] = members_.try_emplace(path);
+    auto const [match, is_new] = members_.try_emplace(path);
     if (is_new)
-        for (shown_member& one : shown_members(real, path.string()))
-            if (one.is_inflated())
-                known->second.emplace(one.bytes->begin, std::move(one));
-    return known->second;
+        for (shown_member& member : shown_members(real, path.string()))
+            if (member.is_inflated())
+                match->second.emplace(member.bytes->begin, std::move(member));
+    return match->second;
 }
 
 RESHARD_DECL std::unique_ptr<file_store::file>

@@ -26,24 +26,24 @@ public:
         : file_(file), name_(name), where_(where) {}
 
     std::vector<zip_member> members() {
-        directory const found = find_directory();
-        if (found.entries > found.bytes.size() / entry_bytes)
-            refuse(found.bytes.begin,
-                   words("a directory of ", found.bytes.size(), " bytes is said to have ",
-                         counted(static_cast<index_t>(found.entries), "member")));
-        std::string const text = read(found.bytes.begin, found.bytes.size());
+        directory const found_directory = find_directory();
+        if (found_directory.entries > found_directory.bytes.size() / entry_bytes)
+            refuse(found_directory.bytes.begin,
+                   words("a directory of ", found_directory.bytes.size(), " bytes is said to have ",
+                         counted(static_cast<index_t>(found_directory.entries), "member")));
+        std::string const text = read(found_directory.bytes.begin, found_directory.bytes.size());
         std::vector<entry> entries;
-        std::size_t place = 0;
-        for (std::uint64_t i = 0; i < found.entries; ++i)
-            entries.push_back(entry_at(text, place, found.bytes.begin));
-        if (place != text.size())
-            refuse(found.bytes.begin + place,
+        std::size_t index = 0;
+        for (std::uint64_t i = 0; i < found_directory.entries; ++i)
+            entries.push_back(entry_at(text, index, found_directory.bytes.begin));
+        if (index != text.size())
+            refuse(found_directory.bytes.begin + index,
                    words("the end of the archive counts ",
-                         counted(static_cast<index_t>(found.entries), "member"),
-                         ", and its directory goes on for ", text.size() - place,
+                         counted(static_cast<index_t>(found_directory.entries), "member"),
+                         ", and its directory goes on for ", text.size() - index,
                          " bytes; was it damaged?"));
         check_names_differ(entries);
-        return placed(entries, found.bytes.begin);
+        return placed(entries, found_directory.bytes.begin);
     }
 
 private:
@@ -76,8 +76,8 @@ private:
     void check_names_differ(std::vector<entry> const& entries) const {
         std::vector<entry const*> sorted;
         sorted.reserve(entries.size());
-        for (entry const& one : entries)
-            sorted.push_back(&one);
+        for (entry const& element : entries)
+            sorted.push_back(&element);
         std::ranges::sort(sorted, {}, &entry::name);
         auto const twice = std::ranges::adjacent_find(sorted, {}, &entry::name);
         if (twice != sorted.end())
@@ -85,36 +85,36 @@ private:
                                          "' twice; write it again with each name once");
     }
 
-    [[noreturn]] void refuse(std::uint64_t place, std::string const& text,
+    [[noreturn]] void refuse(std::uint64_t index, std::string const& text,
                              errc code = errc::corrupt_file) const {
-        fail(code, name_, ": byte ", where_.begin + place, ": ", text);
+        fail(code, name_, ": byte ", where_.begin + index, ": ", text);
     }
 
-    std::string read(std::uint64_t place, std::uint64_t bytes) const {
-        if (place > where_.size() || bytes > where_.size() - place)
-            refuse(place, words(bytes, " bytes are asked for, beyond the archive, which ends at ",
+    std::string read(std::uint64_t index, std::uint64_t bytes) const {
+        if (index > where_.size() || bytes > where_.size() - index)
+            refuse(index, words(bytes, " bytes are asked for, beyond the archive, which ends at ",
                                 where_.end));
         std::string text(static_cast<std::size_t>(bytes), ' ');
-        file_.read(where_.begin + place, std::as_writable_bytes(std::span(text)));
+        file_.read(where_.begin + index, std::as_writable_bytes(std::span(text)));
         return text;
     }
 
     /// \pre the bytes exist
     template <class Number>
-    static Number number_at(std::string_view text, std::size_t place) {
+    static Number number_at(std::string_view text, std::size_t index) {
         return boost::endian::endian_load<Number, sizeof(Number), boost::endian::order::little>(
-            reinterpret_cast<unsigned char const*>(text.data() + place));
+            reinterpret_cast<unsigned char const*>(text.data() + index));
     }
-    static std::uint32_t mark_at(std::string_view text, std::size_t place) {
-        return number_at<std::uint32_t>(text, place);
+    static std::uint32_t mark_at(std::string_view text, std::size_t index) {
+        return number_at<std::uint32_t>(text, index);
     }
 
     /// The last record of an archive, which a comment may follow.
     std::uint64_t find_end(std::string const& tail) const {
-        for (std::size_t place = tail.size() - end_bytes + 1; place-- > 0;)
-            if (mark_at(tail, place) == end_mark &&
-                place + end_bytes + number_at<std::uint16_t>(tail, place + 20) == tail.size())
-                return where_.size() - tail.size() + place;
+        for (std::size_t index = tail.size() - end_bytes + 1; index-- > 0;)
+            if (mark_at(tail, index) == end_mark &&
+                index + end_bytes + number_at<std::uint16_t>(tail, index + 20) == tail.size())
+                return where_.size() - tail.size() + index;
         refuse(where_.size(), "no archive ends here, and what begins as one has these " +
                                   counted(where_.size(), "byte") + "; was it cut short?");
     }
@@ -141,12 +141,12 @@ private:
         if (end >= locator_bytes) {
             std::string const locator = read(end - locator_bytes, locator_bytes);
             if (mark_at(locator, 0) == locator_mark) {
-                auto const all =
+                auto const directory64 =
                     find_directory64(number_at<std::uint64_t>(locator, 8), end - locator_bytes);
-                if (count != all.entries && count != elsewhere16)
+                if (count != directory64.entries && count != elsewhere16)
                     refuse(end, words("the archive is said to have ", count, " members here, and ",
-                                      all.entries, " before"));
-                return all;
+                                      directory64.entries, " before"));
+                return directory64;
             }
         }
         return checked({count, run_of(number_at<std::uint32_t>(record, 16),
@@ -154,16 +154,16 @@ private:
                        end);
     }
 
-    directory find_directory64(std::uint64_t place, std::uint64_t end) const {
-        if (place > end || end - place < end64_bytes)
-            refuse(end, words("the end of the directory is said to be at ", place));
-        std::string const record = read(place, end64_bytes);
+    directory find_directory64(std::uint64_t index, std::uint64_t end) const {
+        if (index > end || end - index < end64_bytes)
+            refuse(end, words("the end of the directory is said to be at ", index));
+        std::string const record = read(index, end64_bytes);
         if (mark_at(record, 0) != end64_mark)
-            refuse(place, "the end of a directory should be here");
+            refuse(index, "the end of a directory should be here");
         return checked({number_at<std::uint64_t>(record, 32),
                         run_of(number_at<std::uint64_t>(record, 48),
-                               number_at<std::uint64_t>(record, 40), place)},
-                       place);
+                               number_at<std::uint64_t>(record, 40), index)},
+                       index);
     }
 
     byte_run run_of(std::uint64_t begin, std::uint64_t bytes, std::uint64_t end) const {
@@ -172,38 +172,39 @@ private:
         return {begin, begin + bytes};
     }
 
-    directory checked(directory const& found, std::uint64_t end) const {
-        if (found.bytes.end != end)
-            refuse(found.bytes.end, words("the directory ends here, and the archive goes on at ",
-                                          where_.begin + end));
-        return found;
+    directory checked(directory const& found_directory, std::uint64_t end) const {
+        if (found_directory.bytes.end != end)
+            refuse(
+                found_directory.bytes.end,
+                words("the directory ends here, and the archive goes on at ", where_.begin + end));
+        return found_directory;
     }
 
-    /// The entry at `place`, which is moved after it.
-    entry entry_at(std::string const& text, std::size_t& place, std::uint64_t first) const {
-        std::uint64_t const at = first + place;
-        if (text.size() - place < entry_bytes || mark_at(text, place) != entry_mark)
+    /// The entry at `index`, which is moved after it.
+    entry entry_at(std::string const& text, std::size_t& index, std::uint64_t first) const {
+        std::uint64_t const at = first + index;
+        if (text.size() - index < entry_bytes || mark_at(text, index) != entry_mark)
             refuse(at, "a member of the directory should be here");
-        std::size_t const name_bytes = number_at<std::uint16_t>(text, place + 28);
-        std::size_t const extra_bytes = number_at<std::uint16_t>(text, place + 30);
-        std::size_t const all =
-            entry_bytes + name_bytes + extra_bytes + number_at<std::uint16_t>(text, place + 32);
-        if (text.size() - place < all)
+        std::size_t const name_bytes = number_at<std::uint16_t>(text, index + 28);
+        std::size_t const extra_bytes = number_at<std::uint16_t>(text, index + 30);
+        std::size_t const total =
+            entry_bytes + name_bytes + extra_bytes + number_at<std::uint16_t>(text, index + 32);
+        if (text.size() - index < total)
             refuse(at, "a member exceeds the directory");
-        std::string_view const record = std::string_view(text).substr(place, all);
-        entry found{std::string(record.substr(entry_bytes, name_bytes)),
-                    {number_at<std::uint16_t>(record, 10),
-                     (number_at<std::uint16_t>(record, 8) & 1) != 0,
-                     number_at<std::uint32_t>(record, 24), number_at<std::uint32_t>(record, 16)},
-                    number_at<std::uint32_t>(record, 20),
-                    number_at<std::uint32_t>(record, 42)};
-        read_extra(found, record, record.substr(entry_bytes + name_bytes, extra_bytes), at);
-        place += all;
-        return found;
+        std::string_view const record = std::string_view(text).substr(index, total);
+        entry found_entry{
+            std::string(record.substr(entry_bytes, name_bytes)),
+            {number_at<std::uint16_t>(record, 10), (number_at<std::uint16_t>(record, 8) & 1) != 0,
+             number_at<std::uint32_t>(record, 24), number_at<std::uint32_t>(record, 16)},
+            number_at<std::uint32_t>(record, 20),
+            number_at<std::uint32_t>(record, 42)};
+        read_extra(found_entry, record, record.substr(entry_bytes + name_bytes, extra_bytes), at);
+        index += total;
+        return found_entry;
     }
 
     /// Sizes and positions that 32 bits do not hold are in a separate field, in this order.
-    void read_extra(entry& found, std::string_view record, std::string_view extra,
+    void read_extra(entry& found_entry, std::string_view record, std::string_view extra,
                     std::uint64_t at) const {
         constexpr std::uint32_t elsewhere = std::numeric_limits<std::uint32_t>::max();
         constexpr std::uint16_t zip64 = 1;
@@ -218,15 +219,15 @@ private:
             if (said != elsewhere)
                 return;
             if (numbers.size() < 8)
-                refuse(at, "the member '" + found.name + "' lacks its size, or where it is");
+                refuse(at, "the member '" + found_entry.name + "' lacks its size, or where it is");
             number = number_at<std::uint64_t>(numbers, 0);
             numbers.remove_prefix(8);
         };
-        next(found.packing.bytes, number_at<std::uint32_t>(record, 24));
-        next(found.bytes, number_at<std::uint32_t>(record, 20));
-        next(found.header, number_at<std::uint32_t>(record, 42));
-        if (found.is_stored() && found.packing.bytes != found.bytes)
-            refuse(at, "the member '" + found.name + "' is stored, but in another size");
+        next(found_entry.packing.bytes, number_at<std::uint32_t>(record, 24));
+        next(found_entry.bytes, number_at<std::uint32_t>(record, 20));
+        next(found_entry.header, number_at<std::uint32_t>(record, 42));
+        if (found_entry.is_stored() && found_entry.packing.bytes != found_entry.bytes)
+            refuse(at, "the member '" + found_entry.name + "' is stored, but in another size");
     }
 
     /// The members with the positions of their bytes: each after its own header, whose fields may
@@ -240,18 +241,20 @@ private:
         std::vector<zip_member> members(entries.size());
         std::uint64_t before = 0;
         for (std::size_t const i : order) {
-            entry const& one = entries[i];
-            if (one.header < before)
-                refuse(one.header, "the member '" + one.name + "' lies in another one");
-            check_gap(before, one.header);
-            std::uint64_t const begin = data_of(one);
-            if (begin > end || one.bytes > end - begin)
-                refuse(begin, words("the member '", one.name, "' has ", one.bytes,
-                                    " bytes, and exceeds what is before the directory"));
-            before = begin + one.bytes;
-            members[i] = {one.name, {where_.begin + begin, where_.begin + before}};
-            if (!one.is_stored())
-                members[i].packing = one.packing;
+            entry const& current_entry = entries[i];
+            if (current_entry.header < before)
+                refuse(current_entry.header,
+                       "the member '" + current_entry.name + "' lies in another one");
+            check_gap(before, current_entry.header);
+            std::uint64_t const begin = data_of(current_entry);
+            if (begin > end || current_entry.bytes > end - begin)
+                refuse(begin,
+                       words("the member '", current_entry.name, "' has ", current_entry.bytes,
+                             " bytes, and exceeds what is before the directory"));
+            before = begin + current_entry.bytes;
+            members[i] = {current_entry.name, {where_.begin + begin, where_.begin + before}};
+            if (!current_entry.is_stored())
+                members[i].packing = current_entry.packing;
         }
         check_gap(before, end);
         return members;
@@ -264,20 +267,24 @@ private:
         if (begin >= end)
             return;
         std::string const gap = read(begin, std::min(end - begin, records[4] + mark_bytes));
-        for (std::uint64_t const place : records)
-            if (place + mark_bytes <= gap.size() && mark_at(gap, place) == local_mark)
-                refuse(begin + place,
+        for (std::uint64_t const record : records)
+            if (record + mark_bytes <= gap.size() && mark_at(gap, record) == local_mark)
+                refuse(begin + record,
                        "a member begins here that the directory does not list; was it damaged?");
     }
 
-    std::uint64_t data_of(entry const& one) const {
-        std::string const header = read(one.header, local_bytes + one.name.size());
+    std::uint64_t data_of(entry const& current_entry) const {
+        std::string const header =
+            read(current_entry.header, local_bytes + current_entry.name.size());
         if (mark_at(header, 0) != local_mark)
-            refuse(one.header, "the member '" + one.name + "' should begin here");
+            refuse(current_entry.header,
+                   "the member '" + current_entry.name + "' should begin here");
         std::uint64_t const name_bytes = number_at<std::uint16_t>(header, 26);
-        if (name_bytes != one.name.size() || !header.ends_with(one.name))
-            refuse(one.header, "the member '" + one.name + "' has another name where it lies");
-        return one.header + local_bytes + name_bytes + number_at<std::uint16_t>(header, 28);
+        if (name_bytes != current_entry.name.size() || !header.ends_with(current_entry.name))
+            refuse(current_entry.header,
+                   "the member '" + current_entry.name + "' has another name where it lies");
+        return current_entry.header + local_bytes + name_bytes +
+               number_at<std::uint16_t>(header, 28);
     }
 
     file_store::file const& file_;
@@ -297,15 +304,16 @@ RESHARD_DECL std::string why_unread(zip_packing const& packing) {
                  ", and stored and deflated ones are read");
 }
 
-RESHARD_DECL void check_stored(zip_member const& one, std::string_view name) {
-    if (!one.packing)
+RESHARD_DECL void check_stored(zip_member const& zip_member, std::string_view name) {
+    if (!zip_member.packing)
         return;
-    std::string const member = words(name, ": byte ", one.bytes.begin, ": the member '", one.name);
-    if (one.packing->method == zip_packing::deflated && !one.packing->is_encrypted)
+    std::string const member =
+        words(name, ": byte ", zip_member.bytes.begin, ": the member '", zip_member.name);
+    if (zip_member.packing->method == zip_packing::deflated && !zip_member.packing->is_encrypted)
         fail(errc::unsupported, member,
              "' is compressed, and only stored ones are read here: write the file without "
              "compression");
-    fail(errc::unsupported, member, "' ", why_unread(*one.packing));
+    fail(errc::unsupported, member, "' ", why_unread(*zip_member.packing));
 }
 
 } // namespace reshard::detail

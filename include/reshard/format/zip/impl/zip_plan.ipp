@@ -83,19 +83,20 @@ RESHARD_DECL void zip_plan::place(std::uint64_t begin, std::string_view text) {
 
 RESHARD_DECL std::uint64_t zip_plan::finish() {
     std::uint64_t const directory = end_ - begin_;
-    for (member const& one : members_) {
+    for (member const& element : members_) {
         number_text extra;
-        if (one.bytes >= in_zip64)
-            extra.add(one.bytes, 8).add(one.bytes, 8);
-        if (one.header >= in_zip64)
-            extra.add(one.header, 8);
+        if (element.bytes >= in_zip64)
+            extra.add(element.bytes, 8).add(element.bytes, 8);
+        if (element.header >= in_zip64)
+            extra.add(element.header, 8);
         std::size_t const large = extra.text().size();
         number_text entry;
         entry.add(0x0201'4b50, 4).add(45, 2);
-        add_common(entry, one.checksum, one.bytes, one.name.size(), large ? large + 4 : 0);
+        add_common(entry, element.checksum, element.bytes, element.name.size(),
+                   large ? large + 4 : 0);
         entry.add(0, 2).add(0, 2).add(0, 2).add(0, 4);
-        entry.add(one.header < in_zip64 ? one.header : in_zip64, 4);
-        std::string text = entry.text() + one.name;
+        entry.add(element.header < in_zip64 ? element.header : in_zip64, 4);
+        std::string text = entry.text() + element.name;
         if (large)
             text += number_text().add(1, 2).add(large, 2).text() + extra.text();
         place(end_, text);

@@ -1,0 +1,111 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_NODE_TRANSFERS_HPP
+#define RESHARD_MPI_NODE_TRANSFERS_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/mpi/node_copies.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/plan/cost.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+/// \file
+/// Which transfers need no message: one end lies in memory that the rank at the other end reaches.
+
+namespace reshard::detail {
+
+/// What this process gives one other, or gets from it, as part of a tree.
+struct relay_transfers {
+    std::uint32_t tree = 0; ///< of the plan's
+    int peer = 0;
+    std::uint32_t depth = 0; ///< how often it was passed on before
+    std::vector<std::uint32_t> numbers;
+};
+
+/// The transfers of one process by peer, those that are relayed by tree, and those that stay.
+struct sorted_transfers {
+    std::vector<std::vector<std::uint32_t>> to;
+    std::vector<std::vector<std::uint32_t>> from;
+    std::vector<std::uint32_t> local;
+    std::vector<relay_transfers> relays_to = {}; ///< by peer, here and below
+    std::vector<relay_transfers> relays_from = {};
+};
+
+RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size);
+
+/// The most bytes of a chunk, equal at both ends.
+struct chunk_limits {
+    index_t far = chunk_bytes;
+    index_t near = chunk_bytes;
+    index_t relayed = chunk_bytes; ///< equal at all ranks: each passes on what it gets
+    std::span<int const> node{};   ///< the ranks that are near, in order
+
+    bool is_near(int rank) const { return std::ranges::binary_search(node, rank); }
+};
+
+/// How a process serves its peers.
+struct lane_order {
+    int rank = 0;
+    int step = 1; ///< 1: those behind it first; -1: those before it
+    chunk_limits limits{};
+};
+
+/// One lane a peer, those nearest in the direction of `step` first; behind it those of its trees,
+/// in an order that both ends have.
+///
+/// \param relays by peer
+RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
+                                             std::vector<std::vector<std::uint32_t>> const& by_peer,
+                                             std::vector<relay_transfers> const& relays,
+                                             lane_order const& order);
+
+/// Lets chunks that a process passes on wait for those that bring them.
+///
+/// \return how many are waited for
+/// \throws error with errc::bad_layout where a plan, as one from a file, passes on what does not
+///         come
+RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
+                                     std::vector<lane>& receives);
+
+/// The bytes of some transfers, as they travel.
+RESHARD_DECL index_t bytes_of(plan const& plan, std::vector<std::uint32_t> const& numbers);
+
+/// What this process and each other one give one another, the larger of both ways.
+RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
+
+/// Takes what passes between this process and some peers, which are in order, out of `sorted`.
+RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers);
+
+RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sorted);
+
+/// The arenas of both sides; null where there is none.
+struct side_arenas {
+    std::shared_ptr<arena_state const> source;
+    std::shared_ptr<arena_state const> target;
+};
+
+/// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of `sorted`;
+/// those that this rank makes are the result.
+///
+/// \par Collective every rank of the group, in the same order
+RESHARD_DECL std::vector<node_transfer> take_on_node(mpi_group const& ranks,
+                                                     bound_plan const& bound,
+                                                     side_arenas const& arenas,
+                                                     sorted_transfers& sorted);
+
+/// Where the ranks of both nodes wait for one another.
+RESHARD_DECL std::vector<shared_barrier> meetings_of(side_arenas const& arenas);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/node_transfers.ipp>
+#endif
+
+#endif

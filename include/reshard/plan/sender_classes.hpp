@@ -1,0 +1,260 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_SENDER_CLASSES_HPP
+#define RESHARD_PLAN_SENDER_CLASSES_HPP
+
+#include <reshard/plan/load_balance.hpp>
+#include <reshard/plan/relay_finder.hpp>
+#include <reshard/plan/senders.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What there is to choose where several could give: equal tensors once, and who could send how
+/// much.
+
+namespace reshard::detail {
+
+/// A process that holds a box, and which replica of it: the first that it plays.
+struct box_sender {
+    holder_t process = 0;
+    std::uint16_t replica = 0;
+
+    constexpr auto operator<=>(box_sender const&) const = default;
+};
+
+/// Who could give a cut.
+struct candidate_senders {
+    std::vector<box_sender> senders; ///< by process, each once; none where there is no source
+    bool has_receiver = false;       ///< it is the receiver's process: nothing is sent
+    bool leaves_node = false;        ///< none of them is on the receiver's node
+};
+
+/// Who could give what, each box asked for once.
+///
+/// Refers to all that it is made from, which must live as long.
+class sender_lists {
+public:
+    constexpr sender_lists(plan_problem const& problem, plan_options const& options,
+                           source_indices const& sources)
+        : problem_(problem), options_(options), sources_(sources) {
+        for (std::uint32_t i = 0; i < sources.kinds().spreads().size(); ++i)
+            of_box_.emplace_back(sources.of_spread(i).size());
+    }
+
+    /// Those that come first: the receiver's own process, else those on its node, else all.
+    constexpr candidate_senders of(std::uint32_t tensor, cut_place const& cut) {
+        target_side const& target = problem_.targets[tensor];
+        key_id const source = target.pieces->source(cut.piece);
+        if (source == zero_source)
+            return {};
+        holder_t const receiver = options_.process_of(target.shards.holder(cut.target_shard));
+        std::vector<box_sender> const& senders = holders_of(source, cut.source_box);
+        auto const own = std::lower_bound(senders.begin(), senders.end(), box_sender{receiver, 0});
+        if (own != senders.end() && own->process == receiver)
+            return {{*own}, true, false};
+        if (options_.processes_per_node > 1) {
+            std::vector<box_sender> near;
+            std::ranges::copy_if(senders, std::back_inserter(near), [&](box_sender const& sender) {
+                return options_.node_of(sender.process) == options_.node_of(receiver);
+            });
+            if (!near.empty())
+                return {std::move(near), false, false};
+        }
+        return {senders, false, true};
+    }
+
+private:
+    constexpr std::vector<box_sender> const& holders_of(key_id source, std::uint32_t source_box) {
+        std::vector<box_sender>& senders = of_box_[sources_.kinds().spread(source)][source_box];
+        if (!senders.empty())
+            return senders;
+        shard_index const& index = sources_.of(source);
+        for (std::size_t which = 0; which < index.replicas(source_box); ++which)
+            senders.push_back({options_.process_of(problem_.sources[source].shards.holder(
+                                   index.replica(source_box, which).shard)),
+                               static_cast<std::uint16_t>(which)});
+        std::sort(senders.begin(), senders.end());
+        auto const same = [](box_sender const& a, box_sender const& b) {
+            return a.process == b.process;
+        };
+        senders.erase(std::unique(senders.begin(), senders.end(), same), senders.end());
+        return senders;
+    }
+
+    plan_problem const& problem_;
+    plan_options const& options_;
+    source_indices const& sources_;
+    std::vector<std::vector<std::vector<box_sender>>> of_box_; ///< by spread, by box
+};
+
+/// A cut of all tensors of a class.
+struct class_cut {
+    static constexpr std::uint32_t no_load = 0xffffffff; ///< nothing is sent
+
+    std::uint32_t load = no_load; ///< that it is part of
+    std::uint32_t group = 0;      ///< its class
+    std::uint32_t number = 0;     ///< of the cut in its pattern
+    std::uint32_t first = 0;      ///< `replicas[first + i]` is that of sender `i` of the load
+    index_t bytes = 0;
+    std::vector<sender_table::share> shares = {}; ///< who gives it, as far as that is chosen
+};
+
+/// Tensors whose cuts have the same possible senders are a class, and counted together; who could
+/// send the same is one load.
+struct sender_classes {
+    std::vector<sender_table::member> members; ///< by tensor
+    std::vector<std::uint32_t> examples;       ///< by class: one of its tensors
+    std::vector<std::uint32_t> counts;         ///< by class: how many tensors
+    std::vector<class_cut> cuts;               ///< class by class
+    std::vector<std::uint16_t> replicas;       ///< by cut, by sender
+    std::vector<shared_load> loads;
+
+    /// The cuts that are sent: those that only one process can give, then the others; what is small
+    /// fills the gaps.
+    constexpr std::vector<std::uint32_t> largest_first() const {
+        std::vector<std::uint32_t> order;
+        for (std::uint32_t i = 0; i < cuts.size(); ++i)
+            if (cuts[i].load != class_cut::no_load)
+                order.push_back(i);
+        auto const rank = [&](std::uint32_t i) {
+            return std::tuple(loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes, i);
+        };
+        std::sort(order.begin(), order.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
+        return order;
+    }
+};
+
+/// Finds them.
+class sender_class_finder {
+public:
+    /// \param relays null where nobody passes anything on
+    /// \pre   `patterns` are those of all transfers
+    constexpr sender_class_finder(plan_problem const& problem, plan_options const& options,
+                                  source_indices const& sources, shard_kinds const& targets,
+                                  pattern_plan const& patterns, relay_finder* relays = nullptr)
+        : relays_(relays),
+          problem_(problem),
+          sources_(sources),
+          targets_(targets),
+          patterns_(patterns),
+          lists_(problem, options, sources),
+          loads_of_all_(sources.kinds().spreads().size()) {}
+
+    constexpr sender_classes find() && {
+        find_classes();
+        return std::move(result_);
+    }
+
+private:
+    constexpr placed_pattern const& pattern_of(std::uint32_t tensor) const {
+        return patterns_.patterns[patterns_.pattern_of[tensor]];
+    }
+
+    /// Calls `visit(number)` for all that decides who could give the cuts of a tensor, and their
+    /// bytes.
+    constexpr void visit_key(std::uint32_t tensor, auto&& visit) const {
+        visit(patterns_.pattern_of[tensor]);
+        if (pattern_of(tensor).size() == 0)
+            return;
+        target_side const& target = problem_.targets[tensor];
+        visit(targets_.spread(tensor));
+        visit(static_cast<std::uint64_t>(target.dtype));
+        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
+            key_id const source = target.pieces->source(i);
+            visit(source == zero_source
+                      ? no_spread
+                      : std::uint64_t{sources_.kinds().spread(source)} << 8 |
+                            static_cast<std::uint64_t>(problem_.sources[source].dtype));
+        }
+    }
+
+    constexpr void find_classes() {
+        equal_classes classes =
+            classify_by_key(problem_.targets.size(),
+                            [&](std::uint32_t tensor, auto&& visit) { visit_key(tensor, visit); });
+        result_.examples = std::move(classes.representative);
+        result_.counts = std::vector<std::uint32_t>(result_.examples.size(), 0);
+        result_.members.reserve(problem_.targets.size());
+        for (std::uint32_t const group : classes.class_of)
+            result_.members.push_back({group, result_.counts[group]++});
+        for (std::uint32_t group = 0; group < result_.examples.size(); ++group)
+            add_cuts(group);
+    }
+
+    constexpr void add_cuts(std::uint32_t group) {
+        placed_pattern const& cuts = pattern_of(result_.examples[group]);
+        for (std::uint32_t i = 0; i < cuts.size(); ++i) {
+            candidate_senders const possible = lists_.of(result_.examples[group], cuts.place(i));
+            class_cut cut{class_cut::no_load, group, i,
+                          static_cast<std::uint32_t>(result_.replicas.size()),
+                          wire_bytes(problem_, result_.examples[group], cuts.place(i).piece,
+                                     element_count(cuts.geometry().extent(i)))};
+            for (box_sender const& sender : possible.senders)
+                result_.replicas.push_back(sender.replica);
+            if (possible.senders.empty() || possible.has_receiver ||
+                (relays_ && relays_->is_passed_on(result_.examples[group], cuts.place(i)))) {
+                cut.shares.push_back({result_.counts[group], possible.senders.empty()
+                                                                 ? std::uint16_t{0}
+                                                                 : possible.senders[0].replica});
+            } else {
+                cut.load = load_of(result_.examples[group], cuts.place(i), possible);
+                result_.loads[cut.load].bytes += cut.bytes * result_.counts[group];
+            }
+            result_.cuts.push_back(std::move(cut));
+        }
+    }
+
+    /// The load of who can give a cut; where that is all who have the box, the same for all cuts.
+    constexpr std::uint32_t load_of(std::uint32_t tensor, cut_place const& cut,
+                                    candidate_senders const& possible) {
+        if (!possible.leaves_node)
+            return load_number(possible);
+        key_id const source = problem_.targets[tensor].pieces->source(cut.piece);
+        std::vector<std::uint32_t>& candidates = loads_of_all_[sources_.kinds().spread(source)];
+        if (candidates.empty())
+            candidates = std::vector<std::uint32_t>(sources_.of(source).size(), class_cut::no_load);
+        if (candidates[cut.source_box] == class_cut::no_load)
+            candidates[cut.source_box] = load_number(possible);
+        return candidates[cut.source_box];
+    }
+
+    constexpr std::uint32_t load_number(candidate_senders const& possible) {
+        std::vector<holder_t> senders;
+        hasher digest;
+        digest.add(std::uint64_t{possible.leaves_node});
+        for (box_sender const& sender : possible.senders) {
+            senders.push_back(sender.process);
+            digest.add(std::uint64_t{sender.process});
+        }
+        std::uint32_t const number =
+            load_numbers_.number(digest.value(), [&](std::uint32_t candidate) {
+                return result_.loads[candidate].senders == senders &&
+                       result_.loads[candidate].leaves_node == possible.leaves_node;
+            });
+        if (number == result_.loads.size())
+            result_.loads.push_back({std::move(senders), 0, possible.leaves_node});
+        return number;
+    }
+
+    relay_finder* relays_;
+    plan_problem const& problem_;
+    source_indices const& sources_;
+    shard_kinds const& targets_;
+    pattern_plan const& patterns_;
+    sender_lists lists_;
+    sender_classes result_;
+    class_table load_numbers_;
+    std::vector<std::vector<std::uint32_t>> loads_of_all_; ///< by source spread, by box
+};
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,165 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_SENDERS_HPP
+#define RESHARD_PLAN_SENDERS_HPP
+
+#include <reshard/plan/pattern_plan.hpp>
+#include <reshard/plan/source_indices.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// Who gives each cut of each target tensor, where several hold it: by turns, or as was balanced.
+
+namespace reshard::detail {
+
+/// The place of each shard among all: replicas of one box stand together, boxes in their order.
+///
+/// Those that want the same source box are neighbours then, and their turns fall on all replicas of
+/// it alike. The numbers of their ranks would not do: ranks that want the same box are often a
+/// power of two apart.
+constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
+    std::vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
+    shard_index const index(shards);
+    std::uint32_t next = 0;
+    for (std::size_t i = 0; i < index.size(); ++i)
+        for (std::size_t which = 0; which < index.replicas(i); ++which)
+            places[index.replica(i, which).shard] = next++;
+    return places;
+}
+
+/// The turns of the shards of all target tensors: known to everybody who knows the problem.
+///
+/// Refers to all that it is made from, which must live as long.
+class target_turns {
+public:
+    /// \param are_taken false: nobody asks, and nothing is worked out
+    constexpr target_turns(plan_problem const& problem, plan_options const& options,
+                           source_indices const& sources, shard_kinds const& targets,
+                           bool are_taken)
+        : problem_(problem), options_(options), targets_(targets) {
+        if (!are_taken || !sources.have_replicas() || options.shared_sources)
+            return;
+        count_tensors(sources);
+        places_ = std::vector<std::vector<std::uint32_t>>(targets.representatives().size());
+        for (std::size_t kind = 0; kind < places_.size(); ++kind)
+            if (tensor_shards const& shards = targets.spreads()[targets.representatives()[kind]];
+                shards.table() && options.replicas == replica_choice::balanced)
+                places_[kind] = places_by_box(shards);
+    }
+
+    /// What the turns of a tensor begin with.
+    constexpr std::uint32_t first(std::uint32_t tensor) const {
+        return first_.empty() ? 0 : first_[tensor];
+    }
+
+    constexpr std::uint64_t of(std::uint32_t tensor, std::uint32_t shard) const {
+        if (first_.empty())
+            return 0;
+        tensor_shards const& shards = problem_.targets[tensor].shards;
+        return first_[tensor] + (options_.replicas == replica_choice::by_target
+                                     ? shards.holder(shard)
+                                     : place(tensor, shards, shard));
+    }
+
+private:
+    constexpr std::uint64_t place(std::uint32_t tensor, tensor_shards const& shards,
+                                  std::uint32_t shard) const {
+        if (shards.grid())
+            return shards.grid()->box_of(shard) * shards.grid()->replicas() +
+                   shards.grid()->replica_of(shard);
+        std::vector<std::uint32_t> const& places = places_[targets_.kind(targets_.spread(tensor))];
+        return places.empty() ? shard : places[shard];
+    }
+
+    /// Where few want a box that many have, equal tensors begin one behind the other. Where many
+    /// do, equal tensors stay equal, and are counted together. With relays each box that is wanted
+    /// is given once, and tensors begin one behind the other, however many want them.
+    constexpr void count_tensors(source_indices const& sources) {
+        std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
+        first_.reserve(problem_.targets.size());
+        for (target_side const& target : problem_.targets) {
+            key_id const source =
+                target.pieces && target.pieces->size() > 0 ? target.pieces->source(0) : zero_source;
+            if (source == zero_source || !target.shards) {
+                first_.push_back(0);
+                continue;
+            }
+            shard_index const& index = sources.of(source);
+            auto const wanting = std::max<std::size_t>(
+                target.shards.size() / std::max<std::size_t>(index.size(), 1), 1);
+            std::uint32_t const before = counts[sources.kinds().spread(source)]++;
+            first_.push_back(first_turn(before, wanting, index.most_replicas()));
+        }
+    }
+
+    constexpr std::uint32_t first_turn(std::uint32_t before, std::size_t wanting,
+                                       std::size_t replicas) const {
+        std::size_t const each = options_.relays ? 1 : wanting < 8 * replicas ? wanting : 0;
+        return static_cast<std::uint32_t>(before * each % (replicas * replicas));
+    }
+
+    plan_problem const& problem_;
+    plan_options const& options_;
+    shard_kinds const& targets_;
+    std::vector<std::uint32_t> first_;               ///< by tensor; none where there is no choice
+    std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets that are listed
+};
+
+/// The data type of a piece of a target tensor on the wire.
+constexpr data_type wire_dtype(plan_problem const& problem, std::uint32_t tensor,
+                               std::size_t piece) {
+    target_side const& target = problem.targets[tensor];
+    key_id const source = target.pieces->source(piece);
+    return source == zero_source ? target.dtype
+                                 : wire_dtype(problem.sources[source].dtype, target.dtype);
+}
+
+/// The bytes of a cut of that many elements on the wire.
+///
+/// \par Units bytes, the last one filled up
+constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, std::size_t piece,
+                             index_t elements) {
+    return byte_count(elements, wire_dtype(problem, tensor, piece));
+}
+
+/// Says who gives.
+///
+/// Refers to all that it is made from, which must live as long.
+class sender_finder {
+public:
+    constexpr sender_finder(plan_problem const& problem, plan_options const& options,
+                            source_indices const& sources, target_turns const& turns)
+        : problem_(problem), options_(options), sources_(sources), turns_(turns) {}
+
+    /// Which shard of its source gives cut number `cut` of `tensor`.
+    ///
+    /// \pre the cut has a source
+    constexpr shard_part operator()(pattern_plan const& patterns, std::uint32_t tensor,
+                                    std::size_t cut) const {
+        cut_place const& cut_place = patterns.patterns[patterns.pattern_of[tensor]].place(cut);
+        target_side const& target = problem_.targets[tensor];
+        key_id const source = target.pieces->source(cut_place.piece);
+        shard_index const& index = sources_.of(source);
+        return index.replica(
+            cut_place.source_box,
+            patterns.senders.has(tensor)
+                ? patterns.replica(tensor, cut)
+                : index.choose(cut_place.source_box, problem_.sources[source].shards,
+                               target.shards.holder(cut_place.target_shard),
+                               turns_.of(tensor, cut_place.target_shard), options_));
+    }
+
+private:
+    plan_problem const& problem_;
+    plan_options const& options_;
+    source_indices const& sources_;
+    target_turns const& turns_;
+};
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,293 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_ATOMIC_REPLACE_HPP
+#define RESHARD_STORAGE_ATOMIC_REPLACE_HPP
+
+#include <reshard/os/file_bytes.hpp>
+#include <reshard/storage/stale_files.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+/// \file
+/// A directory takes its place, or that of another one, in one step; files do, all or none.
+
+namespace reshard::detail {
+
+inline void write_new_file(std::filesystem::path const& path, std::string_view text,
+                           bool sync = true) {
+    output_file file = output_file::create(path, text.size());
+    file.write(0, std::as_bytes(std::span(text)));
+    if (sync)
+        file.sync();
+}
+
+/// Waits until the names in a directory are on the disk.
+inline void sync_directory(std::filesystem::path const& path) {
+    file_descriptor const directory = file_descriptor::open(path, O_RDONLY | O_DIRECTORY);
+    if (uninterrupted([&] { return ::fsync(directory.number()); }) != 0 && errno != EINVAL)
+        fail_io(path, "cannot be written");
+}
+
+/// Lets two names change their places; returns 0 or what the system says.
+inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
+    constexpr unsigned exchange_both = 2; // RENAME_EXCHANGE
+    auto const exchange = [&] {
+        return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), exchange_both);
+    };
+    return uninterrupted(exchange) == 0 ? 0 : errno;
+}
+
+/// The file that a path means: symbolic links are followed, never replaced.
+///
+/// \throws error with errc::io, naming the path, for what is there and is no file that a new one
+///         could take the place of: a directory, a device
+inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
+    std::filesystem::path target = path;
+    std::error_code ignored;
+    for (int links = 0; std::filesystem::is_symlink(target, ignored); ++links) {
+        if (links == 40)
+            fail(errc::io, path.string(), ": cannot be written, since its links lead nowhere");
+        target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
+    }
+    auto const kind = std::filesystem::status(target, ignored).type();
+    if (kind == std::filesystem::file_type::directory)
+        fail(errc::io, path.string(), ": cannot be written, since this is a directory");
+    if (std::filesystem::exists(std::filesystem::file_status(kind)) &&
+        kind != std::filesystem::file_type::regular)
+        fail(errc::io, path.string(),
+             ": cannot be written, since this is no regular file, which a new one could replace");
+    check_parent(target);
+    return target;
+}
+
+/// A file that is complete beside its target, and is removed unless it is put there.
+///
+/// It has the permissions of what it replaces. It is locked as long as this lives, so that no other
+/// writer of the target takes it for what a dead one has left. A process that dies leaves a file of
+/// a `temporary_name`, never half a file; the next one removes it.
+class complete_file {
+public:
+    /// \throws error with errc::io, naming the target
+    complete_file(std::filesystem::path const& target, std::string_view text)
+        : target_(file_meant_by(target)) {
+        try {
+            remove_stale_files(target_);
+            make_beside();
+            output_file file = output_file::open(beside_, text.size());
+            file.write(0, std::as_bytes(std::span(text)));
+            file.sync();
+        } catch (error const& problem) {
+            remove_beside();
+            fail(problem.code(), about_target(problem.what()));
+        } catch (...) {
+            remove_beside();
+            throw;
+        }
+    }
+    complete_file(complete_file const&) = delete;
+    complete_file& operator=(complete_file const&) = delete;
+
+    /// Removes the file that has the temporary name: this one, or the one that it replaced.
+    ~complete_file() { remove_beside(); }
+
+    std::filesystem::path const& target() const { return target_; }
+
+    /// Puts it in place; a file that is there is replaced, for good.
+    ///
+    /// \throws error with errc::io, naming the target; then what is there is what it was
+    void put() {
+        if (int const problem = try_rename(beside_, target_))
+            fail_io(target_, "cannot be put in place", problem);
+    }
+
+    /// The same, but that it can be taken back.
+    void put_for_now() {
+        std::error_code ignored;
+        if (std::filesystem::exists(target_, ignored)) {
+            old_ = file_descriptor::open(target_, O_RDONLY);
+            static_cast<void>(old_.try_lock()); // others that write there have locked it themselves
+        }
+        int const problem = try_exchange(beside_, target_);
+        is_exchanged_ = problem == 0;
+        is_new_ = problem == ENOENT;
+        if (!is_exchanged_)
+            put();
+    }
+
+    /// Brings back what was there, or nothing; where the file system cannot exchange two names, a
+    /// file that was replaced stays so.
+    ///
+    /// \pre `put_for_now` was called
+    void take_back() noexcept {
+        std::error_code ignored;
+        if (is_exchanged_)
+            try_exchange(beside_, target_);
+        else if (is_new_)
+            std::filesystem::remove(target_, ignored);
+    }
+
+private:
+    void make_beside() {
+        beside_ = target_;
+        beside_.replace_filename(temporary_name(target_));
+        lock_ = create_locked(beside_, target_, [&] { file_descriptor::create_empty(beside_); });
+        struct stat old = {};
+        if (::stat(target_.c_str(), &old) == 0)
+            static_cast<void>(::fchmod(lock_.number(), old.st_mode & 07777));
+    }
+
+    void remove_beside() noexcept {
+        std::error_code ignored;
+        if (!beside_.empty())
+            std::filesystem::remove(beside_, ignored);
+    }
+
+    std::string about_target(std::string const& text) const {
+        std::string const name = beside_.string();
+        return target_.string() +
+               (text.starts_with(name) ? text.substr(name.size()) : ": cannot be written: " + text);
+    }
+
+    std::filesystem::path target_;
+    std::filesystem::path beside_; ///< the temporary name
+    file_descriptor lock_;
+    file_descriptor old_; ///< what was replaced
+    bool is_exchanged_ = false;
+    bool is_new_ = false; ///< nothing was there
+};
+
+/// Puts files in place, all or none; where one cannot be, those before are taken back.
+///
+/// \throws error as `complete_file::put`
+inline void put_all(std::deque<complete_file>& files) {
+    std::size_t count = 0; // that are in place
+    try {
+        for (; count < files.size(); ++count)
+            if (count + 1 < files.size())
+                files[count].put_for_now();
+            else
+                files[count].put();
+    } catch (...) {
+        while (count > 0)
+            files[--count].take_back();
+        throw;
+    }
+}
+
+/// A file that is to be written, and what is in it.
+struct whole_file {
+    std::filesystem::path target;
+    std::string text;
+};
+
+/// Writes files that appear when all of them are complete; those that are there are replaced.
+///
+/// A process that dies while they get their names leaves some of them in place.
+///
+/// \pre    no two targets are one file
+/// \throws error with errc::io, naming the target that cannot be written; then what is at all of
+///         them is what it was, but where the file system cannot exchange two names, and where the
+///         names could not be brought to the disk
+inline void write_whole_files(std::span<whole_file const> files) {
+    std::deque<complete_file> complete;
+    for (whole_file const& file : files)
+        complete.emplace_back(file.target, file.text);
+    put_all(complete);
+    for (complete_file const& file : complete)
+        sync_directory(directory_of(file.target()));
+}
+
+/// The same of one file.
+inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
+    whole_file const file{target, std::string(text)};
+    write_whole_files({&file, 1});
+}
+
+/// Renames unless something has the new name; returns 0 or what the system says.
+inline int try_rename_to_new(std::filesystem::path const& source,
+                             std::filesystem::path const& target) {
+    constexpr unsigned no_replace = 1; // RENAME_NOREPLACE
+    auto const rename = [&] {
+        return ::syscall(SYS_renameat2, AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(),
+                         no_replace);
+    };
+    if (uninterrupted(rename) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    std::error_code ignored; // a file system that cannot, so that another process may come between
+    return std::filesystem::exists(target, ignored) ? EEXIST : try_rename(source, target);
+}
+
+/// Puts the file `fresh` in the place of `target`, in one step.
+///
+/// \throws error as `atomic_replace`
+inline void put_file_in_place(std::filesystem::path const& fresh,
+                              std::filesystem::path const& target, bool replace) {
+    int const problem = replace ? try_rename(fresh, target) : try_rename_to_new(fresh, target);
+    if (problem == EEXIST)
+        fail(errc::already_exists, target.string(),
+             ": another process created it while the new one was written; give another target");
+    if (problem != 0)
+        fail_io(target, "cannot be put in place", problem);
+    sync_directory(directory_of(target));
+}
+
+/// The same where the file system cannot: for a moment there is no `target`.
+///
+/// \post where it fails, both are what they were; where even that fails, the message says where the
+///       old one is
+///       A process that dies in between leaves what `finish_replacement` brings to its end.
+inline void exchange_in_steps(std::filesystem::path const& fresh,
+                              std::filesystem::path const& target) {
+    std::filesystem::path aside = fresh;
+    aside += name_of_old;
+    if (int const problem = try_rename(target, aside))
+        fail_io(target, "cannot be replaced", problem);
+    if (int const problem = try_rename(fresh, target)) {
+        bool const is_back = try_rename(aside, target) == 0;
+        fail_io(target,
+                is_back ? "cannot be replaced" : "cannot be replaced; it is now " + aside.string(),
+                problem);
+    }
+    try_rename(aside, fresh);
+}
+
+/// Puts the directory `fresh` in the place of `target`, in one step where the system can.
+///
+/// \post   `fresh` is gone, or is what `target` was
+/// \throws error with errc::already_exists where something is at the target by now and `replace` is
+///         false; with errc::io where the system refuses; then both are what they were
+inline void atomic_replace(std::filesystem::path const& fresh, std::filesystem::path const& target,
+                           bool replace) {
+    sync_directory(fresh);
+    int problem = try_rename(fresh, target);
+    if (problem == 0)
+        return;
+    if (problem != EEXIST && problem != ENOTEMPTY && problem != ENOTDIR)
+        fail_io(target, "cannot be put in place", problem);
+    if (!replace)
+        fail(errc::already_exists, target.string(),
+             ": another process created it while the new one was written; give another target");
+    problem = try_exchange(fresh, target);
+    if (problem == EINVAL || problem == ENOSYS)
+        exchange_in_steps(fresh, target);
+    else if (problem != 0)
+        fail_io(target, "cannot be replaced", problem);
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,114 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_CHECKPOINT_LISTING_HPP
+#define RESHARD_STORAGE_CHECKPOINT_LISTING_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/format/save_record.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/storage/checkpoint.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// \file
+/// The saves that a directory has, and the newest of them.
+
+namespace reshard::detail {
+
+/// How far a save came.
+enum class completeness {
+    complete,
+    damaged,     ///< not finished, or not as it was saved
+    in_progress, ///< a temporary directory whose writer lives, or may
+    leftover,    ///< a temporary directory whose writer has died
+    foreign,     ///< no save of ours
+};
+
+/// What is known of a directory that is, or may be, a save.
+struct listed_save {
+    std::string name; ///< in the directory that was looked through
+    completeness state = completeness::complete;
+    save_record record{};    ///< where it can be read
+    bool is_pinned = false;  ///< `reshard.pinned` is beside the record
+    bool is_in_use = false;  ///< a save in progress is a delta of it
+    std::string target{};    ///< of a temporary directory: the name that it is to have
+    std::string stranger{};  ///< what in it is not of the save, and may hold tensors
+    std::string problem{};   ///< why it is not complete; empty for what is no checkpoint at all
+    std::uint64_t bytes = 0; ///< of all files in it
+};
+
+/// All directories in a directory, sorted by name; links are left out. Headers are read, no data.
+///
+/// \throws error with errc::missing_file or errc::io where the directory cannot be read
+RESHARD_DECL std::vector<listed_save> saves_in(std::filesystem::path const& directory);
+
+/// The places of the complete saves, the newest first.
+RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> const& saves);
+
+/// The newest complete save of a directory.
+struct newest_save {
+    std::string name;
+    std::vector<std::string> passed_over; ///< sentences about what else is there
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.name, self.passed_over); }
+};
+
+/// \throws error with errc::missing_file that says what was found, where no save is complete
+RESHARD_DECL newest_save newest_in(std::filesystem::path const& directory);
+
+/// The same as the first rank sees it, on every rank.
+///
+/// Where a writer died while it replaced a save, that is brought to its end before.
+///
+/// \par Collective every rank of the group, in the same order
+newest_save newest_in(group auto const& world, std::filesystem::path const& directory) {
+    newest_save save;
+    agree_on(world, [&] {
+        if (world.rank() == 0)
+            save = newest_in(directory);
+    });
+    return gather_values(world, save).front();
+}
+
+} // namespace reshard::detail
+
+namespace reshard {
+
+/// In place of a name: the newest complete checkpoint of a directory.
+struct latest {};
+
+/// Opens the newest complete checkpoint of a directory, by the times in their records.
+///
+/// The first rank chooses it. What is unfinished, damaged or without a record is passed over, and
+/// `metadata().warnings` says so.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `open_checkpoint`, and with errc::missing_file that says what was found, where
+///         no checkpoint is complete
+checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& directory, latest,
+                           open_options const& options = {}) {
+    detail::agree_to_run(world, "open the latest of " + directory.string(), {"options", options});
+    auto const newest = detail::newest_in(world, directory);
+    checkpoint opened = open_checkpoint(world, directory / newest.name, options);
+    opened.add_warnings(newest.passed_over);
+    return opened;
+}
+
+/// The same over a communicator.
+///
+/// \par Collective every rank of the group, in the same order
+RESHARD_DECL checkpoint open_checkpoint(mpi_group const& world,
+                                        std::filesystem::path const& directory, latest newest,
+                                        open_options const& options = {});
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/checkpoint_listing.ipp>
+#endif
+
+#endif

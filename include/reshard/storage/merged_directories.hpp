@@ -1,0 +1,153 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_STORAGE_MERGED_DIRECTORIES_HPP
+#define RESHARD_STORAGE_MERGED_DIRECTORIES_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/os/file_store.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The files of a checkpoint whose machines have some of them each.
+
+namespace reshard {
+
+struct checkpoint_metadata;
+
+}
+
+namespace reshard::detail {
+
+/// A file of a checkpoint's directory, as a rank sees it.
+struct seen_file {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::uint64_t digest = 0; ///< of its beginning
+    std::string beginning{}; ///< its header, or all of a text; the rank keeps it to itself at first
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.name, self.bytes, self.digest);
+    }
+
+    bool operator==(seen_file const& file) const {
+        return name == file.name && bytes == file.bytes && digest == file.digest;
+    }
+};
+
+/// What of a checkpoint is in a directory: none where there is no such directory.
+///
+/// \throws error with errc::io
+RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
+                                               std::filesystem::path const& directory);
+
+/// A file and the ranks that see it, ascending.
+struct merged_file {
+    std::uint64_t bytes = 0;
+    std::vector<int> ranks;
+    std::string beginning{}; ///< where not all ranks see the file
+};
+
+/// Who sees what.
+///
+/// \throws error with errc::ranks_disagree where a file is not the same on two ranks, naming both
+RESHARD_DECL std::map<std::string, merged_file>
+unite(std::filesystem::path const& directory, std::vector<std::vector<seen_file>> const& by_rank);
+
+/// Which rank has written the file of a sharded save that a sentence names, as a sentence's end.
+RESHARD_DECL std::string writer_of(std::string_view sentence);
+
+/// The files of a directory that any rank sees: this rank's, and the beginnings of others.
+class merged_directories : public file_store {
+public:
+    merged_directories(std::shared_ptr<file_store const> own, std::filesystem::path directory,
+                       std::map<std::string, merged_file> files, int rank)
+        : own_(std::move(own)),
+          directory_(std::move(directory)),
+          files_(std::move(files)),
+          rank_(rank) {}
+
+    RESHARD_DECL kind find(std::filesystem::path const& path) const override;
+    RESHARD_DECL std::vector<std::filesystem::path>
+    list(std::filesystem::path const& directory) const override;
+    RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
+
+    /// \pre the file is one of the directory
+    std::vector<int> const& ranks_of(std::filesystem::path const& path) const {
+        return files_.at(path.filename().string()).ranks;
+    }
+
+    std::filesystem::path const& directory() const { return directory_; }
+
+    bool is_here(std::filesystem::path const& path) const { return sees(ranks_of(path)); }
+
+private:
+    bool sees(std::vector<int> const& ranks) const;
+    merged_file const* find_file(std::filesystem::path const& path) const;
+
+    std::shared_ptr<file_store const> own_;
+    std::filesystem::path directory_;
+    std::map<std::string, merged_file> files_;
+    int rank_;
+};
+
+/// Runs `work`; where it finds that a file is missing, says who should have it.
+void name_missing(int ranks, auto&& work) {
+    try {
+        work();
+    } catch (error const& problem) {
+        if (problem.code() != errc::missing_file)
+            throw;
+        fail(problem.code(), problem.what(), "; none of the ", ranks, " ranks sees it",
+             writer_of(problem.what()));
+    }
+}
+
+/// What all ranks see of a directory together; null where all see the same.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `seen_files` and `unite`, on every rank alike
+std::shared_ptr<merged_directories const>
+merge_directories(group auto const& world, std::shared_ptr<file_store const> const& own,
+                  std::filesystem::path const& directory) {
+    std::vector<seen_file> own_files;
+    agree_on(world, [&] { own_files = seen_files(*own, directory); });
+    auto const values = gather_values(world, own_files);
+    if (std::count(values.begin(), values.end(), values.front()) == world.size())
+        return nullptr;
+    auto files = unite(directory, values);
+    std::map<std::string, std::string> stated; // the beginnings that this rank tells others
+    for (seen_file& file : own_files)
+        if (merged_file const& merged_file = files.at(file.name);
+            merged_file.ranks.front() == world.rank() && merged_file.ranks.size() < values.size())
+            stated.emplace(file.name, std::move(file.beginning));
+    for (auto const& of_rank : gather_values(world, stated))
+        for (auto const& [name, beginning] : of_rank)
+            files.at(name).beginning = beginning;
+    return std::make_shared<merged_directories const>(own, directory, std::move(files),
+                                                      world.rank());
+}
+
+/// Refuses what ranks see together where a file is no part of it that a rank opens by itself: it
+/// opens another checkpoint.
+///
+/// \throws error with errc::ranks_disagree
+RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metadata const& united);
+
+} // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/storage/impl/merged_directories.ipp>
+#endif
+
+#endif

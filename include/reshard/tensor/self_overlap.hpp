@@ -1,0 +1,131 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TENSOR_SELF_OVERLAP_HPP
+#define RESHARD_TENSOR_SELF_OVERLAP_HPP
+
+#include <reshard/core/index_vector.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+
+/// \file
+/// Whether elements of one tensor lie at one address.
+
+namespace reshard::detail {
+
+/// An axis whose step does not lead past the elements of the axes with smaller steps.
+///
+/// \par Units elements, however the stride is signed
+struct crowded_axis {
+    std::size_t axis = 0;
+    std::uint64_t step = 0; ///< the stride of the axis
+    std::uint64_t taken =
+        0; ///< from the first element of the axes within it to their last, both included
+
+    constexpr bool operator==(crowded_axis const&) const = default;
+};
+
+/// An axis of more than one element: indices differ by `reach` steps at most.
+struct axis_steps {
+    std::size_t axis;
+    std::uint64_t step;
+    std::uint64_t reach;
+
+    constexpr std::uint64_t span() const { return step * reach; }
+};
+
+/// The axes of more than one element, by step; of equal ones, the last axis first.
+struct stepping_axes {
+    axis_steps values[max_ndim] = {};
+    std::size_t count = 0;
+
+    constexpr stepping_axes(index_vector const& shape, index_vector const& strides) {
+        for (std::size_t axis = 0; axis < shape.size(); ++axis)
+            if (shape[axis] > 1) {
+                auto const stride = static_cast<std::uint64_t>(strides[axis]);
+                values[count++] = {axis, strides[axis] < 0 ? 0 - stride : stride,
+                                   static_cast<std::uint64_t>(shape[axis] - 1)};
+            }
+        std::sort(values, values + count, [](axis_steps const& a, axis_steps const& b) {
+            return a.step != b.step ? a.step < b.step : a.axis > b.axis;
+        });
+    }
+
+    constexpr std::uint64_t span() const {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < count; ++i)
+            sum += values[i].span();
+        return sum;
+    }
+
+    constexpr void remove(std::size_t i) {
+        std::copy(values + i + 1, values + count, values + i);
+        --count;
+    }
+};
+
+/// What the steps of all axes but number `i` have in common.
+constexpr std::uint64_t common_step_beside(stepping_axes const& axes, std::size_t i) {
+    std::uint64_t common = 0;
+    for (std::size_t other = 0; other < axes.count; ++other)
+        if (other != i)
+            common = std::gcd(common, axes.values[other].step);
+    return common;
+}
+
+/// True where elements at one address certainly have the same index along axis number `i`.
+///
+/// Indices that differ by `d` there need the other axes to make up for `d` steps: that is no more
+/// than they span, and a multiple of what their steps have in common.
+///
+/// \pre no step is 0
+constexpr bool has_distinct_index(stepping_axes const& axes, std::size_t i) {
+    axis_steps const& axis_steps = axes.values[i];
+    std::uint64_t const most =
+        std::min(axis_steps.reach, (axes.span() - axis_steps.span()) / axis_steps.step);
+    if (most == 0)
+        return true;
+    std::uint64_t const common = common_step_beside(axes, i);
+    return most < common / std::gcd(common, axis_steps.step);
+}
+
+/// Removes an axis along which elements at one address have the same index, if it finds one.
+constexpr bool remove_one(stepping_axes& axes) {
+    for (std::size_t i = axes.count; i-- > 0;)
+        if (has_distinct_index(axes, i)) {
+            axes.remove(i);
+            return true;
+        }
+    return false;
+}
+
+/// The axis to name where elements of a tensor may lie at one address; nothing where they certainly
+/// do not.
+///
+/// Exact where no more than two axes interleave, as they do in no tensor that is cut from a dense
+/// one. Three or more that do may be named although no two elements share an address: exact answers
+/// are as hard as integer programming.
+///
+/// \par Units elements
+/// \pre what the strides reach over fits 64 bits, as `addresses` checks
+constexpr std::optional<crowded_axis> self_overlap(index_vector const& shape,
+                                                   index_vector const& strides) {
+    if (element_count(shape) == 0)
+        return std::nullopt;
+    stepping_axes axes(shape, strides);
+    if (axes.count > 0 && axes.values[0].step == 0)
+        return crowded_axis{axes.values[0].axis, 0, 1};
+    while (remove_one(axes)) {
+    }
+    if (axes.count == 0)
+        return std::nullopt;
+    axis_steps const& widest = axes.values[axes.count - 1];
+    return crowded_axis{widest.axis, widest.step, axes.span() - widest.span() + 1};
+}
+
+} // namespace reshard::detail
+
+#endif
