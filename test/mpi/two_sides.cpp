@@ -8,6 +8,7 @@
 
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/aoa.hpp>
+#include <reshard/mpi/joined_programs.hpp>
 
 #include <boost/mpi/intercommunicator.hpp>
 

@@ -162,9 +162,8 @@ public:
             visit(*shard);
     }
 
-    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
-    /// the shared ones. Cyclic blocks are visited one by one. Takes time in proportion to the
-    /// number of calls.
+    /// Calls `visit(number, common)` for each box that shares the elements `common` with `region`,
+    /// cyclic blocks one by one. Takes time in proportion to the number of calls.
     ///
     /// \pre `region.ndim() == ndim()`
     template <class Visitor>
@@ -172,8 +171,7 @@ public:
         visit_parts(0, 0, whole(shape_), region, visit);
     }
 
-    /// True if shards of the same number are the same boxes of the same shape, regardless of their
-    /// holders.
+    /// True if both have the same boxes under the same numbers; holders may differ.
     constexpr bool same_geometry(shard_grid const& other_grid) const {
         auto const same = [](grid_axis const& a, grid_axis const& b) {
             return a.extent == b.extent && a.spread == b.spread;
@@ -232,8 +230,7 @@ private:
         return axis;
     }
 
-    /// Takes coordinates along the axes that cut, or along the others, out of a number, and makes
-    /// another one of them.
+    /// The number that the coordinates along some axes of another number make.
     constexpr index_t sum_of(bool cuts, std::size_t number, index_t grid_axis::*from,
                              index_t grid_axis::*to) const {
         index_t sum = 0;

@@ -15,8 +15,8 @@
 #include <utility>
 
 /// \file
-/// The keys of a typed layout, found in a few steps, since compilers limit the steps of a constant; and
-/// lists of tensors.
+/// The keys of a typed layout, found in a few steps, since compilers limit the steps of a constant;
+/// and lists of tensors.
 
 namespace reshard::detail {
 

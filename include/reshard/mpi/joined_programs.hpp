@@ -12,6 +12,12 @@
 /// \file
 /// Jobs of MPI that were started apart become one group.
 
+namespace boost::mpi {
+
+class intercommunicator;
+
+} // namespace boost::mpi
+
 namespace reshard {
 
 /// The ranks of two jobs as one group, those of the first one in front. They meet through a file:
@@ -35,6 +41,13 @@ namespace reshard {
 ///         another first job; errc::usage; errc::io
 RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const& file,
                                        bool is_first, detail::wait_duration longest);
+
+/// The processes on both sides of an intercommunicator, as `redistribute` takes them: those of the
+/// one side first. Each side gives its own tensors and layout, and nothing of the other one.
+///
+/// \param is_first the same on all ranks of a side, and another on the other one
+/// \par Collective every rank of both sides
+RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first);
 
 } // namespace reshard
 

@@ -22,12 +22,6 @@
 /// \file
 /// A Boost.MPI communicator as a group.
 
-namespace boost::mpi {
-
-class intercommunicator;
-
-} // namespace boost::mpi
-
 namespace reshard::detail {
 
 /// The texts of all ranks, one behind the other, cut into rounds of equally many bytes.
@@ -235,13 +229,6 @@ private:
 };
 
 static_assert(group<mpi_group>);
-
-/// The processes on both sides of an intercommunicator, as `redistribute` takes them: those of the
-/// one side first. Each side gives its own tensors and layout, and nothing of the other one.
-///
-/// \param is_first the same on all ranks of a side, and another on the other one
-/// \par Collective every rank of both sides
-RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first);
 
 } // namespace reshard
 

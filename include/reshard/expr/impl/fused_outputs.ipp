@@ -197,13 +197,13 @@ public:
 
     /// The parts of each that an output has.
     std::vector<parts_taken> taken_by(expression const& value) const {
-        std::vector<parts_taken> takens;
+        std::vector<parts_taken> taken;
         for (std::size_t i = 0; i < value.pieces.size(); ++i) {
             key_id const id = value.pieces.source(i);
             if (id < made_.size() && made_[id])
-                add(place_of(takens, id), value.pieces[i].source_box());
+                add(place_of(taken, id), value.pieces[i].source_box());
         }
-        return takens;
+        return taken;
     }
 
     /// Whether an output alternates the tensors of a fused one, and no macro took them apart.
@@ -290,9 +290,9 @@ private:
         return !split_sources.empty() && std::ranges::none_of(split_sources, is_wrong);
     }
 
-    parts_taken& place_of(std::vector<parts_taken>& takens, key_id id) const {
-        auto const position = std::ranges::find(takens, id, &parts_taken::source);
-        if (position != takens.end())
+    parts_taken& place_of(std::vector<parts_taken>& taken, key_id id) const {
+        auto const position = std::ranges::find(taken, id, &parts_taken::source);
+        if (position != taken.end())
             return *position;
         fused_tensor const& tensor = *made_[id];
         index_t const extent = sources_[id].shape[axis(id)];
@@ -300,7 +300,7 @@ private:
         bool const is_sized = !sizes.empty();
         if (!is_sized)
             sizes = {extent};
-        return takens.emplace_back(id, &tensor, member_places(sizes, tensor.blocks),
+        return taken.emplace_back(id, &tensor, member_places(sizes, tensor.blocks),
                                    std::vector<index_t>(static_cast<std::size_t>(tensor.blocks)),
                                    false, extent, is_sized);
     }

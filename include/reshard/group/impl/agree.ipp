@@ -38,8 +38,8 @@ RESHARD_DECL local_error decode(std::string const& bytes) {
     return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
 }
 
-/// The text of a call is `\0`, the call, `#`, a digest; then, if something is attached, another `\0`
-/// and the attachment. A call has no `\0`: an operation may name a path.
+/// The text of a call is `\0`, the call, `#` and a digest; with an attachment, then `\0` and that. A
+/// call has no `\0`: an operation may name a path.
 RESHARD_DECL std::string encode(call_opening const& opening) {
     if (opening.problem)
         return encode(opening.problem);

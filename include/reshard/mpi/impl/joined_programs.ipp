@@ -194,6 +194,10 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
     return joint_group({between, boost::mpi::comm_take_ownership}, is_first);
 }
 
+RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first) {
+    return between.merge(!is_first); // those with true stand behind
+}
+
 } // namespace reshard
 
 #endif

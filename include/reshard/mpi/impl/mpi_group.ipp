@@ -13,7 +13,6 @@
 
 #include <boost/assert.hpp>
 #include <boost/mpi/communicator.hpp>
-#include <boost/mpi/intercommunicator.hpp>
 #include <mpi.h>
 
 #include <algorithm>
@@ -339,13 +338,5 @@ RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_
 }
 
 } // namespace reshard::detail
-
-namespace reshard {
-
-RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first) {
-    return between.merge(!is_first); // those with true stand behind
-}
-
-} // namespace reshard
 
 #endif
