@@ -66,7 +66,7 @@ public:
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             sizes.push_back(static_cast<int>(shape[axis]));
             extents.push_back(static_cast<int>(shared_.extent(axis)));
-            begins.push_back(static_cast<int>(shared_.axes[axis].front().*side_.position));
+            begins.push_back(static_cast<int>(shared_.axes[axis].front().*side_.place));
         }
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Type_create_subarray(static_cast<int>(shape.size()), sizes.data(), extents.data(),
@@ -86,7 +86,7 @@ private:
         std::vector<MPI_Aint> begins;
         for (shared_run const& run : shared_.axes[axis]) {
             lengths.push_back(static_cast<int>(run.length));
-            begins.push_back(static_cast<MPI_Aint>(run.*side_.position) * step);
+            begins.push_back(static_cast<MPI_Aint>(run.*side_.place) * step);
         }
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), begins.data(),
