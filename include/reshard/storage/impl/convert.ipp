@@ -230,8 +230,9 @@ struct planned_conversion {
 /// What the ranks of a conversion must have alike.
 ///
 /// \throws error as `convert`
-inline compared_values alike_in_conversion(planned_conversion const& work, checkpoint const& source,
-                                           convert_options const& options) {
+inline compared_values conversion_fingerprint(planned_conversion const& work,
+                                              checkpoint const& source,
+                                              convert_options const& options) {
     compared_values fingerprint;
     fingerprint.add_digest("checkpoint as its source", digest_of(source.metadata()));
     fingerprint.add_digest("options.program", digest_of(work.program));
@@ -264,7 +265,7 @@ std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
             fail(errc::usage, "options.memory_budget is ", options.memory_budget,
                  " bytes; it must be 1 or more, of which less than a MiB counts as one");
         work.plan_files(source, target, options);
-        opening.fingerprint = alike_in_conversion(work, source, options);
+        opening.fingerprint = conversion_fingerprint(work, source, options);
     });
     open_call(world, opening);
     agree_on(world, [&] {
