@@ -7,7 +7,8 @@
     run_golden.py FILE TOOL --write    writes what the commands print into FILE; review it with `git diff`
 
 A golden file has the form of cram's tests. A line without indentation is a comment. An indented line that begins
-with `$` is a command, `>` continues it, and the lines below are its results:
+with `$` is a command, `>` continues it, and the lines below are its results, with WORK, DATA and SOURCE for the
+directories of the work, of the data and of the repository:
 
       $ reshard diff before after
       'w': the shapes are [4, 6] and [4, 7]
@@ -45,9 +46,11 @@ def parse(text):
     return parts
 
 
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
 def script(commands, directory):
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    lines = [f"here={here}", f"source {here}/support/common.bash", "set -E -o pipefail", "trap 'echo \"[$?]\" >&2' ERR"]
+    lines = [f"here={HERE}", f"source {HERE}/support/common.bash", "set -E -o pipefail", "trap 'echo \"[$?]\" >&2' ERR"]
     for number, command in enumerate(commands):
         lines += ["{", *command, f"}} >{directory}/{number}.out 2>{directory}/{number}.err </dev/null"]
     return "\n".join([*lines, f'echo "$work" >{directory}/work', ""])
@@ -62,6 +65,7 @@ def results(directory, number, work):
     """The lines that belong below a command."""
     def lines(name, prefix):
         text = read(f"{directory}/{number}.{name}").replace(work, "WORK").replace(os.environ["RESHARD_TEST_DATA"], "DATA")
+        text = text.replace(f"{HERE}/../..", "SOURCE")
         text = re.sub(r"\b[0-9a-f]{32}\b", "ID", text)
         for line, equal in itertools.groupby(line for line in text.splitlines() if line and not TIMES.fullmatch(line)):
             is_status = prefix and re.fullmatch(r"\[\d+\]", line)
