@@ -40,6 +40,7 @@ SOURCES = {
     "first": (ROOT / "example/01_redistribute_mpi.cpp"),
     "aoa": (ROOT / "bench/compile_time/aoa.cpp"),
     "typed": (ROOT / "example/04_typed_plan_mpi_4.cpp"),
+    "model": (ROOT / "bench/compile_time/model.cpp"),
 }
 MODES = {"compiled": ["-DRESHARD_SEPARATE_COMPILATION"], "header_only": []}
 

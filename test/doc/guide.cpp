@@ -478,6 +478,35 @@ static_assert(reshard::typed::has_equal_shards<served> &&
               reshard::cost_of<serve>().by_process[0].bytes_in == 32);
 // [/typed]
 
+// [typed_model]
+template <std::size_t Layer, auto Name, reshard::index_vector Shape, auto... Cut>
+using weight = reshard::typed::tensor<reshard::typed::key<"layers."> +
+                                          reshard::typed::number<Layer> + "." + Name,
+                                      reshard::bfloat16, Shape, Cut...>;
+
+template <std::size_t Layer>
+using layer = boost::mp11::mp_list<
+    weight<Layer, reshard::typed::key<"up">, reshard::index_vector{64, 32},
+           reshard::shard{0}>,
+    weight<Layer, reshard::typed::key<"down">, reshard::index_vector{32, 64},
+           reshard::shard{1}>>;
+
+// The same tensors on two pipeline stages of 31 and 30 layers.
+template <std::size_t Layer>
+using layer_on_stage =
+    reshard::typed::with_placements<layer<Layer>, reshard::only{Layer / 31},
+                                    reshard::typed::own_placements{}>;
+
+struct model : reshard::typed::layout<reshard::mesh{{"tp", 8}},
+                                      reshard::typed::layers<61, layer>> {};
+struct pipeline
+    : reshard::typed::layout<reshard::mesh{{"pp", 2}, {"tp", 4}},
+                             reshard::typed::layers<61, layer_on_stage>> {};
+// [/typed_model]
+static_assert(model::keys.size() == 2 * 61 &&
+              reshard::cost_of<reshard::typed::plan<model, pipeline>>().bytes ==
+                  61 * 2 * 64 * 32 * 2);
+
 /// An optimizer of one moment; it has no memory but this.
 struct tensors_of_a_job {
     std::vector<float> weight{1, 2, 3, 4};

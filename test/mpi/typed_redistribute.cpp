@@ -132,17 +132,22 @@ mapping made_of(layout const& source) {
     return program;
 }
 
-/// Moves by the type and by a plan of run time: nothing may differ.
+/// Moves by the type, by a plan of run time, and by one between typed layouts that ranks give beside
+/// their tensors: nothing may differ.
 template <class Plan>
 void check_as_untyped(mpi_group const& ranks, any_program const& program = {}) {
     rank_memory have(typename Plan::source_layout{}, ranks.rank());
-    rank_memory want(typename Plan::target_layout{}, ranks.rank()), expected = want;
+    rank_memory want(typename Plan::target_layout{}, ranks.rank()), expected = want,
+                                                                    by_layouts = want;
     have.fill();
     redistribute(ranks, have.views(), expected.views(), {.program = program});
     job ready = prepare<Plan>(ranks, have.views(), want.views());
     BOOST_TEST(want.is_untouched());
     run(ready);
     BOOST_TEST((want == expected));
+    redistribute(ranks, {have.views(), typename Plan::source_layout{}},
+                 {by_layouts.views(), typename Plan::target_layout{}}, {.program = program});
+    BOOST_TEST((by_layouts == expected));
     if (ranks.rank() < static_cast<int>(rank_count_of<Plan>)) {
         process_cost const known =
             cost_of<Plan>().by_process[static_cast<std::size_t>(ranks.rank())];

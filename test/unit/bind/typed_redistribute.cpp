@@ -335,7 +335,7 @@ BOOST_FIXTURE_TEST_CASE(tensors_that_share_memory_are_refused, fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(layouts_beside_the_tensors_and_of_more_ranks_are_refused, fixture) {
-    check_refused({have, layout(one_rank{})}, want(), errc::usage,
+    check_refused({have, one_rank{}}, want(), errc::usage,
                   "a typed plan has a layout of the source, and another one is given beside the "
                   "tensors; leave that out");
     using two_ranks =
