@@ -1,7 +1,8 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-# What the tests of the tool share. Each is run as: bash TEST.sh TOOL, with the start of an MPI command
-# line in RESHARD_MPIEXEC. Sourced; leaves the shell in an empty directory that is removed at the end.
+# What the tests of the tool share: scripts, which are run as bash TEST.sh TOOL, and goldens, which run_golden.py reads.
+# The start of an MPI command line is in RESHARD_MPIEXEC. Sourced; leaves the shell in an empty directory that is removed
+# at the end.
 
 set -u
 
