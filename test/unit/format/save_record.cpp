@@ -34,7 +34,7 @@ checkpoint_metadata written() {
 }
 
 /// The text with a digest of its own that is right.
-std::string const text = to_json(example, written());
+std::string const example_text = to_json(example, written());
 
 void is_refused(save_record const& record, std::vector<recorded_file> const& files,
                 std::vector<std::string> const& ids, errc code, std::string const& sentence) {
@@ -45,7 +45,7 @@ void is_refused(save_record const& record, std::vector<recorded_file> const& fil
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_record_is_read_as_it_was_written) {
-    BOOST_TEST((parse_save_record(text, "reshard.json") == example));
+    BOOST_TEST((parse_save_record(example_text, "reshard.json") == example));
 }
 
 BOOST_AUTO_TEST_CASE(a_record_keeps_other_names_of_tensors) {
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_record_keeps_other_names_of_tensors) {
     "b": "z"
   },
   "tensors")") != named.npos);
-    BOOST_TEST(text.find("aliases") == text.npos);
+    BOOST_TEST(example_text.find("aliases") == example_text.npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_record_is_for_other_programs_too) {
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(the_record_is_for_other_programs_too) {
           R"("w \"1\"": {"dtype": "F32", "shape": [2,3], "shards": [{"file": 0, )"
           R"("offset": [0,0], "shape": [1,3], "bytes": [64,76], "digests": "0000000000000007"}]})",
           R"("flat_range": [1,4])"})
-        BOOST_TEST(text.find(line) != text.npos, line);
+        BOOST_TEST(example_text.find(line) != example_text.npos, line);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_known_of_a_save_is_in_its_record) {
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_record_says_that_it_is_for_one_layout_only) {
 
 /// The text with something else in it, and a digest that is right.
 std::string with_member(std::string const& member) {
-    std::string changed = text.substr(0, text.rfind(",\n  \"digest\""));
+    std::string changed = example_text.substr(0, example_text.rfind(",\n  \"digest\""));
     changed.insert(changed.find(",\n  \"files\""), ",\n  " + member);
     return changed + ",\n  \"digest\": \"" +
            hex_text(digest_of_bytes(std::as_bytes(std::span(changed)))) + "\"\n}\n";
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(a_record_has_the_program_and_whose_shards_are_where) {
     {"name": "a", "bytes": 100, "header": "0000000000000001", "rank": 0, "chunk_bytes": 16},
     {"name": "b", "bytes": 200, "header": "00000000000000ff", "rank": 6, "chunk_bytes": 16}
   ])") != reported.npos);
-    BOOST_TEST(text.find("layout") == text.npos);
-    BOOST_TEST(text.find("program") == text.npos);
+    BOOST_TEST(example_text.find("layout") == example_text.npos);
+    BOOST_TEST(example_text.find("program") == example_text.npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_delta_says_where_each_byte_is) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(runs_that_do_not_make_up_their_file_are_refused) {
     refused({{{100, 1, 201}}, b},
             "a run of 100 bytes from 201 on exceeds the 300 bytes of source 1");
     refused({{{100, 1, ~std::uint64_t{0}}}, b}, "exceeds the 300 bytes of source 1");
-    std::string text_of_runs = text;
+    std::string text_of_runs = example_text;
     std::string const tensors = ",\n  \"tensors\": {";
     text_of_runs.insert(text_of_runs.find(tensors),
                         R"(, "delta": {"files": [], "bases": [], "runs": ["1 x", ""]})");
@@ -213,16 +213,16 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_a_save_has_its_type) {
 }
 
 BOOST_AUTO_TEST_CASE(each_changed_byte_and_each_length_of_a_record_is_refused) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        std::string changed = text;
+    for (std::size_t i = 0; i < example_text.size(); ++i) {
+        std::string changed = example_text;
         changed[i] = static_cast<char>(changed[i] ^ 1);
         BOOST_CHECK_THROW(parse_save_record(changed, "reshard.json"), error);
-        BOOST_CHECK_THROW(parse_save_record(text.substr(0, i), "reshard.json"), error);
+        BOOST_CHECK_THROW(parse_save_record(example_text.substr(0, i), "reshard.json"), error);
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_newer_version_is_refused_by_number) {
-    std::string newer = text;
+    std::string newer = example_text;
     newer.replace(newer.find("\"reshard\": 1"), 12, "\"reshard\": 2");
     BOOST_CHECK_EXCEPTION(parse_save_record(newer, "reshard.json"), error,
                           test::mentions(errc::unsupported, "version 2"));
