@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_a_save_is_in_its_record) {
     for (std::string const line :
          {R"("completed": 1700000000,)", R"("loss": 1.5, "step \"a\"": 300,)",
           R"("needs": ["ff112233445566778899aabbccddeeff"])"})
-        BOOST_TEST(written_text.find(line) != text.npos, line);
+        BOOST_TEST(written_text.find(line) != written_text.npos, line);
     BOOST_TEST((parse_save_record(written_text, "reshard.json") == record));
 }
 
