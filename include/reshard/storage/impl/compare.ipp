@@ -281,7 +281,8 @@ inline void compare_common_objects(object_comparison& result, checkpoint const& 
         of_b = objects_by_key(b);
         for (std::string const& key : keys)
             note_unread(result, {key}, [&] {
-                compare_values(result, object_at(of_a, key, a), object_at(of_b, key, b),
+                auto const& object_of_a = object_at(of_a, key, a); // its error is the first
+                compare_values(result, object_of_a, object_at(of_b, key, b),
                                a.metadata().path.string(), b.metadata().path.string());
             });
     });
