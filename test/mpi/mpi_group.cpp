@@ -4,8 +4,12 @@
 
 #include "support/says.hpp"
 
-#include <boost/test/unit_test.hpp>
+#include <reshard/mpi/redistribute.hpp>
 
+#include <boost/test/unit_test.hpp>
+#include <mpi.h>
+
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -68,6 +72,37 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_limits_are_told_so) {
         mpi_group(world, is_last ? 7u : 1000u).all_gather("text"), error,
         says(errc::ranks_disagree, "rank 0 lets a call of MPI count up to 1000, and rank " + last +
                                        " up to 7; every rank must give mpi_group the same limit"));
+}
+
+// A text of 2,032 bytes fills the row that every rank sends first, on up to 32 ranks.
+BOOST_AUTO_TEST_CASE(texts_around_the_length_of_a_row_arrive) {
+    mpi_group const group{boost::mpi::communicator()};
+    for (std::size_t const bytes : {0u, 1u, 239u, 240u, 241u, 2031u, 2032u, 2033u, 5000u}) {
+        std::string text(bytes, static_cast<char>(group.rank()));
+        std::vector<std::string> const texts = group.all_gather(text);
+        BOOST_TEST_REQUIRE(texts.size() == static_cast<std::size_t>(group.size()));
+        for (std::size_t rank = 0; rank < texts.size(); ++rank)
+            BOOST_TEST((texts[rank] == std::string(bytes, static_cast<char>(rank))),
+                       bytes << " bytes of rank " << rank);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_communicator_of_mpi_is_a_group_that_stays_the_callers) {
+    MPI_Comm all = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &all);
+    int rank = -1, size = 0;
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &size);
+    {
+        mpi_group const group = all;
+        BOOST_TEST(group.rank() == rank);
+        BOOST_TEST(group.all_gather("text").size() == static_cast<std::size_t>(size));
+        redistribute(all, const_state_dict(), state_dict());
+    }
+    int result = MPI_UNEQUAL; // MPI ends the program if the communicator is gone
+    MPI_Comm_compare(all, MPI_COMM_WORLD, &result);
+    BOOST_TEST(result == MPI_CONGRUENT);
+    MPI_Comm_free(&all);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -151,18 +151,18 @@ public:
     /// Far below what an `int` counts; `all_gather` needs as many bytes of memory beside the texts.
     static constexpr std::size_t default_count_limit = std::size_t{64} << 20;
 
-    /// \param count_limit the most that one call of MPI counts, of bytes or of requests: what is
-    ///                    more takes several calls. A redistribution has 128 requests under way,
-    ///                    and sends one element at least
+    /// \param count_limit the most that one call of MPI counts, of bytes or of requests; a
+    ///                    redistribution needs 128 requests and one element
     /// \pre `0 < count_limit`, and it fits an `int`; ranks that differ learn it when they gather
     mpi_group(boost::mpi::communicator const& world, std::size_t count_limit = default_count_limit)
         : mpi_group(world, count_limit, {world, 0}) {}
 
+    /// The same over a communicator of MPI, which stays the caller's.
+    mpi_group(MPI_Comm world, std::size_t count_limit = default_count_limit)
+        : mpi_group(boost::mpi::communicator(world, boost::mpi::comm_attach), count_limit) {}
+
     /// The same processes and limit with messages of their own, so that none is taken for
-    /// another's.
-    ///
-    /// Errors of MPI end the job there, as MPI does by default: during a transfer, peers would
-    /// wait for ever for a rank that went on.
+    /// another's. Errors of MPI end the job there, as MPI does by default.
     ///
     /// \par Collective every rank of `world`
     static mpi_group duplicate_of(mpi_group const& world);
