@@ -321,4 +321,56 @@ BOOST_AUTO_TEST_CASE(a_call_by_name_needs_every_rank_three_times) {
         BOOST_TEST(values[i] == static_cast<float>(i));
 }
 
+// A rank that keeps its group has messages of its own already; one that makes it anew has none.
+BOOST_AUTO_TEST_CASE(ranks_may_keep_their_group_or_make_it_anew) {
+    mpi_group const kept(world);
+    for (int call = 0; call < 4; ++call) {
+        ab.assign(ab.size(), -1.F);
+        redistribute(rank == 0 || call == 3 ? kept : mpi_group(world), have(), want(),
+                     {.program = aoa::parse("a, b -> ab, axis=1\n"), .deadline = 60});
+        BOOST_TEST(wrong() == 0u);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(jobs_of_one_group_keep_their_messages_apart) {
+    if (size == 1)
+        return;
+    mpi_group const group(world);
+    std::vector<float> const sources[] = {std::vector<float>(8, 1.F), std::vector<float>(8, 2.F)};
+    std::vector<float> targets[] = {std::vector<float>(8, -1.F), std::vector<float>(8, -1.F)};
+    shard_descriptor const all{"w", data_type::f32, {8}, whole({8}), {}};
+    std::vector<job> jobs;
+    for (int i : {0, 1}) { // from rank 0 to rank 1
+        const_state_dict source;
+        state_dict target;
+        if (rank == 0)
+            source.add(all, const_tensor_view{sources[i].data(), data_type::f32, {8}, {1}});
+        if (rank == 1)
+            target.add(all, tensor_view{targets[i].data(), data_type::f32, {8}, {1}});
+        jobs.push_back(prepare(group, source, target));
+    }
+    for (int const i : {0, 1}) // rank 1 has the other order
+        run(jobs[static_cast<std::size_t>(rank == 1 ? 1 - i : i)]);
+    if (rank == 1)
+        BOOST_TEST((targets[0] == sources[0] && targets[1] == sources[1]));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_whose_mappings_leave_other_keys_over_are_told_so) {
+    if (size == 1)
+        return;
+    plan_cache kept;
+    catalog const rows_of_all = catalog_of(gather_layout(mpi_group(world), have().descriptors()));
+    mapping const both = mapping_of(aoa::parse("a, b -> ab, axis=1\n"), rows_of_all, nullptr);
+    mapping other = both;
+    other.leave_over("unused");
+    redistribute(world, have(), want(), {.program = both, .cache = &kept});
+    BOOST_TEST(agreed_error(world,
+                            [&] {
+                                redistribute(world, have(), want(),
+                                             {.program = rank == 1 ? other : both, .cache = &kept});
+                            }) ==
+               "ranks_disagree: rank 0 runs redistribute and rank 1 runs it with a different "
+               "options.program; every rank must make the same call");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
@@ -52,6 +53,22 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_all_is_saved_and_loaded) {
     load(world(), open_checkpoint(world(), directory / "saved"), target.tensors,
          {.needs = moments});
     BOOST_TEST(target.elements == source.elements, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_of_the_layout_that_a_rank_does_not_give_is_an_error_on_all) {
+    shared_directory const directory;
+    int const last = world().size() - 1;
+    own_weight const source({".m"});
+    save(world(), source.tensors, directory / "saved");
+    layout const all = gather_layout(world(), source.tensors.descriptors());
+    own_weight target(world().rank() == last ? std::vector<std::string>{}
+                                             : std::vector<std::string>{".m"});
+    target.elements = {-1, -1};
+    std::string const rank = std::to_string(last);
+    BOOST_CHECK_EXCEPTION(
+        load(world(), open_checkpoint(world(), directory / "saved"), {target.tensors, all}), error,
+        mentions(errc::bad_layout, "rank " + rank + " holds no tensor for 'w" + rank + ".m'"));
+    BOOST_TEST(target.elements == (std::vector<float>{-1, -1}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_the_last_rank_lacks_is_not_saved_by_any) {

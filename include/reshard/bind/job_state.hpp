@@ -30,6 +30,9 @@
 
 namespace reshard::detail {
 
+/// Of a mapping, the keys among it that it leaves over.
+RESHARD_DECL std::uint64_t digest_of_program(mapping const& program);
+
 /// What ranks that do the same have alike.
 RESHARD_DECL compared_values call_fingerprint(options const& options);
 

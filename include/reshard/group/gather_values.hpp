@@ -23,17 +23,25 @@
 
 namespace reshard::detail {
 
-/// What the ranks call this with, in the order of ranks: numbers, lists, or values that list their
+/// The values of all ranks, from their `content_bytes`: numbers, lists, or values that list their
 /// members.
 ///
-/// \par Collective every rank of the group, in the same order
-/// \throws error with errc::corrupt_file where a rank sends something else
-template <class T, group Group>
-std::vector<T> gather_values(Group const& world, T const& value) {
+/// \throws error with errc::corrupt_file if a rank sends something else
+template <class T>
+std::vector<T> values_of_ranks(std::vector<std::string> const& texts) {
     std::vector<T> values;
-    for (std::string const& bytes : world.all_gather(content_bytes(value)))
+    for (std::string const& bytes : texts)
         values.push_back(content_from<T>(bytes, "value of another rank"));
     return values;
+}
+
+/// The argument of this call on each rank, in the order of ranks.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as `values_of_ranks`
+template <class T, group Group>
+std::vector<T> gather_values(Group const& world, T const& value) {
+    return values_of_ranks<T>(world.all_gather(content_bytes(value)));
 }
 
 /// A value by its name: `iteration`, `args`. What it means is the caller's affair.

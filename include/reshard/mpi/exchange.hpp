@@ -146,7 +146,6 @@ public:
 
 private:
     static constexpr std::size_t in_flight = detail::in_flight;
-    static constexpr int tag = 0x5e5d;
 
     /// Past the caches where all that arrives is more than they hold.
     stores stores_for(process_transfers const& transfers) const;

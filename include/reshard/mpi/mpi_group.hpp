@@ -38,9 +38,7 @@ public:
         return begins_.back() / round_bytes_ + (begins_.back() % round_bytes_ != 0);
     }
 
-    /// The bytes that each rank gives in a round.
-    ///
-    /// \post they sum to `round_bytes` at most
+    /// The bytes that each rank gives in a round: `round_bytes` in all, or fewer.
     std::vector<int> counts(std::uint64_t round) const;
 
     /// The bytes of a round: of all but the last `round_bytes`.
@@ -48,12 +46,11 @@ public:
         return std::min(round_bytes_, begins_.back() - round * round_bytes_);
     }
 
-    /// Where in its own text the bytes begin that `rank` gives in a round; its end where it gives
-    /// none any more.
+    /// The index of the first byte that `rank` gives in a round; of its end if it gives none.
     std::uint64_t offset(std::size_t rank, std::uint64_t round) const;
 
 private:
-    /// Where text `rank` begins, counted from the beginning of the round and not beyond its ends.
+    /// Where text `rank` begins in a round, not beyond the ends of the round.
     std::uint64_t clamped(std::size_t rank, std::uint64_t round) const;
 
     std::uint64_t round_bytes_;
@@ -61,6 +58,24 @@ private:
 };
 
 struct gathered_rows;
+
+/// What a rank tells the others when it enters a call.
+struct rank_notice {
+    std::string machine;             ///< ranks with equal names share memory
+    std::uint64_t messages = 0;      ///< the number of its `own_messages`, or 0
+    std::uint64_t next_messages = 0; ///< a number that it has not used yet
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.machine, self.messages, self.next_messages);
+    }
+};
+
+/// A communicator for the messages of a group, which ranks with the same number share.
+struct own_messages {
+    std::optional<boost::mpi::communicator> world;
+    std::uint64_t number = 0;
+    int calls = 0;
+};
 
 /// How long ranks of a communicator wait for one another, and how they learn who has not come.
 ///
@@ -167,11 +182,15 @@ public:
     /// \par Collective every rank of `world`
     static mpi_group duplicate_of(mpi_group const& world);
 
-    /// As `duplicate_of`, but made once: later calls on copies of this group return the same one.
-    /// Whoever sends over it does so in the same order on every rank.
+    /// What the other ranks need of this one.
+    detail::rank_notice notice() const;
+
+    /// As `duplicate_of`, but the ranks make a communicator once for all copies of this group; the
+    /// messages of each call have a tag of their own there.
     ///
+    /// \param notices of all ranks, by rank
     /// \par Collective every rank of this group, in the same order
-    mpi_group with_own_messages() const;
+    mpi_group with_own_messages(std::vector<detail::rank_notice> const& notices) const;
 
     /// The same group, whose ranks wait for one another for no longer than that in every call, as
     /// `options::deadline` has it.
@@ -204,6 +223,9 @@ public:
 
     detail::wait_limit const& limit() const { return limit_; }
 
+    /// That of messages with elements.
+    int tag() const { return tag_; }
+
 private:
     mpi_group(boost::mpi::communicator const& world, std::size_t count_limit,
               detail::wait_limit limit)
@@ -223,9 +245,8 @@ private:
     boost::mpi::communicator world_;
     std::size_t count_limit_;
     detail::wait_limit limit_;
-    /// Shared by copies of the group, which make it once.
-    std::shared_ptr<std::optional<boost::mpi::communicator>> own_messages_ =
-        std::make_shared<std::optional<boost::mpi::communicator>>();
+    int tag_ = 0x5e5d;
+    std::shared_ptr<detail::own_messages> own_messages_ = std::make_shared<detail::own_messages>();
 };
 
 static_assert(group<mpi_group>);
@@ -239,27 +260,6 @@ struct node_ranks {
     mpi_group group;
     std::vector<int> numbers; ///< in the group that was divided, ascending
 };
-
-/// The ranks of a group and their nodes.
-struct ranks_on_nodes {
-    mpi_group ranks;
-    std::vector<int> nodes; ///< of each rank, the lowest rank on its node
-};
-
-/// The machine of this process: processes with equal names share memory.
-RESHARD_DECL std::string machine_name();
-
-/// Of each rank, the lowest rank on its node: a machine, or as many ranks of it as
-/// RESHARD_RANKS_PER_NODE says.
-///
-/// \param machines the machine of each rank
-/// \throws error with errc::usage for a variable that is no number of ranks
-RESHARD_DECL std::vector<int> nodes_of(std::vector<std::string> const& machines);
-
-/// The node of this rank.
-///
-/// \par Collective every rank of the group
-RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group);
 
 /// How many ranks of a machine are taken for a node: as many as given, or, where that is 0, as the
 /// environment variable RESHARD_RANKS_PER_NODE says; 0: all.

@@ -213,6 +213,25 @@ inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
     });
 }
 
+/// The ranks of a group and their nodes.
+struct ranks_on_nodes {
+    mpi_group ranks;
+    std::vector<int> nodes; ///< of each rank, the lowest rank on its node
+};
+
+/// The node of this rank.
+///
+/// \par Collective every rank of the group
+inline node_ranks node_of(ranks_on_nodes const& group) {
+    int const me = group.ranks.rank();
+    int const node = group.nodes[static_cast<std::size_t>(me)];
+    std::vector<int> numbers;
+    for (int rank = 0; rank < group.ranks.size(); ++rank)
+        if (group.nodes[static_cast<std::size_t>(rank)] == node)
+            numbers.push_back(rank);
+    return {group.ranks.subgroup(group.ranks.base().split(node, me)), std::move(numbers)};
+}
+
 /// True if rings are faster than messages for ranks of which two exchange that many bytes.
 inline bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chosen) {
     if (chosen == node_exchange::messages || ranks == 1)

@@ -8,6 +8,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/layout.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,6 @@ namespace reshard {
 
 class any_program;
 class mapping;
-class mpi_group;
 struct options;
 
 namespace detail {
@@ -66,12 +66,12 @@ struct call_notice {
     side_notice source;
     side_notice target;
     std::uint8_t tells_shards = 0; ///< equal on every rank
-    std::string machine;           ///< ranks with equal names share memory
+    rank_notice rank;
     std::uint64_t digest = 0;      ///< of all that the rank knows of both sides
     std::uint64_t latest_plan = 0; ///< the digest of the plan that the rank used last for this call
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.source, self.target, self.tells_shards, self.machine, self.digest,
+        visit(self.source, self.target, self.tells_shards, self.rank, self.digest,
               self.latest_plan);
     }
 };
@@ -79,6 +79,16 @@ struct call_notice {
 /// The notice of this rank. Does not communicate.
 RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
                                    options const& options);
+
+/// The part of each notice that says where its rank is.
+RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> const& notices);
+
+/// Of each rank, the lowest rank on its node: a machine, or as many ranks of it as
+/// RESHARD_RANKS_PER_NODE says.
+///
+/// \param notices of all ranks, by rank
+/// \throws error with errc::usage for a variable that is no number of ranks
+RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices);
 
 /// What this rank knows after all have told.
 struct call_facts {
@@ -89,11 +99,11 @@ struct call_facts {
 
 /// Reads the notices. Sends a layout if only some ranks know it.
 ///
-/// \param digests of each rank, the bytes of its notice
+/// \param notices of all ranks, by rank
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank alike: errc::ranks_disagree for different layouts of one side
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
-                                      std::vector<std::string> const& digests);
+                                      std::vector<call_notice> notices);
 
 /// The mapping of a program; nothing if tensors move by name. A function gets the catalogs of both
 /// sides.

@@ -18,11 +18,15 @@
 
 namespace reshard::detail {
 
+RESHARD_DECL std::uint64_t digest_of_program(mapping const& program) {
+    return digest_of_all(digest_of(program), program.left_over());
+}
+
 RESHARD_DECL compared_values call_fingerprint(options const& options) {
     mapping const* const mapping = options.program.known();
     compared_values fingerprint;
     fingerprint.add_digest("options.program",
-                           mapping ? digest_of(*mapping) : options.program.is_by_name());
+                           mapping ? digest_of_program(*mapping) : options.program.is_by_name());
     fingerprint.add("options", options);
     fingerprint.add("options.strict", options.strict);
     fingerprint.add_presence("options.cache", options.cache != nullptr);

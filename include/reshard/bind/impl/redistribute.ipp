@@ -61,8 +61,8 @@ inline std::optional<mapping> mapping_of_call(any_program const& program, catalo
 inline std::uint64_t digest_of_job(planned_job const& layouts,
                                    std::optional<mapping> const& program, options const& options) {
     return digest_of_all(planner_version, call_fingerprint(options).digest(),
-                         program ? digest_of_all(digest_of(*program), program->left_over()) : 0,
-                         digest_of(layouts.source), digest_of(layouts.target));
+                         program ? digest_of_program(*program) : 0, digest_of(layouts.source),
+                         digest_of(layouts.target));
 }
 
 } // namespace detail

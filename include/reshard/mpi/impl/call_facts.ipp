@@ -21,7 +21,9 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -103,7 +105,7 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
         (options.allocate || static_cast<holder_t>(world.size()) <= options.gather_up_to);
     notice.source = notice_of(own.source, notice.tells_shards, options);
     notice.target = notice_of(own.target, notice.tells_shards, options);
-    notice.machine = machine_name();
+    notice.rank = world.notice();
     if (!options.cache)
         return notice;
     hasher sides;
@@ -141,15 +143,30 @@ inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<
     return layout;
 }
 
+RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> const& notices) {
+    std::vector<rank_notice> ranks;
+    for (call_notice const& notice : notices)
+        ranks.push_back(notice.rank);
+    return ranks;
+}
+
+RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices) {
+    auto const per_node = static_cast<std::size_t>(ranks_per_node(0));
+    std::map<std::string_view, std::vector<int>> ranks;
+    std::vector<int> nodes;
+    for (rank_notice const& notice : notices) {
+        std::vector<int>& same = ranks[notice.machine];
+        std::size_t const number = same.size();
+        same.push_back(static_cast<int>(nodes.size()));
+        nodes.push_back(same[per_node == 0 ? 0 : number / per_node * per_node]);
+    }
+    return nodes;
+}
+
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
-                                      std::vector<std::string> const& digests) {
-    call_facts facts{std::move(own), {}, {}};
-    for (std::string const& bytes : digests)
-        facts.notices.push_back(content_from<call_notice>(bytes, "notice of another rank"));
-    std::vector<std::string> machines;
-    for (call_notice const& notice : facts.notices)
-        machines.push_back(notice.machine);
-    facts.nodes = nodes_of(machines);
+                                      std::vector<call_notice> notices) {
+    std::vector<int> nodes = nodes_of(rank_notices_of(notices));
+    call_facts facts{std::move(own), std::move(notices), std::move(nodes)};
     auto const share = [&](std::optional<layout>& layout, bool is_source, std::string_view side) {
         layout = share_layout(ranks, std::move(layout),
                               each_side(facts.notices, is_source, &side_notice::spread), side);
@@ -190,7 +207,7 @@ inline mapping mapping_of_others(mpi_group const& ranks, std::vector<std::uint8_
         mapping_of_first.leave_over(key);
     agree_on(ranks, [&] {
         if (has[static_cast<std::size_t>(ranks.rank())] &&
-            digest_of(new_mapping) != digest_of(mapping_of_first))
+            digest_of_program(new_mapping) != digest_of_program(mapping_of_first))
             fail(errc::ranks_disagree, "rank ", first, " and rank ", ranks.rank(),
                  " have programs that make different mappings; every rank that has one must have "
                  "the same");
@@ -236,7 +253,7 @@ mapping_of_call(mpi_group const& ranks, any_program const& program, call_facts c
     own_notice.problem = encode(attempt([&] {
         catalog const target = catalog_for(facts, false);
         mapping = (*program.made())(catalog_for(facts, true), &target);
-        own_notice.digest = digest_of(mapping);
+        own_notice.digest = digest_of_program(mapping);
     }));
     std::vector<mapping_notice> notices = gather_values(ranks, own_notice);
     auto const owners = std::ranges::count(notices, true, &mapping_notice::has_program);

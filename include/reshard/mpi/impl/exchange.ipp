@@ -87,7 +87,7 @@ RESHARD_DECL void exchange::meet() {
         meeting.wait([&] {
             int there = 0;
             if (!advance())
-                MPI_Iprobe(MPI_ANY_SOURCE, tag, world_.base(), &there, MPI_STATUS_IGNORE);
+                MPI_Iprobe(MPI_ANY_SOURCE, world_.tag(), world_.base(), &there, MPI_STATUS_IGNORE);
             wait.look();
         });
     }
@@ -119,7 +119,7 @@ RESHARD_DECL void exchange::post() {
 RESHARD_DECL void exchange::receive(std::size_t slot) {
     bound_chunk<std::byte> const& chunk = *incoming_.under_way[slot];
     MPI_Irecv(chunk.direct ? chunk.direct : incoming_.wire[slot], chunk.bytes, MPI_BYTE, chunk.peer,
-              tag, world_.base(), &requests_[slot]);
+              world_.tag(), world_.base(), &requests_[slot]);
     ++pending_;
 }
 
@@ -131,7 +131,7 @@ RESHARD_DECL void exchange::send(std::size_t slot) {
         auto const& packet = outgoing_.all.packets[i];
         blocks.add(copies_[packet.copy], packet.memory, wire + packet.wire, packet.joins_next);
     }
-    MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, tag,
+    MPI_Isend(chunk.direct ? chunk.direct : wire, chunk.bytes, MPI_BYTE, chunk.peer, world_.tag(),
               world_.base(), &requests_[in_flight + slot]);
     ++pending_;
 }

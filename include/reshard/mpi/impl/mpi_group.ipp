@@ -16,6 +16,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -137,6 +138,13 @@ struct gathered_rows {
     MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
+inline std::string machine_name() {
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+    MPI_Get_processor_name(name, &length);
+    return {name, static_cast<std::size_t>(length)};
+}
+
 inline constexpr std::size_t row_head = 2 * sizeof(std::uint64_t);
 
 /// The bytes of a row: short texts, as most agreements are, need no second step.
@@ -183,10 +191,23 @@ RESHARD_DECL mpi_group mpi_group::duplicate_of(mpi_group const& world) {
     return world.subgroup({*duplicate, boost::mpi::comm_take_ownership});
 }
 
-RESHARD_DECL mpi_group mpi_group::with_own_messages() const {
-    if (!*own_messages_)
-        *own_messages_ = duplicate_of(*this).world_;
-    return subgroup(**own_messages_);
+RESHARD_DECL detail::rank_notice mpi_group::notice() const {
+    static std::atomic<std::uint64_t> numbers = 0;
+    return {detail::machine_name(), own_messages_->number, ++numbers};
+}
+
+RESHARD_DECL mpi_group
+mpi_group::with_own_messages(std::vector<detail::rank_notice> const& notices) const {
+    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has as many
+    detail::own_messages& own = *own_messages_;
+    bool const have_one = own.number != 0 && std::ranges::all_of(notices, [&](auto const& notice) {
+                              return notice.messages == own.number;
+                          });
+    if (!have_one)
+        own = {duplicate_of(*this).world_, notices.front().next_messages, 0};
+    mpi_group group = subgroup(*own.world);
+    group.tag_ = first_tag + own.calls++ % tags;
+    return group;
 }
 
 RESHARD_DECL std::vector<std::string> mpi_group::all_gather(std::string const& bytes) const {
@@ -227,8 +248,8 @@ RESHARD_DECL void mpi_group::gather_rows(std::string const& bytes,
     MPI_Type_commit(&rows.type);
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Iallgather(rows.mine.data(), 1, rows.type, rows.all.data(), 1, rows.type, world_, &request);
-    MPI_Type_free(&rows.type); // MPI keeps it as long as the request needs it
     detail::finish(request, limit_);
+    MPI_Type_free(&rows.type);
 }
 
 RESHARD_DECL void mpi_group::fail_with_limits(detail::gathered_rows const& rows) const {
@@ -283,36 +304,6 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
         per_node == 0 ? machine : machine.split(machine.rank() / per_node, machine.rank()));
     std::vector<int> numbers = gather_values(node, world.rank());
     return {std::move(node), std::move(numbers)};
-}
-
-RESHARD_DECL std::string machine_name() {
-    char name[MPI_MAX_PROCESSOR_NAME];
-    int length = 0;
-    MPI_Get_processor_name(name, &length);
-    return {name, static_cast<std::size_t>(length)};
-}
-
-RESHARD_DECL std::vector<int> nodes_of(std::vector<std::string> const& machines) {
-    auto const per_node = static_cast<std::size_t>(ranks_per_node(0));
-    std::map<std::string_view, std::vector<int>> ranks;
-    std::vector<int> nodes;
-    for (std::string const& machine : machines) {
-        std::vector<int>& same = ranks[machine];
-        std::size_t const number = same.size();
-        same.push_back(static_cast<int>(nodes.size()));
-        nodes.push_back(same[per_node == 0 ? 0 : number / per_node * per_node]);
-    }
-    return nodes;
-}
-
-RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group) {
-    int const me = group.ranks.rank();
-    int const node = group.nodes[static_cast<std::size_t>(me)];
-    std::vector<int> numbers;
-    for (int rank = 0; rank < group.ranks.size(); ++rank)
-        if (group.nodes[static_cast<std::size_t>(rank)] == node)
-            numbers.push_back(rank);
-    return {group.ranks.subgroup(group.ranks.base().split(node, me)), std::move(numbers)};
 }
 
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {

@@ -134,15 +134,16 @@ inline bool everywhere(mpi_group const& ranks, bool mine) {
 }
 
 /// A digest of what all ranks hold and do: equal on every rank.
-inline std::uint64_t digest_of_group(std::vector<call_notice> const& notices,
-                                     std::optional<mapping> const& program,
+inline std::uint64_t digest_of_group(call_facts const& facts, std::optional<mapping> const& program,
                                      options const& options) {
     hasher hasher;
     hasher.add(planner_version);
     hasher.add(call_fingerprint(options).digest());
-    hasher.add(program ? digest_of_all(digest_of(*program), program->left_over()) : 0);
-    for (call_notice const& notice : notices)
+    hasher.add(program ? digest_of_program(*program) : 0);
+    for (call_notice const& notice : facts.notices)
         hasher.add(notice.digest);
+    for (int const node : facts.nodes)
+        hasher.add(static_cast<std::uint64_t>(node));
     return hasher.value();
 }
 
@@ -154,7 +155,7 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
         return {std::move(planned), false, std::move(problem)};
     }
     auto const me = static_cast<holder_t>(ranks.rank());
-    std::uint64_t const group_digest = digest_of_group(facts.notices, program, options);
+    std::uint64_t const group_digest = digest_of_group(facts, program, options);
     std::uint64_t const digest = digest_of_all(group_digest, me);
     plan_cache::pointer kept = options.cache->find(digest);
     auto const latest = &call_notice::latest_plan;

@@ -10,7 +10,9 @@
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
+#include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/bind_job.hpp>
+#include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 
 #include <memory>
@@ -76,9 +78,9 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
                         options const& options, bool runs_at_once) {
     mpi_group const world = caller.with_deadline(options.deadline);
     entered_call call = enter_call(world, have, want, options, runs_at_once);
-    auto const notices = open_call(world, call.opening);
-    mpi_group const ranks = world.with_own_messages(); // apart from the caller's messages
-    call_facts facts = facts_of_call(ranks, std::move(call.own), notices);
+    auto notices = values_of_ranks<call_notice>(open_call(world, call.opening));
+    mpi_group const ranks = world.with_own_messages(rank_notices_of(notices));
+    call_facts facts = facts_of_call(ranks, std::move(call.own), std::move(notices));
     auto program = mapping_of_call(ranks, options.program, facts);
     if (runs_at_once && program)
         check_copies(ranks, have.tensors, *program);
@@ -105,9 +107,9 @@ RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, so
                }));
     opening.operation += " with a typed plan";
     opening.fingerprint.add_digest("typed plan", made_plan.digest);
-    opening.attachment = machine_name();
-    auto const machines = open_call(world, opening);
-    auto state = bind_job({world.with_own_messages(), nodes_of(machines)},
+    opening.attachment = content_bytes(world.notice());
+    auto const notices = values_of_ranks<rank_notice>(open_call(world, opening));
+    auto state = bind_job({world.with_own_messages(notices), nodes_of(notices)},
                           {std::move(made_plan.planned), false, {}}, have, want, options);
     state->keep_handles(have.tensors, want.tensors);
     return job(std::move(state));

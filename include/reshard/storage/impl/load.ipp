@@ -172,6 +172,7 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
     work.whole =
         make_plan(work.problem, {holder_set::nobody(), holder_set({me})}, {.shared_sources = true});
     work.targets.add(want.tensors, work.wanted, me);
+    check_complete(work.targets, work.wanted, me);
     return planned;
 }
 
@@ -248,11 +249,11 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
     call_opening opening{call_on("load", source), load_fingerprint(source, options)};
     opening.problem = attempt([&] {
         check_load(source, want, options);
+        if (world.size() > 1)
+            opening.fingerprint.add("RESHARD_RANKS_PER_NODE", ranks_per_node(0));
         opening.attachment = content_bytes(notice_of(want.layout, want.tensors.descriptors()));
     });
-    std::vector<layout_notice> notices;
-    for (std::string const& bytes : open_call(world, opening))
-        notices.push_back(content_from<layout_notice>(bytes, "notice of another rank"));
+    auto const notices = values_of_ranks<layout_notice>(open_call(world, opening));
     layout wanted = layout_told(world, std::move(want.layout), notices, "target");
     load_stage stage;
     read_notice own_notice;
