@@ -301,8 +301,8 @@ private:
         if (!is_sized)
             sizes = {extent};
         return taken.emplace_back(id, &tensor, member_places(sizes, tensor.blocks),
-                                   std::vector<index_t>(static_cast<std::size_t>(tensor.blocks)),
-                                   false, extent, is_sized);
+                                  std::vector<index_t>(static_cast<std::size_t>(tensor.blocks)),
+                                  false, extent, is_sized);
     }
 
     std::size_t axis(key_id id) const { return static_cast<std::size_t>(made_[id]->axis); }
