@@ -44,6 +44,7 @@
 #include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
+#include <reshard/bind/impl/any_program.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/equal_tensors.ipp>
 #include <reshard/bind/impl/job.ipp>
@@ -124,6 +125,7 @@
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/simulation.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
+#include <reshard/tensor/impl/join_neighbours.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>
 #include <reshard/tensor/impl/view.ipp>
 
