@@ -4,6 +4,7 @@
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/analysis.hpp>
 #include <reshard/aoa.hpp>
+#include <reshard/bind/rounds.hpp>
 #include <reshard/model.hpp>
 #include <reshard/mpi.hpp>
 #include <reshard/plan/flows.hpp>
@@ -450,9 +451,7 @@ void known_layouts(mpi_group const& world) {
     auto const release = [](std::vector<std::string> const&) {
     }; // nobody reads these any more
     reshard::redistribute(world, have, {{}, after},
-                          {.memory_budget = 80'000'000'000,
-                           .allocate = allocate,
-                           .release = release});
+                          {.memory = reshard::rounds(80'000'000'000, allocate, release)});
     // [/budget]
     expect(filled.size() == 1 && filled[0] == result, "budget");
 }

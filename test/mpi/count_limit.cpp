@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/rounds.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/compare.hpp>
 
@@ -287,8 +288,7 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     side source(*this, 0);
     source.number();
     std::list<side> targets; // all three tensors; a round adds one of them
-    options memory;
-    memory.allocate = [&](std::vector<std::string> const& keys) {
+    auto const allocate = [&](std::vector<std::string> const& keys) {
         state_dict some;
         for (auto const& [descriptor, tensor] : targets.emplace_back(*this, 1).views())
             if (std::ranges::find(keys, descriptor.key) != keys.end())
@@ -299,13 +299,14 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     side columns(*this, 1);
     layout const wanted = gather_layout(ranks, columns.views().descriptors());
     // Nothing is given up: both sides and what is staged for one tensor, not for two at once.
-    memory.memory_budget = any_budget;
-    job all_at_once = prepare(ranks, source.views(), {{}, wanted}, memory);
+    job all_at_once = prepare(ranks, source.views(), {{}, wanted},
+                              {.memory = rounds(any_budget, allocate)});
     run(all_at_once);
     BOOST_TEST(targets.back().is_right());
     targets.clear();
-    memory.memory_budget = all_at_once.rounds().least_budget;
-    job in_rounds = prepare(ranks, source.views(), {{}, wanted}, memory);
+    index_t const least = all_at_once.rounds().least_budget;
+    job in_rounds =
+        prepare(ranks, source.views(), {{}, wanted}, {.memory = rounds(least, allocate)});
     run(in_rounds);
     BOOST_TEST(in_rounds.rounds().rounds.size() == targets.size());
     auto const is_filled = [&](auto side::*which) {

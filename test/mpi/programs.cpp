@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/rounds.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
@@ -234,17 +235,14 @@ BOOST_AUTO_TEST_CASE(keys_that_the_source_lacks_keep_their_content_where_that_is
 
 BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     std::vector<float> filled(6);
-    options const how{.memory_budget = 1'000'000,
-                      .allocate =
-                          [&](std::vector<std::string> const& keys) {
-                              state_dict some;
-                              for (std::string const& key : keys)
-                                  some.add(
-                                      rows_of(key),
-                                      tensor_view{filled.data(), data_type::f32, {2, 3}, {3, 1}});
-                              return some;
-                          },
-                      .release = [](std::vector<std::string> const&) {}};
+    auto const allocate = [&](std::vector<std::string> const& keys) {
+        state_dict some;
+        for (std::string const& key : keys)
+            some.add(rows_of(key), tensor_view{filled.data(), data_type::f32, {2, 3}, {3, 1}});
+        return some;
+    };
+    options const how{
+        .memory = rounds(1'000'000, allocate, [](std::vector<std::string> const&) {})};
     std::vector<std::vector<shard_descriptor>> shards;
     for (index_t i = 0; i < size; ++i)
         shards.push_back({{"a", data_type::f32, {rows, 3}, {{2 * i, 0}, {2, 3}}, {}}});
@@ -263,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
                }).starts_with("usage: the plans of rounds are not kept"));
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), want(), how);
-               }).starts_with("usage: options.allocate makes the targets, but 1 are given"));
+               }).starts_with("usage: options.memory makes the targets in rounds, but 1 are given"));
 }
 
 /// A call of `redistribute`, and the steps of it that every rank must enter before one may go on.

@@ -74,7 +74,7 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. What fails now, other than in `allocate` or `release`, ends the program: an
+    /// Moves the bytes. What fails now, other than in the functions of `rounds`, ends the program: an
     /// error of MPI.
     ///
     /// \par Collective every rank of the group that it was prepared with, in the same order
@@ -92,7 +92,7 @@ public:
     /// True where the plan came from `options::cache` on every rank; the same on all of them.
     bool was_kept() const;
 
-    /// The rounds of a job with `options::allocate`, the same on every rank; else none. Include
+    /// The rounds of a job with `options::memory`, the same on every rank; else none. Include
     /// `plan/rounds.hpp` to look into them.
     detail::plan_rounds const& rounds() const;
 

@@ -109,6 +109,25 @@ private:
 /// The plans of one rank, by a digest of what all ranks hold. See `options::cache`.
 using plan_cache = detail::digest_cache<detail::planned_job>;
 
+namespace detail {
+
+struct round_steps;
+
+/// Whether targets are filled in rounds, made by `rounds`: by default they are not.
+struct memory_rounds {
+    index_t budget = any_budget;
+    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
+    std::function<void(std::vector<std::string> const& keys)> release = {};
+    round_steps const* steps = nullptr; ///< null if all targets are filled at once
+
+    explicit operator bool() const { return steps != nullptr; }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.budget); }
+    static constexpr std::string_view member_names[] = {"budget"};
+};
+
+} // namespace detail
+
 /// How ranks of a node exchange what lies in memory of their own.
 enum class node_exchange : std::uint8_t {
     chosen,   ///< rings, where there is more than a little to move
@@ -129,25 +148,9 @@ struct options {
     /// What each target tensor is made of. By default, the source tensor of the same name. A
     /// function gets the catalogs of what all ranks hold.
     any_program program = {};
-    /// Where plans are kept. Every time, the ranks compare a digest of what each of them holds, of
-    /// the program and of the options. Where each of them has the plan from before, nothing else is
-    /// told; a change on any rank, or a rank that has forgotten the plan, makes all of them plan.
-    /// Every rank gives one, or none.
-    ///
-    /// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a
-    ///             structure that changed none the less corrupts a checkpoint; here it is planned
-    ///             anew
-    plan_cache* cache = nullptr;
-    /// The most bytes of tensors and staging that a rank may need. Tensors are then filled in
-    /// rounds, those of `rounds_of`: in each, targets are allocated and filled, and sources that no
-    /// later round reads are given up. Sources that the program does not name are neither counted
-    /// nor given up. The target is given as a layout without tensors; all travels in messages.
-    index_t memory_budget = detail::any_budget;
-    /// This rank's shards of these target tensors, allocated now; where there is one, tensors are
-    /// filled in rounds.
-    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
-    /// Nothing reads this rank's shards of these source tensors any more.
-    std::function<void(std::vector<std::string> const& keys)> release = {};
+    /// Fills the targets in rounds within a memory budget: `rounds(budget, allocate, release)` of
+    /// `bind/rounds.hpp`. By default, all at once.
+    detail::memory_rounds memory = {};
     /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes
     /// have equally many ranks one behind the other. Of several ranks that hold the same elements,
     /// one on the same node gives them.
@@ -162,6 +165,15 @@ struct options {
     /// from node to node. That is faster where all nodes together read files more slowly than one
     /// of them sends. What only some ranks see comes from these, as without.
     bool relays = false;
+    /// Where plans are kept. Every time, the ranks compare a digest of what each of them holds, of
+    /// the program and of the options. Where each of them has the plan from before, nothing else is
+    /// told; a change on any rank, or a rank that has forgotten the plan, makes all of them plan.
+    /// Every rank gives one, or none.
+    ///
+    /// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a
+    ///             structure that changed none the less corrupts a checkpoint; here it is planned
+    ///             anew
+    plan_cache* cache = nullptr;
     /// Patterns of target keys whose shapes may differ from what the source has or the program
     /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
@@ -201,13 +213,12 @@ struct options {
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory_budget, self.processes_per_node, self.relays, self.shape_mismatch,
+        visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch,
               self.gather_up_to, self.on_node, self.needs);
     }
-    static constexpr std::string_view member_names[] = {"memory_budget", "processes_per_node",
-                                                        "relays",        "shape_mismatch",
-                                                        "gather_up_to",  "on_node",
-                                                        "needs"};
+    static constexpr std::string_view member_names[] = {
+        "memory", "processes_per_node", "relays", "shape_mismatch", "gather_up_to", "on_node",
+        "needs"};
 };
 
 } // namespace reshard

@@ -27,7 +27,6 @@ struct options;
 namespace detail {
 
 struct planned_job;
-struct planned_rounds;
 
 /// What a rank knows of one side before it asks: all of it, or the shards that it has itself.
 struct known_side {
@@ -121,11 +120,11 @@ struct known_plan {
 RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
                                      std::optional<mapping> program, options const& options);
 
-/// The same in rounds, between layouts that all ranks learn whole.
+/// The layouts of a call in rounds, without a plan.
 ///
-/// \par Collective every rank of the group, in the same order
-RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
-                                           std::optional<mapping> program, options const& options);
+/// \pre the notices have the shards of sides that no rank knows
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+                                                            options const& options);
 
 } // namespace detail
 

@@ -89,7 +89,7 @@ inline std::uint64_t own_digest_of(options const& options, std::uint64_t sides, 
 inline side_notice notice_of(known_side const& side, bool tells_shards, options const& options) {
     side_notice notice;
     if (tells_shards)
-        notice.spread = notice_of(side.layout, options.allocate ? side.held : side.joined);
+        notice.spread = notice_of(side.layout, options.memory ? side.held : side.joined);
     else
         notice.spread = notice_of(side.layout, {});
     if (!side.layout && options.program.made())
@@ -102,7 +102,7 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
     call_notice notice;
     notice.tells_shards =
         !options.cache &&
-        (options.allocate || static_cast<holder_t>(world.size()) <= options.gather_up_to);
+        (options.memory || static_cast<holder_t>(world.size()) <= options.gather_up_to);
     notice.source = notice_of(own.source, notice.tells_shards, options);
     notice.target = notice_of(own.target, notice.tells_shards, options);
     notice.rank = world.notice();
