@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/bind/rounds.hpp>
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/compare.hpp>
 
@@ -189,7 +190,7 @@ BOOST_AUTO_TEST_CASE(limits_that_elements_do_not_divide_are_kept) {
         {
             counted_calls const calls(static_cast<long long>(other));
             redistribute(mpi_group(world, other), source.views(), target.views(),
-                         {.gather_up_to = 0, .on_node = node_exchange::messages});
+                         {.lookup = directory(0), .on_node = node_exchange::messages});
             check(calls, {"MPI_Iallgatherv", "MPI_Isend", "MPI_Issend"});
         }
         BOOST_TEST(target.is_right());
@@ -223,7 +224,7 @@ BOOST_AUTO_TEST_CASE(messages_beside_arenas_keep_to_the_limit) {
 }
 
 BOOST_AUTO_TEST_CASE(directories_keep_to_the_limit) {
-    move({.gather_up_to = 0, .on_node = node_exchange::messages},
+    move({.lookup = directory(0), .on_node = node_exchange::messages},
          {"MPI_Iallgatherv", "MPI_Issend", "MPI_Mrecv", "MPI_Testall", "MPI_Isend"});
 }
 

@@ -242,8 +242,8 @@ BOOST_AUTO_TEST_CASE(options_are_told_by_their_own_names) {
                "memory.budget on_node");
     BOOST_TEST(names_of_difference(options{.processes_per_node = 9, .relays = true}) ==
                "processes_per_node relays");
-    BOOST_TEST(names_of_difference(options{.gather_up_to = 9, .needs = {{}}}) ==
-               "gather_up_to needs");
+    BOOST_TEST(names_of_difference(options{.lookup = {9}, .needs = {{}}}) ==
+               "lookup.gather_up_to needs");
     BOOST_TEST(names_of_difference(open_options{.format = {.max_depth = 9}, .mapped = true}) ==
                "format.max_depth mapped");
     BOOST_TEST(names_of_difference(open_options{.format = {.from = "npz", .without = {"a"}}}) ==

@@ -111,7 +111,20 @@ using plan_cache = detail::digest_cache<detail::planned_job>;
 
 namespace detail {
 
+struct lookup_steps;
 struct round_steps;
+
+/// Whether ranks look up shards in a directory, made by `directory`: by default they do not.
+struct shard_lookup {
+    holder_t gather_up_to = 0;           ///< so many ranks tell all others their shards instead
+    lookup_steps const* steps = nullptr; ///< null if any number of ranks do
+
+    /// True if so many ranks tell all others their shards.
+    bool gathers(std::size_t ranks) const { return !steps || ranks <= gather_up_to; }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.gather_up_to); }
+    static constexpr std::string_view member_names[] = {"gather_up_to"};
+};
 
 /// Whether targets are filled in rounds, made by `rounds`: by default they are not.
 struct memory_rounds {
@@ -159,7 +172,7 @@ struct options {
     /// chunk, from their targets; see `plan_options::relays`. Nothing is passed on where
     /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another;
     /// nor are tensors that are filled in rounds, and what ranks look up in a directory
-    /// (`gather_up_to`).
+    /// (`lookup`).
     ///
     /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
     /// from node to node. That is faster where all nodes together read files more slowly than one
@@ -180,9 +193,9 @@ struct options {
     /// What is done about keys that only one side has. Nothing: a target tensor that the source
     /// does not have is an error, and what is not wanted is skipped.
     std::optional<strictness> strict = {};
-    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they
-    /// hold; of more, each looks up what its own tensors are made of in a directory that all share.
-    holder_t gather_up_to = 256;
+    /// How ranks learn a layout that no rank knows: `directory()` of `mpi/directory_query.hpp` for
+    /// many ranks. By default, all ranks tell all others what they hold.
+    detail::shard_lookup lookup = {};
     /// Which ranks share a node is detected, or set by the environment variable
     /// RESHARD_RANKS_PER_NODE.
     node_exchange on_node = node_exchange::chosen;
@@ -213,12 +226,11 @@ struct options {
 
     /// What ranks compare before they do anything; programs have digests of their own.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch,
-              self.gather_up_to, self.on_node, self.needs);
+        visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch, self.lookup,
+              self.on_node, self.needs);
     }
     static constexpr std::string_view member_names[] = {
-        "memory", "processes_per_node", "relays", "shape_mismatch", "gather_up_to", "on_node",
-        "needs"};
+        "memory", "processes_per_node", "relays", "shape_mismatch", "lookup", "on_node", "needs"};
 };
 
 } // namespace reshard

@@ -52,6 +52,22 @@ struct two_sides {
 /// What this rank knows. Does not communicate.
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
 
+/// What a call does to look up what its tensors are made of. One that gathers all shards compiles
+/// none of it.
+struct lookup_steps {
+    /// The plan of this process, in memory that grows with its own shards, what they are made of,
+    /// and the number of keys. It is that of gathered layouts, if replicas are described alike; but
+    /// of source shards that overlap without being replicas, only those that some rank wants are
+    /// detected.
+    ///
+    /// \par Collective every rank of the group, in the same order; nothing else communicates over
+    ///     it
+    /// \pre  each side's layout is known to all ranks, or to none
+    /// \throws error on every rank alike: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
+    std::shared_ptr<planned_job> (*plan)(mpi_group const& world, two_sides const& sides,
+                                         std::optional<mapping> program, options const& options);
+};
+
 /// What a rank tells the others of one side.
 struct side_notice {
     layout_notice spread;         ///< the shards may be missing, see `call_notice::tells_shards`

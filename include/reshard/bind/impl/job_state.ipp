@@ -28,6 +28,7 @@ RESHARD_DECL compared_values call_fingerprint(options const& options) {
     fingerprint.add("options.strict", options.strict);
     fingerprint.add_presence("options.cache", options.cache != nullptr);
     fingerprint.add_presence("options.memory", static_cast<bool>(options.memory));
+    fingerprint.add_presence("options.lookup", options.lookup.steps != nullptr);
     return fingerprint;
 }
 

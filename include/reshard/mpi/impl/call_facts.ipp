@@ -102,7 +102,7 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
     call_notice notice;
     notice.tells_shards =
         !options.cache &&
-        (options.memory || static_cast<holder_t>(world.size()) <= options.gather_up_to);
+        (options.memory || options.lookup.gathers(static_cast<std::size_t>(world.size())));
     notice.source = notice_of(own.source, notice.tells_shards, options);
     notice.target = notice_of(own.target, notice.tells_shards, options);
     notice.rank = world.notice();

@@ -12,7 +12,6 @@
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/cover.hpp>
-#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/impl/call_facts.ipp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/plan_digest.hpp>
@@ -112,8 +111,8 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
                               std::optional<mapping> program, options const& options) {
     auto const& [source, target] = facts.sides;
     bool const are_known = source.layout && target.layout;
-    if (!are_known && static_cast<holder_t>(ranks.size()) > options.gather_up_to) {
-        auto planned = query_directory(ranks, source, target, std::move(program), options);
+    if (!are_known && !options.lookup.gathers(static_cast<std::size_t>(ranks.size()))) {
+        auto planned = options.lookup.steps->plan(ranks, facts.sides, std::move(program), options);
         planned->conversions = conversions_of(options.program);
         return {std::move(planned), {}};
     }
