@@ -7,6 +7,8 @@
 #include <reshard/bind/rounds.hpp>
 #include <reshard/model.hpp>
 #include <reshard/mpi.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/make_plan.hpp>

@@ -106,7 +106,8 @@ index_t convert(boost::mpi::communicator const& world, strategy_pair const& pair
                      target_tensors{target.views(), to.layout()});
     else
         redistribute(world, source.views(), target.views(),
-                     knowledge == knowledge::gathered ? options{} : options{.lookup = directory(0)});
+                     knowledge == knowledge::gathered ? options{}
+                                                      : options{.lookup = directory(0)});
     BOOST_TEST(source.fault() == "");
     BOOST_TEST(target.fault() == "");
     return target.elements();

@@ -300,8 +300,8 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     side columns(*this, 1);
     layout const wanted = gather_layout(ranks, columns.views().descriptors());
     // Nothing is given up: both sides and what is staged for one tensor, not for two at once.
-    job all_at_once = prepare(ranks, source.views(), {{}, wanted},
-                              {.memory = rounds(any_budget, allocate)});
+    job all_at_once =
+        prepare(ranks, source.views(), {{}, wanted}, {.memory = rounds(any_budget, allocate)});
     run(all_at_once);
     BOOST_TEST(targets.back().is_right());
     targets.clear();

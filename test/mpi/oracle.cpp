@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
             BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << scenario.text) {
                 rank_experiment experiment(scenario, world.rank(), &memory);
                 experiment.run_with(
-                    world, test::mapping_of(scenario), {.lookup = directory(seed % 32 < 16 ? 256u : 0u)},
+                    world, test::mapping_of(scenario),
+                    {.lookup = directory(seed % 32 < 16 ? 256u : 0u)},
                     {seed % 3 == 0 ? nullptr : &arena, seed % 3 == 1 ? nullptr : &arena});
                 bytes_node += experiment.cost.bytes_node_in;
                 if (auto const where = experiment.difference()) {

@@ -125,7 +125,8 @@ BOOST_AUTO_TEST_CASE(the_mistake_of_a_program_is_one_error_on_every_rank) {
     auto const text = aoa::parse("a, c -> ab, axis=1\n", "model.aoa");
     for (holder_t const gather_up_to : {256u, 0u}) {
         std::string const problem = agreed_error(world, [&] {
-            redistribute(world, have(), want(), {.program = text, .lookup = directory(gather_up_to)});
+            redistribute(world, have(), want(),
+                         {.program = text, .lookup = directory(gather_up_to)});
         });
         BOOST_TEST(problem.starts_with("unknown_key: model.aoa:1:4: "), problem);
         BOOST_TEST(ab == std::vector<float>(ab.size(), -1.F), boost::test_tools::per_element());
@@ -242,8 +243,8 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
             some.add(rows_of(key), tensor_view{filled.data(), data_type::f32, {2, 3}, {3, 1}});
         return some;
     };
-    options const how{
-        .memory = rounds(1'000'000, allocate, [](std::vector<std::string> const&) {})};
+    options const how{.memory =
+                          rounds(1'000'000, allocate, [](std::vector<std::string> const&) {})};
     std::vector<std::vector<shard_descriptor>> shards;
     for (index_t i = 0; i < size; ++i)
         shards.push_back({{"a", data_type::f32, {rows, 3}, {{2 * i, 0}, {2, 3}}, {}}});
@@ -260,9 +261,10 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), {{}, layout_of(shards)}, with_arena);
                }).starts_with("usage: the plans of rounds are not kept"));
-    BOOST_TEST(agreed_error(world, [&] {
-                   prepare(world, have(), want(), how);
-               }).starts_with("usage: options.memory makes the targets in rounds, but 1 are given"));
+    BOOST_TEST(
+        agreed_error(world, [&] {
+            prepare(world, have(), want(), how);
+        }).starts_with("usage: options.memory makes the targets in rounds, but 1 are given"));
 }
 
 /// A call of `redistribute`, and the steps of it that every rank must enter before one may go on.

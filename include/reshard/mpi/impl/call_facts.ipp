@@ -13,12 +13,10 @@
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/node_transfers.hpp>
 #include <reshard/plan/plan_digest.hpp>
 #include <reshard/plan/planned_job.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
-
-#include <mpi.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,23 +29,13 @@
 
 namespace reshard::detail {
 
-/// \throws error with errc::usage where other ranks made the arena
-inline void check_arena(mpi_group const& world, shared_arena const* arena) {
-    int mode = MPI_IDENT;
-    if (arena)
-        MPI_Comm_compare(world.base(), arena->state()->world.base(), &mode);
-    if (mode != MPI_IDENT && mode != MPI_CONGRUENT)
-        fail(errc::usage, "the arena was made by ranks other than the ", world.size(),
-             " of this redistribution, or in another order; make one over the same communicator");
-}
-
 RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
                                               target_tensors const& want) {
     compared_values fingerprint = call_fingerprint(options);
     fingerprint.add_presence("an arena of its sources", have.arena != nullptr);
     fingerprint.add_presence("an arena of its targets", want.arena != nullptr);
-    fingerprint.add_digest("arena of its sources", have.arena ? have.arena->state()->number : 0);
-    fingerprint.add_digest("arena of its targets", want.arena ? want.arena->state()->number : 0);
+    fingerprint.add_digest("arena of its sources", have.arena ? have.arena->number() : 0);
+    fingerprint.add_digest("arena of its targets", want.arena ? want.arena->number() : 0);
     return fingerprint;
 }
 
@@ -55,8 +43,9 @@ RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const
                                     target_tensors const& want, options const& options) {
     return attempt([&] {
         check_call(have, want, options);
-        check_arena(world, have.arena);
-        check_arena(world, want.arena);
+        for (any_arena const* const arena : {have.arena, want.arena})
+            if (arena)
+                arena->steps().check(world, *arena->state());
     });
 }
 
