@@ -9,13 +9,18 @@
 #include <reshard/bind/overlap.hpp>
 #include <reshard/core/sorting.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/planned_job.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -217,6 +222,12 @@ inline std::unique_ptr<job_state> prepare_rounds(any_group const& ranks, round_c
 }
 
 } // namespace detail
+
+RESHARD_DECL detail::plan_rounds const& job::rounds() const {
+    static detail::plan_rounds const none;
+    detail::plan_rounds const* const some = state().rounds();
+    return some ? *some : none;
+}
 
 RESHARD_DECL detail::memory_rounds
 rounds(index_t budget, std::function<state_dict(std::vector<std::string> const& keys)> allocate,
