@@ -141,6 +141,13 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, holde
 /// that it was made for, however it is cut.
 RESHARD_DECL catalog catalog_of(layout const& layout);
 
+namespace detail {
+
+/// The same tensors as if no rank held parts of them, if only names, types and shapes matter.
+RESHARD_DECL catalog uncut_tensors(layout const& layout);
+
+} // namespace detail
+
 } // namespace reshard
 
 namespace reshard::detail {

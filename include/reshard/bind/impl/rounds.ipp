@@ -114,7 +114,7 @@ inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& full_
 inline planned_rounds plan_in_rounds(std::shared_ptr<planned_job> planned_job,
                                      std::optional<mapping> program, options const& options,
                                      rounds_scope const& scope) {
-    fit_program(*planned_job, std::move(program), {options.strict, options.shape_mismatch});
+    fit_program(*planned_job, std::move(program), rules_of(options));
     planned_job->problem =
         problem_of(planned_job->program, planned_job->source, planned_job->target);
     plan_flows const flows(planned_job->problem, scope.nodes);

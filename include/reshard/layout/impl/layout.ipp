@@ -286,6 +286,20 @@ RESHARD_DECL catalog catalog_of(layout const& layout) {
     return catalog(std::move(entries));
 }
 
+namespace detail {
+
+RESHARD_DECL catalog uncut_tensors(layout const& layout) {
+    std::vector<catalog_entry> entries;
+    entries.reserve(layout.tensors.size());
+    for (tensor_layout const& tensor : layout.tensors) {
+        index_vector const& shape = layout.shape_of(tensor);
+        entries.push_back({tensor.key, tensor.dtype, shape, index_vector::filled(shape.size(), 1)});
+    }
+    return catalog(std::move(entries));
+}
+
+} // namespace detail
+
 RESHARD_DECL tensor_layout const* layout::find(std::string_view key) const {
     auto const tensor = detail::find_tensor(tensors, key);
     return tensor != tensors.end() ? &*tensor : nullptr;

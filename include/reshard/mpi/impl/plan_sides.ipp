@@ -122,7 +122,7 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
     planned->conversions = conversions_of(options.program);
     auto problem = attempt([&] {
         holder_set const me({static_cast<holder_t>(ranks.rank())});
-        fit_program(*planned, std::move(program), {options.strict, options.shape_mismatch});
+        fit_program(*planned, std::move(program), rules_of(options));
         plan_transfers(*planned, {me, me}, nodes_for(planned->source, facts, options));
     });
     return {std::move(planned), std::move(problem)};
