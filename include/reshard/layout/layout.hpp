@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -126,6 +127,13 @@ RESHARD_DECL void validate(layout const& layout);
 ///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; it names
 ///         both ranks
 RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& shards);
+
+namespace detail {
+
+/// The same of shards that others have.
+RESHARD_DECL layout layout_of_spans(std::vector<std::span<shard_descriptor const>> const& shards);
+
+} // namespace detail
 
 /// The shards that a rank holds of a tensor, in the order in which it stores them; flat ranges
 /// without elements are omitted. A rank beyond the layout's last one holds nothing.
