@@ -23,14 +23,14 @@ struct element_conversion {
 
 /// The kernels, and when each is taken.
 enum class copy_kernel : std::uint8_t {
-    nothing,            ///< there are no elements
+    nothing,            ///< no elements
     contiguous,         ///< one run of bytes
     rows,               ///< runs of bytes
     transposed,         ///< whole bytes; another axis is the source's fastest
     strided,            ///< whole bytes, any strides
     packed,             ///< elements of less than a byte
     convert_rows,       ///< casts of runs
-    convert_transposed, ///< casts where another axis is the source's fastest
+    convert_transposed, ///< casts, and another axis is the source's fastest
     convert_strided,    ///< all other casts
 };
 
@@ -53,13 +53,13 @@ constexpr std::size_t contiguous_source_axis(affine_copy const& copy) {
     return copy.ndim();
 }
 
-/// True where the last axis is contiguous on both sides; a single element is.
+/// True if the last axis is contiguous on both sides; a single element is.
 constexpr bool has_rows(affine_copy const& copy) {
     return copy.ndim() == 0 ||
            (copy.source_strides.end()[-1] == 1 && copy.target_strides.end()[-1] == 1);
 }
 
-/// True where the last axis is the target's fastest and another one the source's.
+/// True if the last axis is the target's fastest and another one the source's.
 constexpr bool is_transposed(affine_copy const& copy) {
     return copy.ndim() >= 2 && copy.target_strides.end()[-1] == 1 &&
            contiguous_source_axis(copy) < copy.ndim();

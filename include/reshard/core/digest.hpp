@@ -19,7 +19,7 @@
 #include <variant>
 
 /// \file
-/// A number that stands for a value: ranks compare it before they act.
+/// A hash of a value: ranks compare it before they act.
 
 namespace reshard::detail {
 

@@ -63,7 +63,7 @@ private:
                       shards_.end());
     }
 
-    /// Shards of a row along the axis come together, by their places in it.
+    /// Shards of a row along the axis come together, by their position in it.
     static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
         if (int const order = a.descriptor.key.compare(b.descriptor.key))
             return order < 0;
@@ -76,7 +76,7 @@ private:
                std::pair(line_of(b, axis), offset(b, axis));
     }
 
-    /// What is equal for all shards of a row: where they are on the other axes.
+    /// Equal for all shards of a row: their position on the other axes.
     static box row_of(shard const& current_shard, std::size_t axis) {
         box row = current_shard.descriptor.region;
         if (axis < row.ndim())
@@ -109,15 +109,14 @@ private:
                is_behind(first.tensor, next.tensor, axis);
     }
 
-    /// True where `next` continues `first` in memory, element by element along the axis.
+    /// True if `next` continues `first` in memory, element by element along the axis.
     static bool is_behind(View const& first, View const& next, std::size_t axis) {
         return first.memory == next.memory && first.strides == next.strides &&
                bits(first.dtype) % 8 == 0 && is_countable(first, next, axis) &&
                address_of(first, axis, first.shape[axis]) == address_of(next, axis, 0);
     }
 
-    /// True where 64 bits count the bytes from the first element of one to behind the last one of
-    /// both.
+    /// True if 64 bits count the bytes from the first element to after the last one of both.
     static bool is_countable(View const& first, View const& next, std::size_t axis) {
         index_t const limit = std::numeric_limits<index_t>::max() / bits(first.dtype) /
                               (first.shape[axis] + next.shape[axis]);
@@ -142,13 +141,12 @@ private:
     std::vector<numbered_shard> shards_;
 };
 
-/// The same elements in fewer shards, where some are neighbours along an axis and of one size
-/// across it.
+/// The same elements in fewer shards, if some are neighbours along an axis and of one size across
+/// it.
 ///
-/// The local array of a block-cyclic distribution holds thousands of blocks; where blocks that are
-/// neighbours in it are neighbours in the tensor, too, they are one shard. Flat shards, empty ones,
-/// and those with strides of their own stay as they are. Shards come in the order of their first
-/// parts.
+/// The local array of a block-cyclic distribution holds thousands of blocks; neighbours in it that
+/// are neighbours in the tensor, too, become one shard. Flat shards, empty ones, and shards with
+/// custom strides stay as they are. Shards come in the order of their first parts.
 ///
 /// \post every element has the address that it had
 template <class View>
