@@ -223,7 +223,7 @@ private:
         return all;
     }
 
-    /// The prefix of an optimizer's parameters in the model, nothing if the source has none.
+    /// The prefix of an optimizer's parameters in the model, if the source has any.
     std::optional<std::string> const& found_container(std::string const& owner) {
         auto const [match, is_new] = containers_.try_emplace(owner);
         if (!is_new)
@@ -257,7 +257,7 @@ private:
     }
 
     /// The same if the source has the states of a parameter, and not the parameter; none if both
-    /// were left out.
+    /// were omitted.
     std::vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
         auto const& container = found_container(owner);
         bool is_left_out = container && left_out_.contains(*container + name), has_state = false;

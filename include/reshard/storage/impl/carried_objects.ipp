@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// The values and texts that are no tensors: which a conversion carries, and which would be lost.
+/// The values and texts that are not tensors: which a conversion carries, and which would be lost.
 
 namespace reshard::detail {
 
@@ -49,7 +49,7 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
            " (--no-objects)";
 }
 
-/// What to do about values that are no tensors: another format helps only where they can be read.
+/// The advice about values that are not tensors: another format helps only if they can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
     auto const keys = objects_with_tensors(source);
     return "; leave out what is no tensor (--no-objects)" +
@@ -61,8 +61,8 @@ inline std::string advice_on_objects(checkpoint const& source) {
                                        : ", or write torch_dcp");
 }
 
-/// The first tensor among what all ranks of a job of Megatron-Core have in common: in a checkpoint
-/// for it that would be somewhere else, and None there.
+/// The first tensor among the common values of a job of Megatron-Core: in a checkpoint for it that
+/// would be somewhere else, and None there.
 inline std::string const* common_tensor(checkpoint_metadata const& source) {
     for (checkpoint_tensor const& tensor : source.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
@@ -111,7 +111,7 @@ inline void check_all_read(checkpoint_metadata const& source) {
 
 /// The values that are to be carried.
 ///
-/// \throws error with errc::unsupported where the target has no place for them
+/// \throws error with errc::unsupported if the target has no place for them
 inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
                                             convert_options const& options) {
     if (!options.objects)

@@ -17,7 +17,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Files of a store, with what each was when it was first opened: before its header was read.
+/// Files of a store, with the identity of each when it was first opened: before its header was
+/// read.
 class noted_files : public file_store {
 public:
     explicit noted_files(std::shared_ptr<file_store const> below) : below_(std::move(below)) {}
@@ -78,7 +79,7 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
     for (detail::checkpoint_file const& file : metadata_.files) {
         auto now = files_->open(file.path);
         identities_.push_back(now->facts());
-        if (is_as_stored || shown) // those of a delta are put together
+        if (is_as_stored || shown) // for a delta, of all its files
             noted->check_same(file.path, identities_.back());
         if (identities_.back().bytes != file.bytes)
             fail(errc::corrupt_file, file.path.string(),

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// A path by which others are seen from it, whether it is there or not.
+/// A path that reaches others from it, even if it does not exist.
 inline std::filesystem::path real_path(std::filesystem::path const& path) {
     std::filesystem::path const real =
         std::filesystem::weakly_canonical(std::filesystem::absolute(path));

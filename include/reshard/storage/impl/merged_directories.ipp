@@ -27,7 +27,7 @@ inline std::string header_bytes(open_file& file, std::string const& name) {
         bytes += read_bytes(
             file, safetensors_json_bytes(std::as_bytes(std::span(bytes)), file.bytes, name));
     });
-    return bytes; // what is wrong with it is said when it is opened
+    return bytes; // opening it reports its errors
 }
 
 inline bool is_text_of_checkpoint(std::string const& name) {

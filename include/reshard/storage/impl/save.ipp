@@ -31,7 +31,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Refuses names without tensors where the format has no place for them.
+/// Refuses names without tensors if the format cannot hold them.
 inline void check_alias_tensors(layout const& layout, save_options const& options) {
     if (!is_other_format(options.writing.format))
         return;
@@ -51,9 +51,10 @@ inline checkpoint_plan files_to_save(layout const& layout, save_options const& o
                      options.writing, options.aliases);
 }
 
-/// What is known of a save without its tensors, on one process; equal saves share it.
+/// The part of a save that does not depend on its tensors' memory, on one process; equal saves
+/// share it.
 ///
-/// \invariant the members refer to one another
+/// \invariant the members refer to each other
 struct planned_save {
     layout all;
     checkpoint_plan files;
@@ -103,7 +104,7 @@ inline void put_held(written_files& writer, planned_save const& planned,
         [](std::uint64_t) {});
 }
 
-/// Agrees on the files of a save that `plan` makes, which differ where a user's function does.
+/// Agrees on the files of a save that `plan` makes, which differ if a user's function does.
 ///
 /// \par Collective every rank of the group, in the same order
 void agree_on_files(group auto const& world, checkpoint_plan const& files,
@@ -125,8 +126,8 @@ inline save_options options_of_plan(save_options options) {
     return options;
 }
 
-/// A digest of what all ranks hold, of how it is saved and of which rank this one is, whose pieces
-/// the plan has.
+/// A digest of the shards of all ranks, of the options, and of this rank, whose pieces the plan
+/// has.
 ///
 /// \par Collective every rank of the group, in the same order
 std::uint64_t digest_of_save(group auto const& world, source_tensors const& have,
@@ -157,7 +158,7 @@ std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors&
     return planned;
 }
 
-/// The same, from the cache where every rank has it there.
+/// The same, from the cache if every rank has it there.
 ///
 /// \par Collective every rank of the group, in the same order
 std::shared_ptr<planned_save const> planned_before(group auto const& world, source_tensors& have,

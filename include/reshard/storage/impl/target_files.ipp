@@ -83,7 +83,7 @@ inline catalog without_keys(catalog const& full_catalog,
     return catalog(std::move(entries));
 }
 
-/// Refuses what a single file has no place for.
+/// Refuses options that a single file cannot hold.
 inline void check_single_file(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted)
         fail(errc::usage,
@@ -102,7 +102,7 @@ inline bool writes_replicas(write_options const& options) {
     return options.replicas || options.per_rank || options.this_layout_only;
 }
 
-/// Refuses what has no meaning without a layout, or beside something else.
+/// Refuses options that have no meaning without a layout, or beside another option.
 inline void check_replicas_wanted(std::optional<layout> const& wanted,
                                   write_options const& options) {
     if (!writes_replicas(options))
@@ -138,7 +138,7 @@ RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout
     return written;
 }
 
-/// Refuses what a format of another library has no place for.
+/// Refuses options that another library's format cannot hold.
 inline void check_other_format(write_options const& options) {
     auto const refuse = [&](std::string_view noun, std::string_view of_these) {
         fail(errc::unsupported, options.format, " has no place for ", noun, "; leave out ",
@@ -219,7 +219,7 @@ inline std::map<std::string, std::string> names_to_keep(std::map<std::string, st
     return aliases;
 }
 
-/// Refuses a layout where the format has whole tensors.
+/// Refuses a layout if the format has whole tensors.
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted && !options.format.empty() && written_format_of(options.format).is_whole)
         fail(
