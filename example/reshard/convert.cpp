@@ -48,7 +48,7 @@ struct convert_command {
     std::map<std::string, double> numbers;
 };
 
-/// The program for the record; nothing where there is none, as of one file or of other formats.
+/// The program for the record; empty without a record, as for one file or other formats.
 std::string program_text(job const& full_job, job_files const& files, std::string const& format) {
     bool const has_record = format.empty() || (!detail::is_other_format(format) &&
                                                !detail::written_format_of(format).is_file());
@@ -73,7 +73,7 @@ void check_name(std::string const& target, std::string const& format) {
              "another name, or one that ends with .safetensors, .pt, .npz or .npy");
 }
 
-/// Refuses a size of files where files are not cut by size.
+/// Refuses a size of files if files are not cut by size.
 void check_shard_size(convert_command const& options, std::string const& format) {
     bool const is_cut = format == "huggingface" || format == "unified_checkpoint" ||
                         (format.empty() && options.files.target.empty());
@@ -83,7 +83,7 @@ void check_shard_size(convert_command const& options, std::string const& format)
              "--layout) and unified_checkpoint are");
 }
 
-/// Whether a tensor has another data type than what it is made of.
+/// Whether a tensor has another data type than its sources.
 bool has_casts(mapping const& map) {
     for (auto const& [key, value, added] : map.outputs())
         for (std::size_t i = 0; i < value.pieces.size(); ++i)
@@ -165,7 +165,7 @@ convert_report run_convert(processes const& world, convert_command const& option
     return report;
 }
 
-/// Compares what was written, as it can be read now, with its digests.
+/// Compares the written files, as they can be read now, with their digests.
 void read_again(processes const& world, convert_command const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
     auto const match = verify(world, open_checkpoint(world, options.target), std::ref(bar));
@@ -174,7 +174,7 @@ void read_again(processes const& world, convert_command const& options) {
              "read again after it was written: ", detail::describe(match.bad.front()));
 }
 
-/// What a delta saves.
+/// The bytes that a delta saves.
 std::string reuse_text(convert_report const& report, std::string const& base) {
     std::string const text = reshard::byte_text(report.bytes);
     if (report.reused == 0)

@@ -31,7 +31,7 @@ struct diff_options {
     progress_when progress = progress_when::on_terminal;
 };
 
-/// A number where the text is one that JSON has, else the text.
+/// A number if the text is a number of JSON, else the text.
 json::value json_element(std::string const& text) {
     boost::system::error_code not_json;
     json::value const number = json::parse(json_text(text), not_json);
@@ -69,7 +69,7 @@ std::string objects(index_t count) {
                       : grouped(count) + " values that are no tensors";
 }
 
-/// How values that are no tensors differ.
+/// The differences of values that are not tensors.
 std::string text_of(detail::object_comparison const& comparison, diff_options const& options) {
     constexpr std::size_t most = 5;
     std::string text;
@@ -131,7 +131,7 @@ void note_read(comparison const& comparison, diff_options const& options) {
         note(options.a + " and " + options.b + " " + why + ": the data of these was read");
 }
 
-/// Says which values that are no tensors were not compared, and why.
+/// Says which values that are not tensors were not compared, and why.
 void note_objects(detail::object_comparison const& comparison, diff_options const& options) {
     if (!comparison.are_identical && comparison.in_a + comparison.in_b > 0)
         note(options.a + " has " + objects(comparison.in_a) + ", and " + options.b + " has " +
@@ -144,7 +144,7 @@ void note_objects(detail::object_comparison const& comparison, diff_options cons
              (comparison.why_unread.empty() ? "" : " (" + comparison.why_unread + ")"));
 }
 
-/// Names texts in the metadata that differ, or that one has alone: they are no part of the verdict.
+/// Names texts in the metadata that differ, or that only one has: they do not affect the verdict.
 void note_metadata(checkpoint const& a, checkpoint const& b) {
     std::vector<std::string> names;
     auto const& of_a = a.metadata().metadata;

@@ -45,7 +45,7 @@ std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const
     return renames;
 }
 
-/// Adds statements that rename, before those of a program or after them.
+/// Adds statements that rename, before the statements of a program or after them.
 void add_renames(aoa::program& code, std::vector<rename_pair> const& renames, bool is_before) {
     std::vector<aoa::statement> statements;
     for (auto const& [from, to] : renames) {

@@ -31,16 +31,16 @@ constexpr char sums_name[] = "integrity.json";
 struct file_sum {
     std::string file, sum;
     std::filesystem::path path;
-    index_t bytes = 0; ///< today; 0 where it is not there
+    index_t bytes = 0; ///< today; 0 if it is missing
 };
 
-/// Stops where OpenSSL refuses a step, as where SHA-256 is not allowed.
+/// Throws if OpenSSL refuses a step, for example because SHA-256 is not allowed.
 void check_done(int result) {
     if (result != 1)
         fail(errc::unsupported, "OpenSSL does not make SHA-256 sums here");
 }
 
-/// The SHA-256 of a file; empty where it is not there.
+/// The SHA-256 of a file; empty if it is missing.
 std::string sum_of(std::filesystem::path const& path, detail::progress_count& count) {
     std::error_code problem;
     auto const status = std::filesystem::status(path, problem);

@@ -68,8 +68,8 @@ std::string_view fused_advice(fused_order order) {
     }
 }
 
-/// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
-/// that say so of others, queries, keys and values without a word are groups of heads.
+/// Notes tensors with names of fused ones if nothing says how they were made: in files that say so
+/// of others, queries, keys and values without such a statement are groups of heads.
 void note_seemingly_fused(job& full_job, layout const& layout, catalog const& source,
                           job_files const& files) {
     std::map<fused_order, std::vector<std::string>> cuts;
@@ -107,7 +107,7 @@ void note_parts_taken_whole(job& full_job, layout const& layout, job_files const
         full_job.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
 }
 
-/// Adds a fault of fused tensors: an error, or a note where the options allow it.
+/// Adds a fault of fused tensors: an error, or a note if the options allow it.
 void add_fused_fault(job& full_job, std::string const& fault, std::string const& allowed_by,
                      job_files const& files) {
     if (files.cut_fused)
@@ -116,7 +116,8 @@ void add_fused_fault(job& full_job, std::string const& fault, std::string const&
         add_error(full_job, errc::bad_layout, {}, fault + allowed_by);
 }
 
-/// Says what a program makes of fused tensors of the source that is not what they are made of.
+/// Reports an output that has elements of a fused tensor of the source, but not equally of all its
+/// parts.
 void check_fused_sources(job& full_job, layout const& layout, job_files const& files) {
     detail::carry_fused(full_job.lowered.map, layout);
     if (auto const fault = detail::find_torn_fused(full_job.map(), layout))
@@ -137,8 +138,8 @@ void deinterleave_whole(job& full_job, layout const& layout, job_files const& fi
     }
 }
 
-/// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, where these
-/// are several, or one that has the name of data parallelism; otherwise nothing.
+/// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, if these are
+/// several, or one that has the name of data parallelism; otherwise empty.
 std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
                           index_t axis) {
     constexpr std::string_view of_data[] = {"dp", "fsdp", "ddp", "zero", "data"};

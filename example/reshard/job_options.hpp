@@ -118,7 +118,7 @@ inline void add_names(CLI::App& command, job_files& files, CLI::Option* program)
         ->check(complaint_about_names, "");
 }
 
-/// `--cast`, behind a program or without one.
+/// `--cast`, after a program or without one.
 inline void add_casts(CLI::App& command, job_files& files) {
     command
         .add_option_function<std::vector<std::string>>(
@@ -171,7 +171,7 @@ inline CLI::Option* add_target(CLI::App& command, invocation& chosen, job_files&
     return add_path(command, chosen, "--target", files.target, "A layout file or a checkpoint");
 }
 
-/// What a reversed program may lose.
+/// The tensors that a reversed program may lose.
 inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& files) {
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
                              "A cast that rounds is reversed to the cast back"),
@@ -229,7 +229,7 @@ inline std::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas,
                              "rank 0, where shard-00001-model-... is without this option")};
 }
 
-/// What is wrong with the name of a file, which any but no name can be; or nothing.
+/// The error in the name of a file: only an empty one is wrong.
 inline std::string complaint_about_file(std::string const& path) {
     return path.empty() ? "'' is not the name of a file" : "";
 }
@@ -298,7 +298,7 @@ inline reshard::index_t bytes_in(std::string const& unit) {
 
 /// Makes digits of a number of bytes as people write it: `80GB`, `1.5GiB`, `296,292,992`.
 ///
-/// \return what is wrong with it, or nothing
+/// \return the error, if any
 inline std::string complaint_about_bytes(std::string& text) {
     constexpr reshard::index_t most = std::numeric_limits<reshard::index_t>::max();
     std::string const complaint = "'" + text + "' is not a whole number of bytes up to " +
@@ -325,7 +325,7 @@ inline std::string complaint_about_bytes(std::string& text) {
     return {};
 }
 
-/// Puts `loss=1.5` into numbers by names; returns what is wrong with it, or nothing.
+/// Puts `loss=1.5` into numbers by names; returns the error, if any.
 inline std::string complaint_about_number(std::string const& text,
                                           std::map<std::string, double>& numbers) {
     std::size_t const sign = text.rfind('=');
@@ -362,8 +362,8 @@ CLI::Option* add_shard_size(CLI::App& command, auto& bytes, std::string const& n
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
 }
 
-/// Runs work that writes a checkpoint at `target`; where it is refused because something is there,
-/// the error says with which option that is replaced.
+/// Runs work that writes a checkpoint at `target`; if it is refused because the target exists, the
+/// error names the option that replaces it.
 template <class Work>
 auto with_force_hint(std::filesystem::path const& target, bool force, Work&& work) {
     try {

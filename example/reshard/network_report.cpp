@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// True where a link bounds a plan as the first of them does.
+/// True if a link bounds a plan as the first of them does.
 bool bounds(simulation const& run, simulation::link const& link) {
     return link.least_seconds >= run.least_seconds() * (1 - 1e-9);
 }

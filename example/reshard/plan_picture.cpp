@@ -28,7 +28,7 @@ heat_bins bins_of(plan_flows const& flows) {
 
 namespace {
 
-/// What a reader who does not see the picture should know.
+/// The description for a reader who does not see the picture.
 std::string description_of(heat_bins const& bins, std::vector<detail::plan_round> const& rounds,
                            std::optional<index_t> budget) {
     index_t most = 0;

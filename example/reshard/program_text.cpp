@@ -55,7 +55,7 @@ std::string read_pipe(std::string const& path) {
     return text;
 }
 
-/// The text of a file, or what a pipe gives, which is read once.
+/// The text of a file, or of a pipe, which is read once.
 std::string read_program_file(std::string const& path) {
     static std::map<std::string, std::string> pipes;
     std::error_code ignored;
@@ -90,7 +90,7 @@ std::optional<std::string> number_at(boost::json::value const& config, std::stri
                                       : std::nullopt;
 }
 
-/// The number that a configuration has under a name, in itself or in that of its text model.
+/// The number that a configuration has under a name, in itself or in its text model's.
 std::optional<std::string> number_in(boost::json::value const& config, std::string const& name) {
     auto const match = number_at(config, name);
     return match ? match : number_at(config, "text_config." + name);
@@ -136,7 +136,7 @@ std::filesystem::path config_beside(std::string const& source) {
            "config.json";
 }
 
-/// The values of a job: those that were given, and those of the model's configuration.
+/// The values of a job: the given ones, and the ones of the model's configuration.
 class program_values {
 public:
     explicit program_values(job_files const& files)
@@ -182,7 +182,7 @@ public:
                      " sets what the program has no place for", detail::did_you_mean(name, used_));
     }
 
-    /// `a=1, b=2 (model/config.json)`; nothing where the configuration gave nothing.
+    /// `a=1, b=2 (model/config.json)`; empty if the configuration gave nothing.
     std::string note() const {
         std::string text;
         for (auto const& [name, value] : read_)
@@ -214,7 +214,7 @@ std::string filled(std::string_view line, std::string_view left_alone, ValueOf&&
     }
 }
 
-/// The numbers that stand in keys in the place of a gap.
+/// The numbers in keys at a gap.
 std::set<index_t> numbers_in(catalog const& source, std::string_view patterns,
                              std::string const& gap) {
     std::set<index_t> numbers;
@@ -261,7 +261,7 @@ public:
                 block_.append(line).append("\n");
         }
         flush();
-        result_.pop_back(); // what follows the last line's end is no line
+        result_.pop_back(); // the text after the last line's end is not a line
         return std::move(result_);
     }
 
@@ -357,7 +357,7 @@ private:
         return extent && (sides.size() == 1 || extent == extent_of(sides[1]));
     }
 
-    /// The extent of `KEY[AXIS]`, or 0 of `KEY`; nothing where there is none.
+    /// The extent of `KEY[AXIS]`, or 0 of `KEY`; none if the tensor is missing.
     std::optional<index_t> extent_of(std::string_view side) const {
         std::size_t const bracket = side.find('[');
         catalog_entry const* const entry = source_.find(side.substr(0, bracket));

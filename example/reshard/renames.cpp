@@ -24,7 +24,7 @@ using namespace reshard;
 
 namespace {
 
-/// A key as a statement names it, whatever its characters are.
+/// A key as a statement names it, with any characters.
 ///
 /// \throws error with errc::unsupported for one that no quotes hold
 std::string literal(std::string const& key, std::string_view where) {

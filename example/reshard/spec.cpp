@@ -25,7 +25,7 @@ bool is_layout(std::filesystem::path const& path) {
                                             "checkpoint nor with .json as a layout's");
 }
 
-/// Whether a path has the name of a file that is no checkpoint, such as that of a pipe.
+/// Whether a path has the name of a file that is not a checkpoint, such as a pipe.
 bool is_unnamed(std::filesystem::path const& path) {
     constexpr std::string_view of_checkpoints[] = {".safetensors", ".json", ".gguf", ".pdparams",
                                                    ".pdopt"};

@@ -45,7 +45,7 @@ std::string describe(changed_file const& file) {
            file.expected + " (integrity.json)";
 }
 
-/// What was compared with digests of chunks, and with sums of files.
+/// The bytes compared with digests of chunks, and with sums of files.
 struct verify_result {
     verification found;
     std::vector<changed_file> changed;

@@ -78,7 +78,7 @@ struct case_side {
     }
 };
 
-/// One side of a case; `dtype` stands in for the data type of every tensor where there is one.
+/// One side of a case; `dtype` stands in for the data type of every tensor if there is one.
 case_side side_of(json::value const& tensors, bool is_source, std::optional<data_type> dtype) {
     case_side result;
     for (auto const& [key, facts] : tensors.as_object()) {
@@ -141,7 +141,7 @@ std::optional<std::string> expected_hash(json::value const& value, shard_descrip
     return "a shard that the case does not have";
 }
 
-/// Runs a case; the result is what differs, or nothing.
+/// Runs a case; the result is what differs, if any.
 std::optional<std::string> difference(json::value const& value, case_side const& source,
                                       case_side const& target) {
     std::vector<numbered_shards> sources, targets;

@@ -35,7 +35,7 @@
 //     #! refuse copies
 // and, of a check:
 //     #! report                              the classes of the keys, and what is destroyed
-// Of `infer` the source is what is known of what a reversed program makes, or nothing.
+// For `infer` the source is the known results of a reversed program, if any.
 
 using namespace reshard;
 using namespace reshard::detail;

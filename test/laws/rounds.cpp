@@ -45,7 +45,7 @@ public:
         return most;
     }
 
-    /// True where a source is still there, or nothing from `t` on needs it.
+    /// True if a source is still there, or nothing from `t` on needs it.
     bool has_what_it_needs(std::uint32_t t) const {
         return std::all_of(
             whole_.transfers.begin(), whole_.transfers.end(), [&](transfer const& transfer) {

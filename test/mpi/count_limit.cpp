@@ -59,7 +59,7 @@ public:
     /// Gives elements the numbers that they have in the matrix, or in the one of which it is the transpose.
     void number(bool is_turned = false) { fill(elements_, is_turned); }
 
-    /// True where every byte is as `number` makes it.
+    /// True if every byte is as `number` makes it.
     bool is_right(bool is_turned = false) const {
         std::pmr::vector<T> expected(elements_.size());
         for (T& element : expected)

@@ -29,7 +29,7 @@ struct arena_fixture {
     int rank = world.rank();
     int size = world.size();
 
-    /// True where every rank of the node reads in this rank's memory what this rank wrote.
+    /// True if every rank of the node reads in this rank's memory what this rank wrote.
     bool is_seen(shared_arena const& arena) const {
         auto const& state = *arena.state();
         auto* const own = static_cast<int*>(arena.resource()->allocate(4000));

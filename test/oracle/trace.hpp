@@ -58,7 +58,7 @@ public:
 
     std::map<std::string, fate> const& fates() const { return fates_; }
 
-    /// True where the program makes the target of something.
+    /// True if the program makes the target of something.
     bool is_made(std::string const& target) const { return arrived_.contains(target); }
 
     /// The source tensor and the number in it of the element that is element `index` of a target;

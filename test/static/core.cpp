@@ -83,7 +83,7 @@ constexpr std::uint64_t hash_of(std::string_view text) {
 }
 static_assert(hash_of("a") == hash_of("a") && hash_of("a") != hash_of("b"));
 
-/// True where `check` may be evaluated by the compiler, which a failing one may not.
+/// True if `check` may be evaluated by the compiler, which a failing one may not.
 template <auto Check>
 concept holds = requires { typename constant<(Check(), true)>; };
 

@@ -27,7 +27,7 @@ static_assert(grid.rank_at({1, 0}) == 3);
 static_assert(grid.axis("tp") == 1);
 static_assert(mesh{}.rank_count() == 1 && mesh{}.coordinates_of(0) == index_vector{});
 
-// One region, or an empty box where there is none.
+// One region, or an empty box if there is none.
 template <auto... Placements>
 constexpr box region(mesh const& ranks, index_vector const& shape, holder_t rank) {
     return distribution(ranks, {placement(Placements)...}, shape).region(rank).value_or(box{});

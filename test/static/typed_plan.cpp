@@ -99,7 +99,7 @@ struct layers : typed::layout<mesh{{"tp", 2}},
 static_assert(layers::kinds[0] == layers::kinds[1]);
 static_assert(std::is_same_v<joined<"a", "b">::keyless, joined<"b", "a">::keyless>);
 
-// A rank may hold a whole stage, or nothing.
+// A rank may hold a whole stage, or no tensors.
 struct staged
     : typed::layout<mesh{{"pp", 2}, {"tp", 2}},
                     typed::tensor<"layers.0.w", float, index_vector{4, 4}, only{0}, shard{1}>,

@@ -56,7 +56,7 @@ std::vector<std::vector<std::byte>> content(held& tensors) {
     return bytes;
 }
 
-/// True where a checkpoint gives what was saved, and all its digests are those of its bytes.
+/// True if a checkpoint gives what was saved, and all its digests are those of its bytes.
 bool gives(std::filesystem::path const& path, std::vector<std::vector<std::byte>> const& saved) {
     held tensors = state();
     checkpoint const opened = open_checkpoint(world(), path);
@@ -86,7 +86,7 @@ std::uint64_t bytes_of(std::filesystem::path const& directory) {
     return bytes;
 }
 
-/// What a sentence says when a checkpoint is opened, or nothing.
+/// What a sentence says when a checkpoint is opened, if any.
 std::string problem_of_opening(std::filesystem::path const& path) {
     try {
         open_checkpoint(world(), path);

@@ -105,7 +105,7 @@ public:
         return state;
     }
 
-    /// The first shard whose memory is not what it must be, as text, or nothing.
+    /// The first shard whose memory is not what it must be, as text, if any.
     std::string wrong() const {
         for (std::size_t i = 0; i < shards_.size(); ++i)
             if (memory_[i] != content_of(shards_[i]))
@@ -113,7 +113,7 @@ public:
         return {};
     }
 
-    /// True where no element was written since `cleared`.
+    /// True if no element was written since `cleared`.
     bool is_untouched() const {
         for (auto const& bytes : memory_)
             for (std::byte const byte : bytes)

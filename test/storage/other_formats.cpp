@@ -26,7 +26,7 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-/// Leaves the share of one of several ranks, which may be uneven, or nothing.
+/// Leaves the share of one of several ranks, which may be uneven or empty.
 void cut_last_axis(box& region, index_t rank, index_t ranks) {
     std::size_t const axis = region.ndim() - 1;
     index_t const extent = region.shape[axis];

@@ -136,7 +136,7 @@ constexpr int spread_count = 8;
 /// Where part `i` of `count` equal ones begins.
 index_t even_bound(index_t extent, index_t i, index_t count) { return extent * i / count; }
 
-/// The same of parts that grow, of which the first is empty where there are several.
+/// The same of parts that grow, of which the first is empty if there are several.
 index_t uneven_bound(index_t extent, index_t i, index_t count) {
     return count == 1 ? extent * i : extent * i * (i - 1) / (count * (count - 1));
 }

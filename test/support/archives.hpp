@@ -34,7 +34,7 @@ T through_archive(T const& value) {
     return result;
 }
 
-/// True where bytes and archives give the value back.
+/// True if bytes and archives give the value back.
 template <class T>
 bool comes_back(T const& value) {
     return from_bytes<T>(to_bytes(value)) == value && through_archive(value) == value;

@@ -46,7 +46,7 @@ public:
         return tensors;
     }
 
-    /// The first shard with a wrong element or a wrong guard; nothing where there is none.
+    /// The first shard with a wrong element or a wrong guard; nothing if there is none.
     std::string fault() const {
         for (std::size_t i = 0; i < shards_.size(); ++i)
             if (memory_[i] != image_of(shards_[i], std::byte{0}))

@@ -101,7 +101,7 @@ public:
         return version;
     }
 
-    /// The version that all tensors have, or nothing.
+    /// The version that all tensors have, if any.
     std::optional<int> version() const {
         std::optional<int> const first = version_of(keys_[0]);
         bool const is_one = std::ranges::all_of(

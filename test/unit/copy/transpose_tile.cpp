@@ -50,8 +50,8 @@ int wrong_elements(detail::vector_set vectors, index_t gap, bool streaming) {
     return wrong;
 }
 
-/// True where a matrix, turned as asked into rows `skew` bytes behind a line of the cache, is what a loop
-/// over its elements makes of it, and nothing else is written.
+/// True if a matrix, turned as asked into rows `skew` bytes behind a line of the cache, is what a
+/// loop over its elements makes of it, and nothing else is written.
 bool is_turned(data_type dtype, index_vector const& extent, index_t gap, index_t skew,
                stores stores) {
     index_t const size = byte_count(1, dtype);

@@ -49,7 +49,8 @@ inline std::vector<pair_of_types> casts() {
 inline constexpr detail::vector_set all_vectors[] = {detail::vector_set::avx2,
                                                      detail::vector_set::avx512};
 
-/// True where the processor has the registers; else says so, and tests that there are no casts in them.
+/// True if the processor has the registers; else says so, and tests that there are no casts in
+/// them.
 inline bool can_test(detail::vector_set set) {
     if (detail::has(set))
         return true;

@@ -74,8 +74,8 @@ inline std::string file_name_in(json_cursor const& cursor) {
     return name;
 }
 
-/// Whether it is the index of optimizer state that PaddleNLP 3 writes if each rank has a file of
-/// its own (`ignore_merge_optimizer`): it counts resumptions, and has no map.
+/// Whether it is the index of optimizer state that PaddleNLP 3 writes if each rank has its own file
+/// (`ignore_merge_optimizer`): it counts resumptions, and has no map.
 inline bool lists_nothing(json_cursor const& index) {
     return index.find("quant_ckpt_resume_times") && !index.find("weight_map");
 }
