@@ -235,8 +235,7 @@ bool run(options const& chosen) {
 } // namespace
 
 int main(int count, char** words) try {
-    CLI::App program(
-        "Measures how long compiling AOA programs takes, and checks what they come to.");
+    CLI::App program("Measures how long compiling AOA programs takes, and checks their results.");
     options chosen;
     try {
         chosen = read(program, count, words);

@@ -225,7 +225,7 @@ bool run(options const& chosen) {
 } // namespace
 
 int main(int count, char** words) {
-    CLI::App program("Measures the kernels of copies on one core, and checks what they wrote.");
+    CLI::App program("Measures the kernels of copies on one core, and checks their results.");
     options chosen;
     program.add_option("--mebibytes", chosen.mebibytes, "Of source")->capture_default_str();
     program.add_option("--skew", chosen.skew, "Bytes from a line of the cache to the target")

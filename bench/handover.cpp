@@ -327,7 +327,9 @@ int main(int count, char** words) {
     program.add_option("--mebibytes", chosen.mebibytes, "of all tensors")->capture_default_str();
     program.add_option("--keys", chosen.keys, "tensors")->capture_default_str();
     program.add_option("--repeat", chosen.repeat, "times each")->capture_default_str();
-    program.add_option("--cut", chosen.cut, "how the second half cuts what the first has by rows")
+    program
+        .add_option("--cut", chosen.cut,
+                    "how the second half cuts the tensors that the first has by rows")
         ->check(CLI::IsMember({"rows", "columns"}))
         ->capture_default_str();
     program.add_option("--json", chosen.json, "write the medians there");

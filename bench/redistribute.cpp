@@ -133,8 +133,9 @@ std::vector<std::string> names_of_methods() {
 std::string help_of_methods() {
     return "Which methods beside B0. If not given: all but ring, which private chooses "
            "on a node, and relayed and relayed-ring, in which ranks pass on over messages, or "
-           "through rings, what several want; fresh for cold targets alone, and solo on one rank "
-           "alone. B3, B4 and B5 are there where this was built with ScaLAPACK, PETSc and FFTW";
+           "through rings, bytes that several want; fresh for cold targets alone, and solo on one "
+           "rank "
+           "alone. B3, B4 and B5 exist if this was built with ScaLAPACK, PETSc and FFTW";
 }
 
 void read(CLI::App& program, int count, char** words, options& chosen) {
@@ -165,7 +166,7 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
 bool is_silent(measurement const& measurement, index_t needed) {
     bool const silent = needed > 0 || measurement.sent.messages == 0;
     if (!silent)
-        std::fprintf(stderr, "%s: %s sent %lld messages where none is needed\n",
+        std::fprintf(stderr, "%s: %s sent %lld messages, but none is needed\n",
                      measurement.case_name.c_str(), measurement.method.c_str(),
                      static_cast<long long>(measurement.sent.messages));
     return silent;

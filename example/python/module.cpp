@@ -165,7 +165,7 @@ void add(StateDict& tensors, given_shard const& shard, Tensor tensor) {
     auto const view = reshard::view(std::as_const(tensor));
     if (std::same_as<StateDict, state_dict> && is_read_only(tensor))
         fail(errc::usage, "a tensor of ", view.dtype, " ", view.shape,
-             " is read-only, and those of `want` are written");
+             " is read-only, and the tensors of `want` are written");
     index_vector const whole_shape = shape ? vector_of(*shape) : view.shape;
     index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole_shape.size())));
     box const region{first, view.shape};

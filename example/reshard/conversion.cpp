@@ -166,10 +166,10 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
         say_warnings({source.path.string() + ": " +
                       detail::first_and_more("'" + tuples.front() + "'", tuples.size()) +
                       (is_one ? " is a tuple" : " are tuples") +
-                      " with tensors, which torch keeps whole: what is in '" + tuples.front() +
-                      "' is written with names of its own, '" + tuples.front() +
-                      ".0', where torch.distributed.checkpoint.load into a state dict like the "
-                      "one that was saved looks for one value"});
+                      " with tensors, which torch keeps whole: the values in '" + tuples.front() +
+                      "' get separate names, '" + tuples.front() +
+                      ".0', but torch.distributed.checkpoint.load into a state dict like the saved "
+                      "one looks for one value"});
     return 1;
 }
 

@@ -79,7 +79,7 @@ void check_shard_size(convert_command const& options, std::string const& format)
                         (format.empty() && options.files.target.empty());
     if (options.shard_bytes && !is_cut)
         fail(errc::usage, "--shard-size: files of ", format.empty() ? "a layout" : format,
-             " are not cut by size; those of huggingface (which is written without --to and "
+             " are not cut by size; files of huggingface (which is written without --to and "
              "--layout) and unified_checkpoint are");
 }
 
@@ -215,14 +215,14 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
 void add_writing(CLI::App& command, invocation& chosen, convert_command& options) {
     add_force(command, options.force);
     command.add_flag("--no-verify", options.no_verify,
-                     "Do not compare what is read with the digests saved with it");
+                     "Do not compare the data with the digests saved with it");
     command.add_flag("--verify", options.verify,
-                     "Read again what was written, and compare it with its digests");
+                     "Read the written data again, and compare it with its digests");
     command.add_flag("--no-carry", options.no_carry,
                      "Do not copy the files beside the source that hold no tensors, nor texts in "
                      "the metadata of its files");
     command.add_flag("--no-objects", options.no_objects,
-                     "Leave out values that are no tensors, such as a learning rate, for which the "
+                     "Omit values that are not tensors, such as a learning rate, for which the "
                      "written format has no place");
     add_path(command, chosen, "--base", options.base,
              "Write a delta: only what differs from this checkpoint of the same layout, without "
@@ -252,7 +252,7 @@ outcome converted(processes const& world, convert_report const& report, double s
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
     if (world.rank() == 0 && !report.kept.empty())
-        note("kept beside the tensors, from what was there before: " + listed(report.kept));
+        note("kept beside the tensors, from before: " + listed(report.kept));
     for (std::string const& text : report.notes)
         if (world.rank() == 0)
             note(text);
@@ -260,7 +260,7 @@ outcome converted(processes const& world, convert_report const& report, double s
         note_aliases(report.aliases);
     if (world.rank() == 0 && report.objects > 0)
         note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
-             (report.objects == 1 ? "is no tensor" : "are no tensors"));
+             (report.objects == 1 ? "is not a tensor" : "are not tensors"));
     if (!as_json)
         return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
     return json_outcome({{"keys", report.keys},

@@ -37,7 +37,7 @@ std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const
                                         std::vector<aoa::state_suffix> const& states,
                                         job_files const& files) {
     std::vector<rename_pair> renames = rules.pairs(
-        keys_of(tensors, files), states, files.reverse ? "what the program makes" : "the source");
+        keys_of(tensors, files), states, files.reverse ? "the program's results" : "the source");
     key_set const objects(files.objects.begin(), files.objects.end());
     std::erase_if(renames, [&](rename_pair const& pair) {
         return objects.contains(pair.first) && !tensors.find(pair.first);

@@ -281,7 +281,7 @@ void add_explain(CLI::App& app, invocation& chosen) {
     keys.add_option("--source-key", options->source_key, "A tensor of the source: where it goes");
     keys.require_option(1);
     command->add_option("--box", options->region, "A box of it, such as 0:2,3:4 or 0:2,:");
-    command->add_flag("--all", options->all, "Also what is more than 24 lines");
+    command->add_flag("--all", options->all, "Print all lines, even if there are more than 24");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files);
     add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));

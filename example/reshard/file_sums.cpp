@@ -47,7 +47,7 @@ std::string sum_of(std::filesystem::path const& path, detail::progress_count& co
     if (status.type() == std::filesystem::file_type::not_found)
         return {};
     if (!std::filesystem::is_regular_file(status))
-        fail(errc::corrupt_file, path.string(), ": has a sum, and is no file");
+        fail(errc::corrupt_file, path.string(), ": has a sum, but is not a file");
     std::ifstream file(path, std::ios::binary);
     if (!file)
         fail(errc::io, path.string(), ": cannot be opened");
@@ -90,7 +90,7 @@ std::vector<file_sum> read_sums(std::filesystem::path const& path) {
     std::vector<file_sum> sums;
     for (auto const& [file, sum] : root.at("files").members()) {
         if (!is_name(file))
-            sum.refuse("is no file of this directory");
+            sum.refuse("is not a file of this directory");
         if (!is_sum(sum.text()))
             sum.refuse("expected a SHA-256 sum, 64 digits of hexadecimal numbers");
         std::error_code missing;

@@ -52,7 +52,7 @@ std::string_view fused_advice(fused_order order) {
     switch (order) {
     case fused_order::parts:
         return ": tensors of that name have several others one after the other, so that ranks get "
-               "rows of the wrong ones; a program has to make it anew (fused_ffn, fused_qkv_old, "
+               "rows of the wrong ones; a program has to rebuild it (fused_ffn, fused_qkv_old, "
                "fused)";
     case fused_order::by_head:
         return ": tensors of that name have rows of several others head by head, and the layout "
@@ -63,7 +63,7 @@ std::string_view fused_advice(fused_order order) {
                "heads, or replicate it";
     default:
         return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
-               "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "
+               "get rows of the wrong ones, and a program has to rebuild it (fused_ffn, "
                "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
     }
 }
@@ -121,7 +121,7 @@ void add_fused_fault(job& full_job, std::string const& fault, std::string const&
 void check_fused_sources(job& full_job, layout const& layout, job_files const& files) {
     detail::carry_fused(full_job.lowered.map, layout);
     if (auto const fault = detail::find_torn_fused(full_job.map(), layout))
-        add_fused_fault(full_job, *fault, "; where that is meant, --cut-fused allows it", files);
+        add_fused_fault(full_job, *fault, "; if that is intended, --cut-fused allows it", files);
 }
 
 /// De-interleaves the tensors that the target has whole.
@@ -175,8 +175,8 @@ void warn_fused_by_axes(job& full_job, job_files const& files) {
             if (!axes.empty() && result.blocks > 1 && count++ == 0) {
                 first = key;
                 text = "'" + key + "' is interleaved in " + std::to_string(result.blocks) +
-                       " parts along axis " + std::to_string(result.axis) +
-                       ", as many as mesh axes make together: " + axes;
+                       " parts along axis " + std::to_string(result.axis) + ", by the mesh axes " +
+                       axes;
             }
             break;
         }
@@ -184,8 +184,8 @@ void warn_fused_by_axes(job& full_job, job_files const& files) {
         full_job.lowered.findings.push_back(unplaced(
             aoa::severity::warning, "fused_axes", first,
             text + detail::and_more_keys(count) +
-                "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
-                "with a layout that these alone cut, then cut what that makes with --cut-fused"));
+                "; a tensor-parallel job expects one part for each tensor-parallel rank: fuse with "
+                "a layout that these alone cut, then cut the result with --cut-fused"));
 }
 
 /// How the scales of a tensor that `--rename` renames follow it.
@@ -210,7 +210,7 @@ void check_fused(job& full_job, layout const& layout, catalog const& source,
         full_job.target ? detail::find_fused_fault(full_job.map(), *full_job.target) : std::nullopt;
     if (fault)
         add_fused_fault(full_job, *fault,
-                        "; where a job gathers the parts before it uses them, as FSDP does, "
+                        "; if a job gathers the parts before it uses them, as FSDP does, "
                         "--cut-fused allows it",
                         files);
 }

@@ -261,7 +261,7 @@ std::string object_text(checkpoint_metadata const& checkpoint, inspect_options c
     }
     if (shown < names.size())
         text += "and " + counted(names.size() - shown, "more value") + " that " +
-                (names.size() - shown == 1 ? "is no tensor" : "are no tensors") +
+                (names.size() - shown == 1 ? "is not a tensor" : "are not tensors") +
                 "; --all shows them\n";
     for (std::string const& name : checkpoint.unread)
         text += detail::printable("not read: " + name) + "\n";
@@ -321,16 +321,16 @@ outcome inspect(inspect_options const& options, bool as_json) {
 
 void add_inspect(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<inspect_options>();
-    CLI::App* const command =
-        add_command(app, chosen, "inspect", "Show what a checkpoint holds: files, tensors, shards",
-                    "  reshard inspect model\n"
-                    "  reshard inspect model/model.safetensors --json");
+    CLI::App* const command = add_command(
+        app, chosen, "inspect", "Show the content of a checkpoint: files, tensors, shards",
+        "  reshard inspect model\n"
+        "  reshard inspect model/model.safetensors --json");
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
     command->add_flag(
         "--all", options->all,
         "Show every tensor, also those that differ in numbers, and every other value");
     add_reading(*command, options->reading);
-    add_report(*command, options->report, "that shows what it holds");
+    add_report(*command, options->report, "that shows its content");
     options->reading.takes_values_alone = true;
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -107,7 +107,7 @@ aoa::program with_casts(job& full_job, aoa::program const& written,
     if (runs_backwards(files) && files.target.empty())
         return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
-        fail(errc::usage, "reshard: --cast with a layout is done behind a program, and this one (",
+        fail(errc::usage, "reshard: --cast with a layout is done after a program, and this one (",
              files.program, ") is run backwards; cast in a second conversion");
     full_job.expanded = expander.expand(written, nullptr);
     check_known(full_job, expander);
@@ -394,7 +394,7 @@ void refuse_unmade(job& full_job, job_files const& files) {
             if (std::string const key(full_job.code().text(full_job.code().right(statement)[0]));
                 !full_job.map().find(key))
                 add_error(full_job, errc::not_invertible, key,
-                          "'" + key + "' would be zeros, and --like does not tell its shape");
+                          "'" + key + "' would be zeros, and --like does not give its shape");
 }
 
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {

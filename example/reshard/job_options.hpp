@@ -75,7 +75,7 @@ inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
     return command
         .add_option("--set", files.settings,
                     "A number that the program leaves open, such as num_attention_heads=32; "
-                    "otherwise that of the config.json beside the source")
+                    "otherwise the one in the config.json beside the source")
         ->expected(1)
         ->take_all()
         ->check(complaint_about_setting, "");
@@ -91,10 +91,10 @@ inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
     return command
         .add_option_function<std::vector<std::string>>(
             "--rename", take,
-            "FROM=TO, with $LAYER_ID where a number stands, or ** once on each side for any text "
+            "FROM=TO, with $LAYER_ID for a number, or ** once on each side for any text "
             "('module.**=**'), or a file .json with an object of such pairs; the first that "
             "matches a key counts. It gives keys of the source their names before --program sees "
-            "them; with --reverse, what the program makes")
+            "them; with --reverse, the program's results")
         ->expected(1)
         ->take_all()
         ->check(complaint_about_rename, "");
@@ -128,7 +128,8 @@ inline void add_casts(CLI::App& command, job_files& files) {
                 if (files.program.empty())
                     files.program = renames_program;
             },
-            "PATTERN=DTYPE: what has such a key, and elements of floating point, is written as "
+            "PATTERN=DTYPE: a tensor with such a key, and elements of floating point, is written "
+            "as "
             "bfloat16, float16, float32 or float64, complex numbers as complex64 or complex128; of "
             "several patterns the last counts "
             "(--cast '**=bfloat16' --cast '**norm**=float32')")
@@ -176,7 +177,7 @@ inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& fil
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
                              "A cast that rounds is reversed to the cast back"),
             command.add_flag("--allow-removed", files.reversing.allow_removed,
-                             "What the program removes or replaces comes back as zeros"),
+                             "Tensors that the program removes or replaces come back as zeros"),
             command.add_flag("--take-first", files.reversing.take_first,
                              "Of a tensor that the program makes under several names the first is "
                              "taken, and the others are not compared with it")};
@@ -187,13 +188,13 @@ inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
                         CLI::Option* program) {
     command
         .add_flag("--reverse", files.reverse,
-                  "The program is written in the other direction: the source is what it makes")
+                  "The program is written in the other direction: the source is its result")
         ->needs(program);
     auto options = add_reversing(command, files);
     options.push_back(add_path(command, chosen, "--like", files.like,
                                "With --reverse: a checkpoint, its headers or a layout file with "
-                               "the tensors that the program read, whose shapes and data types "
-                               "tell what *, a reshape or a cast made of them"));
+                               "the tensors that the program read, for the shapes and data types "
+                               "before *, a reshape or a cast"));
     command.parse_complete_callback([&files, options] {
         for (CLI::Option const* const value : options)
             if (value->count() > 0 && !runs_backwards(files))
@@ -223,10 +224,10 @@ inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
 inline std::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas, bool& per_rank) {
     return {command.add_flag("--replicas", replicas,
                              "Write equal shards into the file of each rank that holds them, not "
-                             "once into that of one of them"),
+                             "once into the file of one of them"),
             command.add_flag("--per-rank", per_rank,
                              "The same, in files named after ranks: rank-00000.safetensors is of "
-                             "rank 0, where shard-00001-model-... is without this option")};
+                             "rank 0, which is shard-00001-model-... without this option")};
 }
 
 /// The error in the name of a file: only an empty one is wrong.
@@ -270,14 +271,14 @@ inline CLI::Option* add_strict_warnings(CLI::App& command, job_files& files) {
 
 inline CLI::Option* add_force(CLI::App& command, bool& force) {
     return command.add_flag("--force", force,
-                            "Replace the checkpoint that is there, when the new one is complete");
+                            "Replace the existing checkpoint, when the new one is complete");
 }
 
 /// `--progress` and `--no-progress`.
 inline void add_progress(CLI::App& command, progress_when& when) {
     CLI::Option* const always = command.add_flag_callback(
         "--progress", [&when] { when = progress_when::always; },
-        "Show how far the work of the first process is, on standard error, also where that is no "
+        "Show how far the work of the first process is, on standard error, also if that is not a "
         "terminal");
     command
         .add_flag_callback(

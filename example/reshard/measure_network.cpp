@@ -156,8 +156,8 @@ std::string crowd_text(shared_machine const& machine) {
                ? std::string()
                : counted(static_cast<std::size_t>(machine.ranks), "rank") + " on " +
                      counted(static_cast<std::size_t>(machine.cores), "core") +
-                     ": what is measured between them is mostly how long one waits for a core; "
-                     "start as many ranks as there are cores, or fewer";
+                     ": the measurements between them are mostly of waiting for a core; start at "
+                     "most one rank a core";
 }
 
 /// Refuses `bytes` for each rank of a machine, and names the memory that they would need.
@@ -270,9 +270,9 @@ private:
 
     void measure_memory(measured_network& network) {
         if (per_node_ < 2) {
-            network.notes.push_back("one rank a node: what passes between ranks of a node was not "
-                                    "measured, and is as by default; start as many ranks on a node "
-                                    "as the job will have");
+            network.notes.push_back(
+                "one rank a node: the speed between ranks of a node was not measured, and is the "
+                "default; start the ranks of a node that the job will have");
             return;
         }
         rank_pairs together;
@@ -476,12 +476,11 @@ void add_measure_network(CLI::App& app, invocation& chosen) {
         "  mpiexec -n 8 reshard measure-network --output network.json\n"
         "  reshard measure-network --bytes 256MiB --json");
     command
-        ->add_option("--output", options->output,
-                     "The file to write; one that is there is replaced")
+        ->add_option("--output", options->output, "The file to write; an existing one is replaced")
         ->check(complaint_about_file, "");
     command
         ->add_option("--bytes", options->bytes,
-                     "What a rank gives in each measurement; more than the caches hold")
+                     "The bytes that a rank gives in each measurement; more than the caches hold")
         ->transform(CLI::Validator(complaint_about_measured_bytes, "SIZE"));
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

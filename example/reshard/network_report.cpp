@@ -88,7 +88,7 @@ std::string text_of(simulated_plan const& plan) {
            (left_out == 0 ? ""
                           : "  and " + counted(left_out, "link") +
                                 " with no more to do; --json lists all\n") +
-           "  over time: of what a link can, ' ' nothing, '.' some, ':' a quarter, '+' half, '#' "
+           "  over time: of a link's rate, ' ' nothing, '.' some, ':' a quarter, '+' half, '#' "
            "three quarters or more\n";
 }
 

@@ -104,7 +104,7 @@ std::string text_of(relabelling const& played) {
     std::string text = "relabelled: " + grouped(played.bytes_kept) + " of " +
                        grouped(played.bytes) + " bytes stay in their processes, " +
                        grouped(played.bytes_kept_before) +
-                       " where process i plays rank i\nranks 0, 1, ... are played by processes";
+                       " if process i plays rank i\nranks 0, 1, ... are played by processes";
     for (std::size_t rank = 0; rank < std::min(most, played.process_of.size()); ++rank)
         text += (rank == 0 ? " " : ", ") + std::to_string(played.process_of[rank]);
     return text + (played.process_of.size() > most ? ", ...; --json lists all\n" : "\n");
@@ -339,8 +339,8 @@ void add_plan_options(CLI::App& command, plan_command& options) {
     command
         .add_flag(
             "--relays", options.relays,
-            "What several ranks on other nodes want from one leaves it once, and they pass it "
-            "on: --ranks-per-node or --network say what a node is, else each rank is one")
+            "Bytes that several ranks on other nodes want from one leave it once, and they pass "
+            "them on: --ranks-per-node or --network define a node, else each rank is one")
         ->excludes(budget);
     CLI::Option* const relabel = command.add_flag(
         "--relabel", options.relabels,
@@ -349,7 +349,7 @@ void add_plan_options(CLI::App& command, plan_command& options) {
     command
         .add_option("--write-layout", options.relabelled,
                     "Write the target's layout with the processes of --relabel as its ranks, a "
-                    "layout file to restart with; one that is there is replaced")
+                    "layout file to restart with; an existing one is replaced")
         ->needs(relabel)
         ->check(complaint_about_file, "");
     command
@@ -369,8 +369,7 @@ void add_plan_options(CLI::App& command, plan_command& options) {
         .add_option(
             "--picture", options.picture,
             "Write a picture of who sends to whom, of the rounds and, with --network, of the "
-            "busiest links over the time, to a file that ends in .svg; one that is there "
-            "is replaced")
+            "busiest links over the time, to a file that ends in .svg; an existing one is replaced")
         ->check(complaint_about_picture, "");
 }
 
@@ -394,7 +393,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
                      "layout; by default, sharded safetensors")
         ->check(CLI::IsMember(formats_of_layouts()));
     command->add_flag("--no-objects", options->no_objects,
-                      "As of convert, which leaves out values that are no tensors");
+                      "As of convert, which omits values that are not tensors");
     add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);
@@ -402,10 +401,10 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_strict_warnings(*command, options->files);
     add_replicas(*command, options->replicas, options->per_rank);
     add_share_copies(*command, options->share_copies);
-    command->add_flag("--key-details", options->key_details, "Also what each key costs");
+    command->add_flag("--key-details", options->key_details, "Also the cost of each key");
     add_plan_options(*command, *options);
     add_report(*command, options->report,
-               "that shows who holds what, who sends to whom, and the rounds");
+               "that shows the holders, who sends to whom, and the rounds");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

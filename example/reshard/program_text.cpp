@@ -179,7 +179,8 @@ public:
         for (auto const& [name, value] : given_)
             if (!used_.contains(name))
                 fail(errc::usage, files_.program, ": --set ", name, "=", value,
-                     " sets what the program has no place for", detail::did_you_mean(name, used_));
+                     " sets a number that the program does not have",
+                     detail::did_you_mean(name, used_));
     }
 
     /// `a=1, b=2 (model/config.json)`; empty if the configuration gave nothing.
@@ -287,10 +288,11 @@ private:
             (line.starts_with(each_mark) && line.find(" of ") != line.npos);
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
-                 "' is no mark; there are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if KEY, "
+                 "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if "
+                 "KEY, "
                  "KEY}, {each NAME of KEY "
                  "without KEY}, {end}, {switch NAME: OLD -> NEW}, {stack} and {unstack}, each on a "
-                 "line of its own");
+                 "separate line");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
             begin_if(filled(line.substr(if_mark.size()), {}, values_));
@@ -379,10 +381,10 @@ private:
         bool const is_stacked = std::ranges::any_of(
             source_, [](catalog_entry const& entry) { return is_stacked_tensor(entry.key); });
         fail(errc::unknown_key, program_, ": the source has no ", needed,
-             is_other     ? "; it is what the program makes: run the one of the other direction"
+             is_other     ? "; it is the program's result: run the one of the other direction"
              : is_stacked ? "; it has tensors that hold all layers: convert it with --program "
                             "@megatron-unstack first"
-                          : "; it is not what the program is for, or its names differ");
+                          : "; the program is not for it, or its names differ");
     }
 
     void begin_each(std::string_view line) {
@@ -436,7 +438,7 @@ program_source read_program_text(job_files const& files, catalog const& source) 
     bool const has_gaps = text.starts_with(program_line) || text.starts_with(backwards_line);
     if (!has_gaps && !files.settings.empty())
         fail(errc::usage, files.program, ": --set ", files.settings.front(),
-             " is for programs with gaps, as those of reshard programs, which begin with '",
+             " is for programs with gaps, such as the ones of reshard programs, which begin with '",
              program_line, "'");
     if (!has_gaps && aoa::detail::is_config(text))
         return {.text = aoa::parse(text, files.program).source_text(), .note = {}};

@@ -179,7 +179,8 @@ index_vector stacked_shape(tensor_stack const& stack) {
     for (auto const& [number, tensor] : stack.tensors)
         if (tensor->shape != first.shape)
             fail(errc::shape_mismatch, "'", first.key, "' has shape ", first.shape, ", and '",
-                 tensor->key, "' ", tensor->shape, "; what is put together has one shape");
+                 tensor->key, "' ", tensor->shape,
+                 "; tensors that are put together have one shape");
     index_vector shape = {index_t(stack.tensors.size())};
     for (index_t const extent : first.shape)
         shape.push_back(extent);

@@ -201,12 +201,12 @@ BOOST_AUTO_TEST_CASE(programs_of_models_go_back) {
     std::map<std::string, std::string> const remarks{
         {"gemma3.aoa",
          "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
-         "elsewhere; it has to equal 'model.embed_tokens.weight', which is seen where the program "
-         "runs (option take_first)\n"},
+         "elsewhere; it has to equal 'model.embed_tokens.weight', which shows only when the "
+         "program runs (option take_first)\n"},
         {"qwen3.aoa",
          "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
-         "elsewhere; it has to equal 'model.embed_tokens.weight', which is seen where the program "
-         "runs (option take_first)\n"},
+         "elsewhere; it has to equal 'model.embed_tokens.weight', which shows only when the "
+         "program runs (option take_first)\n"},
         {"tied_head_saving.aoa",
          "not_invertible: 'lm_head.weight' cannot be recovered: this statement "
          "removes it (option allow_removed)\n"}};

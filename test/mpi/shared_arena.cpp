@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_one_rank_is_refused_all_do_without) {
         shared_arena const arena(world, 10'000, options);
         BOOST_TEST(!arena.is_shared());
         if (size == 1)
-            BOOST_TEST(arena.refusal() == "there is no other rank on this node");
+            BOOST_TEST(arena.refusal() == "this rank is alone on its node");
         else if (noun == 0) // both kinds of segments are refused for one reason
             BOOST_TEST(count_of("No space left on device", arena.refusal()) == 1, arena.refusal());
         else if (noun == 1)

@@ -76,7 +76,7 @@ public:
 
     std::string lost(std::string const& target, std::string const& part) const {
         return text(target) + ": is not replaced, for " + text(part) +
-               " is not part of a checkpoint that is there and would be lost; move it away, or "
+               " is not part of the checkpoint there and would be lost; move it away, or "
                "give another target";
     }
 

@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_read_in_part_is_never_converted) {
                (directory / "model").string() +
                    ": optimizer.tp00.safetensors and 1 more hold optimizer state or master weights "
                    "of one rank each, or of another save, which are not read and would be lost; to "
-                   "convert the rest alone, give its files in a directory of their own");
+                   "convert the rest alone, give its files in a separate directory");
     BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
                           mentions(errc::unsupported, "would be lost"));
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));

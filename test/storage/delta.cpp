@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
                               mentions(code, sentence));
     };
     refused(delta_of(directory / "none"), directory / "b", errc::missing_file,
-            "there is no such file or directory");
+            "no such file or directory");
     save(world(), tensors.tensors(), directory / "bare", {.writing = {.digests = false}});
     refused(delta_of(directory / "bare"), directory / "b", errc::unsupported,
             "saved without digests");

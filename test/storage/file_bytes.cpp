@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_there_is_not_written) {
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_is_not_read) {
     BOOST_CHECK_EXCEPTION(mapped_input{file()}, error,
-                          says(errc::missing_file, file().string() + ": there is no such file"));
+                          says(errc::missing_file, file().string() + ": no such file"));
     auto const below = file() / "file";
     BOOST_CHECK_EXCEPTION(
         output_file::create(below, 1), error,

@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(copies_on_two_machines_are_compared,
     auto const opened = open_checkpoint(world(), machines.here());
     held whole_held({whole_of("w", data_type::u8, {2, 2})});
     BOOST_CHECK_EXCEPTION(load(world(), opened, whole_held.tensors()), error,
-                          mentions(errc::overlap, "differs from that of the copy in"));
+                          mentions(errc::overlap, "differs from the digest of the copy in"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -288,10 +288,10 @@ html box_picture(std::vector<held_box> const& boxes, index_vector const& shape,
                      "\" y=\"" + svg_number(y + size.y / 2 + 5) + "\">" + svg_escaped(who) +
                      "</text>\n";
     }
-    return {
-        "<svg class=\"boxes\" role=\"img\" aria-label=\"who holds which elements\" viewBox=\"0 0 " +
-        svg_number(width) + " " + svg_number(height) + "\" font-size=\"13\">\n" + drawn +
-        "</svg>\n"};
+    return {"<svg class=\"boxes\" role=\"img\" aria-label=\"the elements of each holder\" "
+            "viewBox=\"0 0 " +
+            svg_number(width) + " " + svg_number(height) + "\" font-size=\"13\">\n" + drawn +
+            "</svg>\n"};
 }
 
 html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
@@ -314,7 +314,7 @@ html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
     return on_demand(
         kind.name,
         element("p", html_text(about), "class=\"soft\"") + picture +
-            html_table("Who holds which elements; more than one holds equal copies", rows),
+            html_table("The holders of elements; more than one holds equal copies", rows),
         open);
 }
 

@@ -79,7 +79,7 @@ inline std::string percent_text(double share) {
 inline std::string interval_text(link_strip const& strip, simulation::interval const& part) {
     return name(strip.link) + ", " + duration_text(part.begin) + " to " + duration_text(part.end) +
            ": " + byte_text(static_cast<index_t>(part.bytes_per_second)) + " a second, " +
-           percent_text(share_at(strip, part.bytes_per_second)) + " of what it can";
+           percent_text(share_at(strip, part.bytes_per_second)) + " of its rate";
 }
 
 /// Where time zero is, and how long the whole time is, in pixels.
@@ -92,7 +92,7 @@ inline std::string draw_strip(link_strip const& strip, svg_point corner) {
         svg_text({corner.x - 8, corner.y + 12}, name(strip.link), "end") +
         svg_box(corner, {strips_width, strip_height}, "#f2f2f2",
                 name(strip.link) + ": " + byte_text(strip.link.bytes) + ", " +
-                    percent_text(strip.link.utilisation) + " of what it can in all the time");
+                    percent_text(strip.link.utilisation) + " of its rate over all the time");
     for (simulation::interval const& part : drawn_timeline(strip)) {
         double const share = share_at(strip, part.bytes_per_second);
         if (share > 0)
@@ -147,11 +147,11 @@ inline std::string draw_link_timelines(std::vector<link_strip> const& links, dou
            svg_text({least, first.y - 10},
                     "no order takes less than " + duration_text(least_seconds), "end") +
            svg_text({first.x + detail::strips_width / 2, lower + 32},
-                    "time; each strip is as high as what its link does of what it can", "middle") +
+                    "time; each strip is as high as its link's share of its rate", "middle") +
            (left_out == 0
                 ? ""
                 : svg_text({first.x + detail::strips_width / 2, lower + 48},
-                           "left out, with no more to do: " + std::to_string(left_out) + " more",
+                           "omitted, with no more to do: " + std::to_string(left_out) + " more",
                            "middle"));
 }
 

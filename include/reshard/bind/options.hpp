@@ -91,8 +91,8 @@ public:
     /// that throws.
     function const* made() const {
         static function const unknown = [](catalog const&, catalog const*) -> mapping {
-            fail(errc::usage, "the program is said to be that of other ranks, and no rank has one; "
-                              "give it on one of them");
+            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
+                              "it on one of them");
         };
         return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
     }

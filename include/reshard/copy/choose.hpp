@@ -72,7 +72,7 @@ constexpr affine_copy by_parts(affine_copy copy) {
     if (copy.ndim() == max_ndim)
         fail(errc::limit_exceeded, "complex numbers are cast along ", max_ndim,
              " axes of which none continues another one; at most ", max_ndim - 1,
-             " are possible: cast them before, or behind");
+             " are possible: cast them before or after");
     copy.source_offset *= 2;
     copy.target_offset *= 2;
     for (std::size_t axis = 0; axis < copy.ndim(); ++axis) {

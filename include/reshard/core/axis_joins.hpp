@@ -96,7 +96,7 @@ constexpr void check_factors(permutation order, index_vector const& extents, axi
         fail(errc::shape_mismatch, "an order of ", extents.size(),
              " factors names more than those");
     if (!is_sound(whole(extents)))
-        fail(errc::bad_layout, "it has factors ", extents, " that are no extents");
+        fail(errc::bad_layout, "it has factors ", extents, " that are not extents");
     bool const is_none = element_count(extents) == 0; // the product has to fit
     if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
         !are_joins(joins.source, order.undo(extents)))

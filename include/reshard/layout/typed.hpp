@@ -156,7 +156,7 @@ struct shard {
     static_assert(detail::is_shape(Global),
                   "the global shape of a typed::shard has a negative extent or too many elements");
     static_assert(detail::has_axes(Region, Global.size()),
-                  "the region of a typed::shard must have as many axes as its global shape");
+                  "the region of a typed::shard must have the number of axes of its global shape");
     static_assert(detail::lies_inside(Region, Global),
                   "the region of a typed::shard must lie inside its global shape");
 

@@ -92,7 +92,7 @@ template <group Group, class Make>
 auto with_segments(Group const& node, std::string& refusal, Make const& make)
     -> decltype(make(segment_kind::unnamed)) {
     if (node.size() == 1) {
-        refusal = "there is no other rank on this node";
+        refusal = "this rank is alone on its node";
         return nullptr;
     }
     for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})

@@ -148,7 +148,7 @@ constexpr char const* relay_fault(plan const& plan, relay const& step) {
     relay_receivers const receivers = plan.trees[step.tree].receivers;
     if (step.position >= receivers.size() ||
         receivers[step.position] != plan.transfers[step.transfer].target_holder)
-        return "to a holder that is not at its place";
+        return "to a holder at another position";
     if (plan.trees[step.tree].source != plan.transfers[step.transfer].source_holder)
         return "from another source than its tree";
     if (step.input != relay::no_input && !has_input(plan, step))

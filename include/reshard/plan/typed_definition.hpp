@@ -96,14 +96,14 @@ constexpr std::optional<name_fault> find_name_fault() {
 template <class Tensor, name_fault::kind What>
 struct target_by_name {
     static_assert(What != name_fault::kind::unknown,
-                  "a tensor of the target is neither in the source nor defined; "
-                  "say with a typed::definition what it is");
+                  "a tensor of the target is neither in the source nor defined; define it with a "
+                  "typed::definition");
     static_assert(What != name_fault::kind::shape,
-                  "a tensor of the target has another shape than that of its key in the source; "
-                  "say with a typed::definition what it is");
+                  "a tensor of the target has another shape than its key in the source; define it "
+                  "with a typed::definition");
     static_assert(What != name_fault::kind::dtype,
-                  "a tensor of the target has another data type than that of its key in the "
-                  "source; convert it with typed::cast in a typed::definition");
+                  "a tensor of the target has another data type than its key in the source; "
+                  "convert it with typed::cast in a typed::definition");
 };
 
 /// Says which tensor is defined twice.

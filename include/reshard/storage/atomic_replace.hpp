@@ -67,7 +67,7 @@ inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     if (std::filesystem::exists(std::filesystem::file_status(kind)) &&
         kind != std::filesystem::file_type::regular)
         fail(errc::io, path.string(),
-             ": cannot be written, since this is no regular file, which a new one could replace");
+             ": cannot be written, since it is not a regular file, which a new one could replace");
     check_parent(target);
     return target;
 }

@@ -144,8 +144,8 @@ public:
         std::error_code problem;
         if (!std::filesystem::is_directory(staged_.temporary, problem))
             fail(errc::io, staged_.target.string(), ": the directory ", staged_.temporary.string(),
-                 ", which rank 0 has made for it, is not there for this process; all ranks must "
-                 "see one file system there");
+                 ", which rank 0 has made for it, is missing for this process; all ranks must see "
+                 "one file system there");
     }
 
     std::string name() const override { return staged_.temporary.string(); }

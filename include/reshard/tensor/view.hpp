@@ -114,9 +114,9 @@ concept addable = tensor<std::remove_cvref_t<T>> && outlives_call<T> && seen_thr
 template <class T, class View>
 constexpr void refuse_to_add() {
     constexpr bool has_traits = tensor<std::remove_cvref_t<T>>;
-    static_assert(has_traits, "state_dict::add: this type is no tensor: include its header of "
+    static_assert(has_traits, "state_dict::add: this type is not a tensor: include its header of "
                               "reshard/adapt/, or specialise reshard::tensor_traits for it, then "
-                              "static_assert(reshard::tensor<T>) says what is missing");
+                              "static_assert(reshard::tensor<T>) names the missing parts");
     static_assert(!has_traits || outlives_call<T>,
                   "state_dict::add: this temporary owns its elements, which are gone after the "
                   "call: give the tensor a name, and let it live as long as the state dict");

@@ -43,7 +43,7 @@ struct shared_memory {
 
 auto says_shared(std::string const& a, std::string const& b) {
     return says(errc::memory_overlap,
-                a + " and " + b + " share memory; give the target memory of its own");
+                a + " and " + b + " share memory; give the target separate memory");
 }
 
 } // namespace

@@ -278,11 +278,11 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
         std::filesystem::copy_file(*port.operator->(), kept);
     }
     std::filesystem::rename(kept, port);
-    BOOST_TEST(
-        error_of(meet) ==
-        "deadline: " + port->string() +
-            ": waited 0 s for the port file of a source; the one that is there is of process " +
-            std::to_string(::getpid()) + ", which has ended; start the source, with this path");
+    BOOST_TEST(error_of(meet) ==
+               "deadline: " + port->string() +
+                   ": waited 0 s for the port file of a source; the existing one is of process " +
+                   std::to_string(::getpid()) +
+                   ", which has ended; start the source, with this path");
     std::ofstream(*port.operator->()) << "another file";
     BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is no port"));
 }
@@ -436,8 +436,9 @@ BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_since_numbers_began_anew_is_ex
     source.publish();
     std::string const said = error_of([&] { target->update(6); });
     BOOST_TEST(said.starts_with("deadline: "));
-    std::string const reason = ", lives; it counts anew, and the source before had come to 5: give "
-                               "it continue_numbering or versions_before";
+    std::string const reason =
+        ", lives; it starts to count again, and the source before had reached 5: give "
+        "it continue_numbering or versions_before";
     BOOST_TEST(said.ends_with(reason));
     BOOST_TEST(target->version() == 5u);
     for (int version = 2; version <= 5; ++version)

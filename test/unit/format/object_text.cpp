@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 
 /// \file
-/// Values that are no tensors as text, as they are compared.
+/// Values that are not tensors as text, as they are compared.
 
 BOOST_AUTO_TEST_SUITE(format_object_text)
 

@@ -70,16 +70,13 @@ BOOST_AUTO_TEST_CASE(an_axis_that_is_not_there_names_axis_and_shape) {
 BOOST_AUTO_TEST_CASE(a_share_that_is_not_one_of_them_is_refused) {
     BOOST_CHECK_EXCEPTION(
         equal_shares("w", data_type::f32, {4}, {{0, 2, 2}}), error,
-        says(errc::bad_layout,
-             "'w': axis 0: there is no share 2 of 2; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': axis 0: no share 2 of 2; shares are numbered from 0"));
     BOOST_CHECK_EXCEPTION(
         equal_shares("w", data_type::f32, {4}, {{0, -1, 2}}), error,
-        says(errc::bad_layout,
-             "'w': axis 0: there is no share -1 of 2; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': axis 0: no share -1 of 2; shares are numbered from 0"));
     BOOST_CHECK_EXCEPTION(
         equal_shares("w", data_type::f32, {4}, {{0, 0, -2}}), error,
-        says(errc::bad_layout,
-             "'w': axis 0: there is no share 0 of -2; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': axis 0: no share 0 of -2; shares are numbered from 0"));
     BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4}, {{0, 0, 2}, {0, 1, 2}}), error,
                           says(errc::bad_layout, "'w': two shares along axis 0"));
 }

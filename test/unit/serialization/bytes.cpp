@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_archive_is_refused) {
                    }).starts_with("corrupt_file: the archive "));
     }
     BOOST_TEST(said([] { from_bytes<plan_options>(to_bytes(plan_options{}) + "xyz"); }) ==
-               "corrupt_file: the archive of a set of options has 3 bytes behind its end");
+               "corrupt_file: the archive of a set of options has 3 bytes after its end");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(rows_that_share_elements_may_be_read_and_not_written) {
     state_dict shards;
     BOOST_CHECK_EXCEPTION(add_to(shards, left_half(), rows), error,
                           says(errc::memory_overlap,
-                               "'w': axis 0: a stride of 2 elements, where the inner axes span "
+                               "'w': axis 0: a stride of 2 elements, but the inner axes span "
                                "3: elements that share memory cannot be written"));
     BOOST_TEST(shards.empty());
     shards.add(left_half(), raw_tensor<float>(elements.data(), {4, 3}, {3, 1}));

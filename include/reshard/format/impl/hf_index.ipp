@@ -36,7 +36,7 @@ RESHARD_DECL void file_counter::check_complete(std::string const& directory) con
     for (std::size_t number = 1; number <= count_; ++number)
         if (!numbers_.contains(number))
             fail(errc::missing_file, directory, ": file ", number, " of ", count_,
-                 " is missing: ", numbers_.size(), " are there, and ", first_file_,
+                 " is missing: found ", numbers_.size(), ", and ", first_file_,
                  " says how many there were");
 }
 

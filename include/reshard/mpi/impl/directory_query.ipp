@@ -182,12 +182,12 @@ private:
     void check(subplan const& subplan, int rank) const {
         for (transfer const& moved : subplan.part.transfers)
             if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))
-                fail(errc::corrupt_file, "rank ", rank, " told rank ", me_,
-                     " of a transfer from rank ", moved.source_holder, " to rank ",
+                fail(errc::corrupt_file, "rank ", rank, " sent rank ", me_,
+                     " a transfer from rank ", moved.source_holder, " to rank ",
                      moved.target_holder);
         for (key_id const source : subplan.sources)
             if (source >= planned_->whole.source_dtypes.size())
-                fail(errc::corrupt_file, "rank ", rank, " told of source ", source, " of ",
+                fail(errc::corrupt_file, "rank ", rank, " named source ", source, " of ",
                      planned_->whole.source_dtypes.size());
     }
 

@@ -64,7 +64,7 @@ inline std::optional<joining_note> note_in(std::string const& file) {
     if (problem->code() == errc::io)
         throw error(*problem);
     fail(errc::already_exists, file,
-         ": what is there is no note of an MPI job; remove it, or give another path");
+         ": the existing file is not a note of an MPI job; remove it, or give another path");
 }
 
 /// The note of a job that lives; nothing where there is none.

@@ -124,13 +124,13 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
         if (!from || from->chunks.size() != to.chunks.size())
             fail(errc::bad_layout, "the plan has rank ", to.peer, " get ",
                  counted(to.chunks.size(), "chunk"), " from this rank, which gets ",
-                 from ? from->chunks.size() : 0, " to pass on; make the plan anew");
+                 from ? from->chunks.size() : 0, " to pass on; make the plan again");
         if (!std::ranges::equal(from->chunks, to.chunks, [&](chunk const& in, chunk const& out) {
                 return brings(plan, in, out);
             }))
             fail(errc::bad_layout, "the plan has rank ", to.peer,
                  " get other elements from this rank than this rank gets to pass on; make the plan "
-                 "anew");
+                 "again");
         if (from->first_relayed == lane::not_relayed)
             from->first_relayed = std::exchange(count, count + from->chunks.size());
         to.first_relayed = from->first_relayed;

@@ -197,7 +197,7 @@ private:
                                      index_t budget, index_t least) {
     fail_tensor(errc::limit_exceeded, problem.targets[alone.first].key,
                 "cannot be filled with a memory budget of " + std::to_string(budget) +
-                    " bytes: in a round of its own, rank " + std::to_string(alone.peak_process) +
+                    " bytes: even in a separate round, rank " + std::to_string(alone.peak_process) +
                     " needs " + std::to_string(alone.peak_bytes) +
                     " bytes of tensors and staging; a budget of " + std::to_string(least) +
                     " bytes would do");

@@ -189,7 +189,7 @@ private:
         if (!names.empty() && count > 0 && names.size() != count)
             fail(errc::unsupported, "'", object.key, "' says that it is '", texts->front(),
                  "', and the program makes ", count, " of the former and ", names.size(),
-                 " of the latter; leave out what is no tensor (--no-objects)");
+                 " of the latter; omit values that are not tensors (--no-objects)");
         return names;
     }
 
@@ -199,7 +199,7 @@ private:
         if (!is_new && match->second.second != added.archive)
             fail(errc::unsupported, "'", match->second.first, "' and '", from,
                  "' are not equal, and the program makes one parameter of both, which can have one "
-                 "value only; leave out what is no tensor (--no-objects)");
+                 "value only; omit values that are not tensors (--no-objects)");
         if (is_new)
             objects.push_back(std::move(added));
     }
@@ -215,8 +215,8 @@ private:
                 if (match->second != key)
                     fail(errc::unsupported, "'", result, "' is made of parameters of '",
                          match->second, "' and of '", key,
-                         "', and an optimizer has a parameter in one group only; leave out what is "
-                         "no tensor (--no-objects)");
+                         "', and an optimizer has a parameter in one group only; omit values that "
+                         "are not tensors (--no-objects)");
                 if (is_new)
                     all.push_back(std::move(result));
             }

@@ -44,15 +44,15 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
         return {};
     return source.metadata().path.string() + ": " +
            first_and_more("'" + keys.front() + "'", keys.size()) +
-           (keys.size() == 1 ? " is no tensor, but holds some, which are lost with it"
-                             : " are no tensors, but hold some, which are lost with them") +
+           (keys.size() == 1 ? " is not a tensor, but holds some, which are lost with it"
+                             : " are not tensors, but hold some, which are lost with them") +
            " (--no-objects)";
 }
 
 /// The advice about values that are not tensors: another format helps only if they can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
     auto const keys = objects_with_tensors(source);
-    return "; leave out what is no tensor (--no-objects)" +
+    return "; omit values that are not tensors (--no-objects)" +
            (keys.empty() ? ""
                          : ", with the tensors in " +
                                first_and_more("'" + keys.front() + "'", keys.size())) +
@@ -82,7 +82,7 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
                    ", where tensors are not written" + advice_on_objects(source);
     bool const is_one = keys.size() == 1;
     std::string const which = first_and_more("'" + keys.front() + "'", keys.size()) +
-                              (is_one ? " is no tensor" : " are no tensors");
+                              (is_one ? " is not a tensor" : " are not tensors");
     if (!source.can_read_objects())
         return which + ", and values of " + opened.format + " are not carried to other formats" +
                advice_on_objects(source);

@@ -114,8 +114,8 @@ RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const 
         return {};
     if (!read_objects_)
         fail(errc::unsupported, metadata_.path.string(), ": '", keys.front(),
-             "' is no tensor, and values of ", metadata_.format,
-             " are not carried to other formats; leave them out");
+             "' is not a tensor, and values of ", metadata_.format,
+             " are not carried to other formats; omit them");
     return read_objects_({keys.begin(), keys.end()});
 }
 
@@ -149,8 +149,8 @@ RESHARD_DECL void checkpoint::check_unchanged(holder_t file) const {
 RESHARD_DECL void checkpoint::check_same(holder_t file, file_store::file const& now) const {
     if (now.facts() != identities_[file])
         fail(errc::corrupt_file, names_[file],
-             ": was written to, or replaced, after the checkpoint was opened, so what was read may "
-             "be of two versions; open the checkpoint again");
+             ": was written to, or replaced, after the checkpoint was opened, so the bytes read "
+             "may be of two versions; open the checkpoint again");
 }
 
 RESHARD_DECL catalog catalog_of(checkpoint const& source) {

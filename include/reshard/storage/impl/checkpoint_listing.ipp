@@ -89,7 +89,7 @@ inline listed_save look_at_directory(std::filesystem::path const& path) {
 inline std::vector<std::filesystem::path> directories_in(std::filesystem::path const& directory) {
     std::error_code problem;
     if (!std::filesystem::is_directory(directory, problem))
-        fail(errc::missing_file, directory.string(), ": there is no such directory");
+        fail(errc::missing_file, directory.string(), ": no such directory");
     std::vector<std::filesystem::path> paths = files_of_system()->list(directory);
     std::erase_if(paths, [](std::filesystem::path const& path) {
         std::error_code gone;
@@ -155,7 +155,8 @@ RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> cons
 inline std::string reason_against(listed_save const& save) {
     switch (save.state) {
     case completeness::in_progress: return "a save of '" + save.target + "' that is in progress";
-    case completeness::leftover: return "what a writer of '" + save.target + "' that died has left";
+    case completeness::leftover:
+        return "the rest that a dead writer of '" + save.target + "' has left";
     default: return save.problem;
     }
 }

@@ -88,7 +88,7 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
                                 std::string const& noun) {
     tensor_layout const* const tensor = stored.find(key);
     if (!tensor)
-        fail(errc::unknown_key, "there is no ", noun, ", which would be '", key, "'",
+        fail(errc::unknown_key, "has no ", noun, ", which would be '", key, "'",
              did_you_mean_key(key, stored.tensors, &tensor_layout::key));
     index_vector const& shape = stored.shape_of(*tensor);
     if (tensor->dtype != data_type::u8 || shape.size() != 1)

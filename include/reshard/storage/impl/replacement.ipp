@@ -73,7 +73,7 @@ inline std::set<std::string> names_if_any(std::filesystem::path const& directory
 [[noreturn]] inline void refuse_replacement(std::filesystem::path const& target,
                                             std::filesystem::path const& lost) {
     fail(errc::already_exists, target.string(), ": is not replaced, for ", lost.string(),
-         " is not part of a checkpoint that is there and would be lost; move it away, or give "
+         " is not part of the checkpoint there and would be lost; move it away, or give "
          "another target");
 }
 

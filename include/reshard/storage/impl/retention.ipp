@@ -109,7 +109,7 @@ private:
         else if (is_being_replaced(save))
             keep(i, "a save of it is in progress");
         else if (!rules_.last && !rules_.best)
-            keep(i, "there is no rule");
+            keep(i, "no rule was given");
     }
 
     void keep_last() {

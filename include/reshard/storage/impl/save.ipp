@@ -226,7 +226,7 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
     for (auto const& [descriptor, tensor] : tensors)
         if (descriptor.key.starts_with(common_prefix))
             fail(errc::bad_layout, "'", descriptor.key, "': keys that begin with '", common_prefix,
-                 "' are those of common values; give it another one");
+                 "' are for common values; give it another one");
     for (common_value const& value : common_values(state))
         if (is_first)
             tensors.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),

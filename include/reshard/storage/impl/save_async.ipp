@@ -69,10 +69,10 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     if (auto const match = options.writing.writer ? nullptr : state.known_files.find(digest))
         return *match;
     if (options.writing.single_file)
-        fail(errc::usage, "a save in the background is a directory; leave out single_file, or use "
+        fail(errc::usage, "a save in the background is a directory; omit single_file, or use "
                           "save");
     if (!options.writing.format.empty())
-        fail(errc::usage, "a save in the background has the formats of safetensors; leave out "
+        fail(errc::usage, "a save in the background has the formats of safetensors; omit "
                           "write_options.format, or use save");
     auto shared = std::make_shared<files_to_write>();
     shared->plan = files_to_save(layout, options);

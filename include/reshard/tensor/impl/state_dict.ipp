@@ -120,7 +120,7 @@ RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view cons
         fail(errc::memory_overlap, axis, elements.shape[match->axis],
              " elements at one address (stride 0) cannot be written");
     fail(errc::memory_overlap, axis, "a stride of ", elements.strides[match->axis],
-         " elements, where the inner axes span ", match->taken,
+         " elements, but the inner axes span ", match->taken,
          ": elements that share memory cannot be written");
 }
 
