@@ -7,12 +7,12 @@
 #include "json_list.hpp"
 #include "stopwatch.hpp"
 
+#include <reshard/analysis/balance.hpp>
+#include <reshard/analysis/simulation.hpp>
 #include <reshard/layout/layout_of.hpp>
-#include <reshard/plan/balance.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/plan/simulation.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -5,11 +5,11 @@
 
 #include <reshard.hpp>
 #include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/analysis/simulation.hpp>
 #include <reshard/bridge.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/format/network_file.hpp>
 #include <reshard/mpi.hpp>
-#include <reshard/plan/simulation.hpp>
 
 #include <CLI/CLI.hpp>
 #include <boost/mpi/collectives/all_gather.hpp>

@@ -24,11 +24,11 @@
 #include "ratio_plot.hpp"
 #include "stage.hpp"
 
+#include <reshard/analysis/simulation.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/format/network_file.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/plan/simulation.hpp>
 
 #include <boost/mpi/collectives/broadcast.hpp>
 #include <boost/mpi/environment.hpp>

@@ -10,9 +10,9 @@
 #include "report.hpp"
 #include "spec.hpp"
 
-#include <reshard/plan/balance.hpp>
+#include <reshard/analysis/balance.hpp>
+#include <reshard/analysis/relabelling.hpp>
 #include <reshard/plan/cost.hpp>
-#include <reshard/plan/relabelling.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <boost/json/object.hpp>

@@ -5,8 +5,8 @@
 
 #include "picture/link_timelines.hpp"
 
+#include <reshard/analysis/simulation.hpp>
 #include <reshard/plan/network.hpp>
-#include <reshard/plan/simulation.hpp>
 
 #include <boost/json/object.hpp>
 

@@ -2,6 +2,7 @@
 
 #include <reshard.hpp>
 #include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/analysis.hpp>
 #include <reshard/aoa.hpp>
 #include <reshard/model.hpp>
 #include <reshard/mpi.hpp>
@@ -9,9 +10,7 @@
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/plan/relabelling.hpp>
 #include <reshard/plan/rounds.hpp>
-#include <reshard/plan/simulation.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/storage.hpp>
 #include <reshard/typed.hpp>

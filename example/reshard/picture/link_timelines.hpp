@@ -6,7 +6,7 @@
 #include "picture/byte_text.hpp"
 #include "picture/duration_text.hpp"
 #include "picture/svg.hpp"
-#include <reshard/plan/simulation.hpp>
+#include <reshard/analysis/simulation.hpp>
 
 #include <algorithm>
 #include <cstddef>

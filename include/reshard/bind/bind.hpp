@@ -62,6 +62,7 @@ struct bound_plan {
     plan_problem const& problem;
     shard_views<const_tensor_view> const& sources;
     shard_views<tensor_view> const& targets;
+    conversion_kernels const* conversions = nullptr; ///< of a plan that casts
 };
 
 /// A place in memory with the strides of the target's factors from there on.
@@ -93,7 +94,7 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 /// What happens to the elements of a transfer from one end to the other.
 ///
 /// \pre the transfer has a source: `t.source_key != zero_source`
-RESHARD_DECL element_conversion conversion_of(plan const& plan, transfer const& t);
+RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t);
 
 } // namespace detail
 

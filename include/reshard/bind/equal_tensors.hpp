@@ -6,13 +6,13 @@
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/group/agree.hpp>
-#include <reshard/group/gather_values.hpp>
+#include <reshard/group/solo.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -96,33 +96,17 @@ struct alias_difference {
 RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
                                                               alias_copy const& copy);
 
+/// Fills tensors from others of the same ranks.
+using tensor_mover = std::function<void(const_state_dict const& have, state_dict const& want)>;
+
 /// The first element of `name` that differs from that of `key`, over all ranks, or nothing. What
 /// all ranks have in the same memory is not looked at; else each rank needs memory for a copy of
 /// its shards of `name`.
 ///
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-std::optional<alias_difference>
-difference_between(Group const& world, const_state_dict const& tensors, std::string const& name,
-                   std::string const& key) {
-    const_state_dict const alias = shards_of_key(tensors, name);
-    const_state_dict const state = shards_of_key(tensors, key);
-    auto const same = gather_values(world, int{is_same_memory(alias, state)});
-    if (std::ranges::count(same, 0) == 0)
-        return std::nullopt;
-    std::optional<alias_copy> copy;
-    agree_on(world, [&] { copy.emplace(alias, key); });
-    redistribute(world, state, copy->shards);
-    std::vector<alias_difference> differences;
-    if (auto match = first_difference(alias, *copy))
-        differences.push_back(std::move(*match));
-    std::optional<alias_difference> first;
-    for (auto& of_rank : gather_values(world, differences))
-        for (alias_difference& difference : of_rank)
-            if (!first || difference.position < first->position)
-                first = std::move(difference);
-    return first;
-}
+RESHARD_DECL std::optional<alias_difference>
+difference_between(any_group const& world, const_state_dict const& tensors, std::string const& name,
+                   std::string const& key, tensor_mover const& move);
 
 /// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
 /// of them would be read.
@@ -164,24 +148,6 @@ RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_
 
 /// The relations of tensors that are compared by all their elements: all but those of numbers.
 RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program);
-
-/// Refuses tensors that a program takes for equal, and that differ.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error with errc::overlap, on every rank alike
-void check_copies(group auto const& world, const_state_dict const& tensors,
-                  mapping const& program) {
-    if (std::ranges::count(program.relations(), relation::kind::number, &relation::type) > 0)
-        check_numbers(gather_values(world, numbers_in(tensors, program)));
-    for (relation const& relation : tensors_to_compare(program)) {
-        auto const match = difference_between(world, tensors, relation.companion, relation.key);
-        if (match)
-            fail(errc::overlap,
-                 copies_differ(relation,
-                               unravel_index(match->position, shape_in(program, relation.key)),
-                               match->alias, match->key));
-    }
-}
 
 } // namespace reshard::detail
 

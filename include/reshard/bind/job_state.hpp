@@ -30,9 +30,6 @@
 
 namespace reshard::detail {
 
-/// Of a mapping, the keys among it that it leaves over.
-RESHARD_DECL std::uint64_t digest_of_program(mapping const& program);
-
 /// What ranks that do the same have alike.
 RESHARD_DECL compared_values call_fingerprint(options const& options);
 
@@ -71,7 +68,9 @@ public:
     bound_job(std::shared_ptr<planned_job const> ready, holder_t me, const_state_dict const& have,
               state_dict const& want);
 
-    bound_plan bound() const { return {planned->whole, planned->problem, sources, targets}; }
+    bound_plan bound() const {
+        return {planned->whole, planned->problem, sources, targets, planned->conversions};
+    }
 
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;

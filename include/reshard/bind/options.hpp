@@ -3,9 +3,8 @@
 #ifndef RESHARD_BIND_OPTIONS_HPP
 #define RESHARD_BIND_OPTIONS_HPP
 
-#include <reshard/expr/mapping.hpp>
+#include <reshard/bind/any_program.hpp>
 #include <reshard/group/solo.hpp>
-#include <reshard/layout/catalog.hpp>
 #include <reshard/layout/state_need.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/plan/options.hpp>
@@ -14,94 +13,19 @@
 #include <boost/assert.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 /// \file
 /// What may be asked of a redistribution.
 
 namespace reshard {
-
-namespace detail {
-
-/// A program that has a function `mapping_of(program, source, target)` in its own namespace, as
-/// `aoa::program` has.
-template <class P>
-concept catalog_program = requires(P const& program, catalog const& source, catalog const* target) {
-    { mapping_of(program, source, target) } -> std::convertible_to<mapping>;
-};
-
-} // namespace detail
-
-/// A mapping, AOA text that was parsed, or a function of the catalogs of both sides.
-///
-/// A function is called on every rank, with the same catalogs: it must give the same mapping, or
-/// the same error. A default-constructed program moves tensors by name.
-class any_program {
-public:
-    using function = std::function<mapping(catalog const& source, catalog const* target)>;
-
-    /// Each target tensor is the source tensor of the same name.
-    any_program() = default;
-
-    any_program(mapping mapping) : program_(std::move(mapping)) {}
-
-    /// By name where there is no mapping.
-    any_program(std::optional<mapping> mapping) {
-        if (mapping)
-            program_ = std::move(*mapping);
-    }
-
-    template <detail::catalog_program Program>
-    any_program(Program program)
-        : program_(function(
-              [kept = std::move(program)](catalog const& source, catalog const* target) -> mapping {
-                  return mapping_of(kept, source, target);
-              })) {}
-
-    template <class F>
-        requires(!std::same_as<F, any_program> &&
-                 std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
-    any_program(F program) : program_(function(std::move(program))) {}
-
-    /// The one that other ranks of a redistribution have, as those of the other side: this rank
-    /// need not know it. They give a function, or text that was parsed.
-    static any_program of_other_ranks() {
-        any_program other_program;
-        other_program.program_ = elsewhere();
-        return other_program;
-    }
-
-    bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
-    bool is_of_other_ranks() const { return std::holds_alternative<elsewhere>(program_); }
-
-    /// The mapping that it was made from, or null.
-    mapping const* known() const { return std::get_if<mapping>(&program_); }
-
-    /// The function that it was made from, or null; of a program that only other ranks have, one
-    /// that throws.
-    function const* made() const {
-        static function const unknown = [](catalog const&, catalog const*) -> mapping {
-            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
-                              "it on one of them");
-        };
-        return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
-    }
-
-private:
-    struct elsewhere {};
-
-    std::variant<std::monostate, mapping, function, elsewhere> program_;
-};
 
 namespace detail {
 

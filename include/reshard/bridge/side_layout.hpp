@@ -4,9 +4,9 @@
 #define RESHARD_BRIDGE_SIDE_LAYOUT_HPP
 
 #include <reshard/bind/job.hpp>
-#include <reshard/bridge/any_group.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
+#include <reshard/group/solo.hpp>
 
 #include <optional>
 #include <string>

@@ -11,10 +11,13 @@
 
 namespace reshard::detail {
 
+struct conversion_kernels;
+
 /// What happens to elements on the way: the type in which they are stored, and the casts in order.
 struct element_conversion {
     data_type source;
     cast_chain chain = {};
+    conversion_kernels const* kernels = nullptr; ///< what runs the casts, if there are any
 
     constexpr data_type target() const { return result(source, chain); }
 

@@ -80,11 +80,29 @@ struct prepared_copy {
     affine_copy loop;         ///< offsets and strides in the units of `sizes`
     element_sizes sizes = {}; ///< of the kernel's unit of an element
     detail::conversion conversion;
+    conversion_kernels const* kernels = nullptr; ///< of a kernel that converts
     bool streaming = false;
 };
 
+/// What converts elements. A program that casts none compiles none of it.
+struct conversion_kernels {
+    /// \throws error as `check_castable`, and as `by_parts`
+    prepared_copy (*prepare)(affine_copy const& fused, element_conversion const& conversion,
+                             stores stores);
+    void (*run)(prepared_copy const& ready, memory const& at);
+};
+
+/// The kernels for all casts.
+RESHARD_DECL conversion_kernels const& all_conversions();
+
+/// A conversion of some casts, with the kernels for them.
+inline element_conversion converting(data_type source, cast_chain const& chain) {
+    return {source, chain, &all_conversions()};
+}
+
 /// Prepares a copy.
 ///
+/// \pre    a conversion that casts has kernels
 /// \throws error as `check_castable`, and as `by_parts`
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores stores = stores::by_size);

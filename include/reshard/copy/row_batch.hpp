@@ -6,6 +6,7 @@
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/stream_blocks.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <boost/assert.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -97,8 +98,8 @@ inline bool is_in_row(void const* first, void const* next, index_t pitch) {
 ///            `address(item)` is its address in its array
 template <class Item, class Address>
 void join_blocks(std::span<Item> items, copy_table const& copies, copy_end end, Address address) {
-    std::sort(items.begin(), items.end(),
-              [&](Item const& a, Item const& b) { return std::less<>()(address(a), address(b)); });
+    sort_by(items,
+            [&](Item const& a, Item const& b) { return std::less<>()(address(a), address(b)); });
     std::size_t first = 0;
     for (std::size_t i = 0; i + 1 < items.size(); ++i) {
         prepared_copy const& copy = copies[items[first].copy];

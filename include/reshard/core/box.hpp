@@ -179,7 +179,8 @@ constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const
     if (cycle.period == cycle.block || region.shape[cycle.axis] <= cycle.block)
         return;
     cycles.push_back(cycle);
-    std::sort(cycles.begin(), cycles.end());
+    std::rotate(std::upper_bound(cycles.begin(), cycles.end() - 1, cycle), cycles.end() - 1,
+                cycles.end());
 }
 
 /// How many elements the blocks of an extent have together.

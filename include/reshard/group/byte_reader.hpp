@@ -51,7 +51,7 @@ public:
         } else if constexpr (std::same_as<T, double>) {
             return std::bit_cast<double>(get_number<std::uint64_t>());
         } else if constexpr (std::convertible_to<T const&, std::string_view>) {
-            return T(take(get_count()));
+            return T(get_text());
         } else if constexpr (is_optional<T>) {
             return get<bool>() ? T(get<typename T::value_type>()) : T();
         } else if constexpr (is_variant<T>) {
@@ -136,17 +136,18 @@ private:
 
     template <class Number>
     Number get_number() {
-        std::string_view const bytes = take(sizeof(Number));
-        std::uint64_t number = 0;
-        for (std::size_t i = sizeof(Number); i-- > 0;)
-            number = number << 8 | static_cast<unsigned char>(bytes[i]);
-        return static_cast<Number>(number);
+        return static_cast<Number>(get_number(sizeof(Number)));
     }
+
+    /// A number of so many bytes, the lowest first.
+    std::uint64_t get_number(std::size_t size);
 
     /// The number of elements that follow, each of at least a byte.
     std::size_t get_count();
 
     std::size_t get_below(std::size_t limit, std::string_view noun);
+
+    std::string_view get_text();
 
     std::string_view take(std::size_t bytes);
 

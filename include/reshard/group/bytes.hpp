@@ -48,9 +48,7 @@ public:
         } else if constexpr (std::same_as<T, double>) {
             add_number(std::bit_cast<std::uint64_t>(value));
         } else if constexpr (std::convertible_to<T const&, std::string_view>) {
-            std::string_view const text(value);
-            add_number(std::uint64_t{text.size()});
-            bytes_ += text;
+            add_text(value);
         } else if constexpr (is_optional<T>) {
             add(value.has_value());
             if (value)
@@ -93,14 +91,13 @@ private:
 
     template <class Number>
     void add_number(Number number) {
-        auto left = static_cast<std::make_unsigned_t<Number>>(number);
-        char bytes[sizeof(Number)];
-        for (char& byte : bytes) {
-            byte = static_cast<char>(left & 0xff);
-            left = static_cast<std::make_unsigned_t<Number>>(std::uint64_t{left} >> 8);
-        }
-        bytes_.append(bytes, sizeof bytes);
+        add_number(static_cast<std::uint64_t>(number), sizeof(Number));
     }
+
+    /// Appends the lowest bytes of a number, the lowest first.
+    void add_number(std::uint64_t number, std::size_t size);
+
+    void add_text(std::string_view text);
 
     std::string bytes_;
 };

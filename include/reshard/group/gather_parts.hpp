@@ -4,6 +4,7 @@
 #define RESHARD_GROUP_GATHER_PARTS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/descriptor.hpp>
@@ -61,14 +62,14 @@ RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> co
 /// \par Source `shard_weight` of PaddlePaddle, which takes all parts to be equal and asks nobody
 std::vector<shard_descriptor> gather_parts(group auto const& world,
                                            std::vector<local_part> const& tensors) {
-    std::vector<std::size_t> order(tensors.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
+    std::vector<std::uint32_t> order(tensors.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i)
         order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return tensors[a].key < tensors[b].key; });
+    sort_numbers(order,
+                 [&](std::uint32_t a, std::uint32_t b) { return tensors[a].key < tensors[b].key; });
     std::vector<local_part> sorted;
     local_error const problem = attempt([&] {
-        for (std::size_t const i : order) {
+        for (std::uint32_t const i : order) {
             check_part(tensors[i]);
             if (!sorted.empty() && sorted.back().key == tensors[i].key)
                 fail(errc::bad_layout, "'", tensors[i].key, "' appears twice on one rank");

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,28 @@ static_assert(group<solo>);
 } // namespace reshard
 
 namespace reshard::detail {
+
+/// A group without its type, for code that is compiled once: a copy of it, which gathers.
+class any_group {
+public:
+    template <group Group>
+        requires(!std::same_as<Group, any_group>)
+    explicit any_group(Group const& some)
+        : rank_(some.rank()),
+          size_(some.size()),
+          gather_([some](std::string const& bytes) { return some.all_gather(bytes); }) {}
+
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+    std::vector<std::string> all_gather(std::string const& bytes) const { return gather_(bytes); }
+
+private:
+    int rank_;
+    int size_;
+    std::function<std::vector<std::string>(std::string const&)> gather_;
+};
+
+static_assert(group<any_group>);
 
 /// The same group, whose ranks wait for one another for no longer than that.
 template <group Group>

@@ -12,6 +12,7 @@
 /// All functions that are not compiled into every program, for one of its source files, as far as
 /// the libraries at hand allow.
 
+#include <reshard/impl/analysis.hpp>
 #include <reshard/impl/core.hpp>
 
 #if __has_include(<boost/json/value.hpp>) && __has_include(<xxhash.h>)

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_CATALOG_HPP
 #define RESHARD_LAYOUT_CATALOG_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 
@@ -104,8 +105,7 @@ public:
 
     /// \throws error with errc::bad_layout when a key appears twice
     constexpr explicit catalog(std::vector<catalog_entry> entries) : entries_(std::move(entries)) {
-        std::sort(entries_.begin(), entries_.end(),
-                  [](auto const& a, auto const& b) { return a.key < b.key; });
+        detail::sort_by(entries_, [](auto const& a, auto const& b) { return a.key < b.key; });
         for (std::size_t i = 1; i < entries_.size(); ++i)
             if (entries_[i - 1].key == entries_[i].key)
                 fail(errc::bad_layout, "'", entries_[i].key, "' appears twice in the catalog");

@@ -8,6 +8,7 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/mpi/cut_transfer.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/plan.hpp>
@@ -163,7 +164,7 @@ public:
     /// order of the target's axes; calls `take(copy)`.
     void for_each_copy(transfer const& moved, copy_ends const& ends, index_t limit,
                        auto&& take) const {
-        element_conversion const conversion = conversion_of(bound_.whole, moved);
+        element_conversion const conversion = conversion_of(bound_, moved);
         data_type const stored = bound_.whole.target_dtypes[moved.target_key];
         auto const& [source, target] = ends;
         cut_transfer(cut_of(bound_.whole, moved), limit, [&](box const& region) {
@@ -204,7 +205,7 @@ private:
                 std::size_t const count = lane.chunks[i].packets.size();
                 packets += count > 1 || !may_be_direct_ ? count : 0;
             }
-        std::ranges::stable_sort(turns, {}, &chunk_turn::turn);
+        sort_by(turns, [](auto const& a, auto const& b) { return a.turn < b.turn; });
         bound.packets.reserve(packets);
         bound.chunks.reserve(turns.size());
         for (auto const& [turn, from, i] : turns) {
@@ -260,7 +261,7 @@ private:
         data_type const target = bound_.whole.target_dtypes[moved.target_key];
         if (is_source<Byte> && input_of(packet))
             return {target, {}};
-        element_conversion const conversion = conversion_of(bound_.whole, moved);
+        element_conversion const conversion = conversion_of(bound_, moved);
         bool const casts_at_source = wire_dtype(bound_.whole, moved) == target;
         if (is_source<Byte> == casts_at_source)
             return conversion;

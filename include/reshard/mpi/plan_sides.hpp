@@ -105,14 +105,8 @@ struct call_facts {
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
                                       std::vector<call_notice> notices);
 
-/// The mapping of a program; nothing if tensors move by name. A function gets the catalogs of both
-/// sides.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: what the program throws; errc::ranks_disagree if it gives
-///         different mappings
-RESHARD_DECL std::optional<mapping>
-mapping_of_call(mpi_group const& ranks, any_program const& program, call_facts const& facts);
+/// What a program is told of one side.
+RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
 
 /// A plan of this rank, or why there is none, which the other ranks do not know yet.
 struct known_plan {

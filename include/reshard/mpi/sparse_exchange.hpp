@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_SPARSE_EXCHANGE_HPP
 #define RESHARD_MPI_SPARSE_EXCHANGE_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 
 #include <mpi.h>
@@ -68,8 +69,7 @@ public:
                 MPI_Ibarrier(world_.base(), &barrier);
         }
         texts.set_finished();
-        std::sort(arrived.begin(), arrived.end(),
-                  [](addressed_text const& a, addressed_text const& b) { return a.rank < b.rank; });
+        sort_by(arrived, [](auto const& a, auto const& b) { return a.rank < b.rank; });
         return arrived;
     }
 

@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_LOAD_BALANCE_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <algorithm>
@@ -47,11 +48,9 @@ struct busiest_load {
 ///
 /// \pre `levels` is not empty
 constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_t bytes) {
-    std::vector<std::size_t> order(levels.size(), 0);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return std::pair(levels[a], a) < std::pair(levels[b], b);
-    });
+    std::vector<std::uint32_t> order(levels.size(), 0);
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return levels[a] < levels[b]; });
     std::size_t reached = 1;
     index_t sum = levels[order[0]] + bytes;
     while (reached < order.size() && sum / static_cast<index_t>(reached) > levels[order[reached]])
@@ -112,9 +111,7 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
     for (holder_t i = 0; i < levels.size(); ++i)
         if (levels[i] > 0)
             order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](holder_t a, holder_t b) {
-        return std::pair(levels[b], a) < std::pair(levels[a], b);
-    });
+    sort_numbers(order, [&](holder_t a, holder_t b) { return levels[b] < levels[a]; });
     std::vector<std::size_t> positions(levels.size(), order.size()); // the empty ones come last
     for (std::size_t i = 0; i < order.size(); ++i)
         positions[order[i]] = i;

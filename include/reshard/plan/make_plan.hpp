@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_MAKE_PLAN_HPP
 #define RESHARD_PLAN_MAKE_PLAN_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/make_patterns.hpp>
 
 #include <algorithm>
@@ -140,7 +141,7 @@ private:
                                            result_.transfers.end());
         std::vector<std::uint32_t> order(listed.size(), 0), positions(listed.size(), 0);
         std::iota(order.begin(), order.end(), 0);
-        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) {
             return order_of(listed[a], cuts) < order_of(listed[b], cuts);
         });
         for (std::uint32_t i = 0; i < order.size(); ++i) {
@@ -153,8 +154,8 @@ private:
             if (step->input != relay::no_input)
                 step->input = positions[step->input - first];
         }
-        std::sort(relays, result_.relays.end(),
-                  [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
+        sort_by(std::ranges::subrange(relays, result_.relays.end()),
+                [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
     }
 
     static constexpr pattern_order order_of(transfer const& listed, pattern const& cuts) {

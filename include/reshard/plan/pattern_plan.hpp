@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_PATTERN_PLAN_HPP
 #define RESHARD_PLAN_PATTERN_PLAN_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/plan.hpp>
 
 #include <algorithm>
@@ -68,7 +69,7 @@ public:
         std::vector<std::uint32_t> order(size(), 0);
         for (std::uint32_t i = 0; i < order.size(); ++i)
             order[i] = i;
-        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) {
             return order_of(places_[a], geometry_.target_offset(a)) <
                    order_of(places_[b], geometry_.target_offset(b));
         });

@@ -17,6 +17,8 @@
 
 namespace reshard::detail {
 
+struct conversion_kernels;
+
 /// A plan, and what it was made from. The members refer to one another, so it never moves.
 ///
 /// The layout of a side that was looked up has the shards of one process only.
@@ -30,6 +32,7 @@ struct planned_job {
     plan_problem problem;
     plan whole;
     strict_verdict verdict;
+    conversion_kernels const* conversions = nullptr; ///< of a program that may cast
     bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
     bool target_is_joined = false;
     std::uint64_t own_digest = 0;   ///< of one in a cache: of what this rank gave

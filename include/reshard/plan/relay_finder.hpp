@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_RELAY_FINDER_HPP
 #define RESHARD_PLAN_RELAY_FINDER_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_boxes.hpp>
@@ -196,7 +197,7 @@ private:
         auto const process = [&](shard_part part) {
             return options_.process_of(shards.holder(part.shard));
         };
-        std::sort(parts.begin(), parts.end(), [&](shard_part a, shard_part b) {
+        sort_by(parts, [&](shard_part a, shard_part b) {
             return std::pair{process(a), a.shard} < std::pair{process(b), b.shard};
         });
         parts.erase(

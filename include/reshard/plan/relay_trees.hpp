@@ -5,6 +5,7 @@
 
 #include <reshard/core/digest.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
@@ -135,7 +136,7 @@ constexpr holder_places places_of(std::vector<holder_t> const& list) {
     holder_places places;
     for (std::size_t i = 0; i < list.size(); ++i)
         places.push_back({list[i], i});
-    std::sort(places.begin(), places.end());
+    sort_by(places, std::less<>());
     return places;
 }
 
@@ -218,8 +219,7 @@ constexpr bool has_tree_twice(relay_trees const& trees) {
             return by_key;
         return trees[a.second].receivers <=> trees[b.second].receivers;
     };
-    std::sort(sorted.begin(), sorted.end(),
-              [&](auto const& a, auto const& b) { return order(a, b) < 0; });
+    sort_by(sorted, [&](auto const& a, auto const& b) { return order(a, b) < 0; });
     return std::adjacent_find(sorted.begin(), sorted.end(), [&](auto const& a, auto const& b) {
                return order(a, b) == 0;
            }) != sorted.end();

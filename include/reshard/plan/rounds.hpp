@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
@@ -50,8 +51,7 @@ constexpr void add_bytes(index_t& sum, index_t bytes) {
 
 /// By process, each once; without those that have none.
 constexpr std::vector<process_share> add_up(std::vector<process_share> shares) {
-    std::sort(shares.begin(), shares.end(),
-              [](process_share const& a, process_share const& b) { return a.process < b.process; });
+    sort_by(shares, [](auto const& a, auto const& b) { return a.process < b.process; });
     std::vector<process_share> sums;
     for (process_share const& share : shares) {
         if (share.bytes == 0)
@@ -86,9 +86,7 @@ public:
         std::vector<std::uint32_t> order;
         for (std::uint32_t i = 0; i < sides.size(); ++i)
             order.push_back(i);
-        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return std::pair{kind(a), a} < std::pair{kind(b), b};
-        });
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return kind(a) < kind(b); });
         for (std::size_t i = 0; i < order.size(); ++i) {
             bool const is_known =
                 i > 0 && kind(order[i]).first != no_spread && kind(order[i]) == kind(order[i - 1]);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_SENDER_CLASSES_HPP
 #define RESHARD_PLAN_SENDER_CLASSES_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
 #include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/senders.hpp>
@@ -80,7 +81,7 @@ private:
             senders.push_back({options_.process_of(problem_.sources[source].shards.holder(
                                    index.replica(source_box, which).shard)),
                                static_cast<std::uint16_t>(which)});
-        std::sort(senders.begin(), senders.end());
+        sort_by(senders, std::less<>());
         auto const same = [](box_sender const& a, box_sender const& b) {
             return a.process == b.process;
         };
@@ -124,10 +125,9 @@ struct sender_classes {
             if (cuts[i].load != class_cut::no_load)
                 order.push_back(i);
         auto const rank = [&](std::uint32_t i) {
-            return std::tuple(loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes, i);
+            return std::pair(loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes);
         };
-        std::sort(order.begin(), order.end(),
-                  [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
         return order;
     }
 };

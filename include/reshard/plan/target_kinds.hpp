@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_TARGET_KINDS_HPP
 #define RESHARD_PLAN_TARGET_KINDS_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/source_indices.hpp>
 
@@ -244,7 +245,7 @@ private:
         std::vector<std::pair<key_id, std::uint32_t>> uses;
         for (std::uint32_t i = 0; i < pieces.size(); ++i)
             uses.push_back({pieces.source(i), i});
-        std::sort(uses.begin(), uses.end());
+        sort_by(uses, std::less<>());
         numbers first(pieces.size(), 0);
         for (std::size_t i = 0; i < uses.size(); ++i)
             first[uses[i].second] = i > 0 && uses[i].first == uses[i - 1].first

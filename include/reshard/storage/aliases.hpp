@@ -39,7 +39,10 @@ RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout);
 template <group Group>
 void compare_alias(Group const& world, const_state_dict const& tensors, std::string const& name,
                    tensor_layout const& key, index_vector const& shape) {
-    if (auto const first = difference_between(world, tensors, name, key.key))
+    auto const move = [&](const_state_dict const& have, state_dict const& want) {
+        redistribute(world, have, want);
+    };
+    if (auto const first = difference_between(any_group(world), tensors, name, key.key, move))
         fail(errc::overlap, "'", name, "' is to be another name of '", key.key,
              "', but differs from it: element ", unravel_index(first->position, shape), " is ",
              first->alias, " and ", first->key,

@@ -140,7 +140,7 @@ constexpr bool is_dense(affine_copy const& fused) {
 /// The memory that holds the bytes of a window as they are to be written, or none.
 inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::uint64_t size,
                                                   std::span<piece_part const> parts) {
-    if (parts.size() != 1 || !conversion_of(bound.whole, *parts[0].from).chain.empty())
+    if (parts.size() != 1 || !conversion_of(bound, *parts[0].from).chain.empty())
         return {};
     bound_end<void const*> const source = source_end(bound, *parts[0].from);
     affine_copy const loop = fuse(parts[0].loop);
@@ -162,7 +162,7 @@ inline std::span<std::byte const> content_from_memory(bound_plan const& bound, s
         return bytes;
     buffer.assign(size, std::byte{0});
     for (piece_part const& part : parts)
-        copy_elements(part.loop, conversion_of(bound.whole, *part.from),
+        copy_elements(part.loop, conversion_of(bound, *part.from),
                       source_end(bound, *part.from).data, buffer.data());
     return buffer;
 }

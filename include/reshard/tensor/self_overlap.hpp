@@ -46,12 +46,16 @@ struct stepping_axes {
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             if (shape[axis] > 1) {
                 auto const stride = static_cast<std::uint64_t>(strides[axis]);
-                values[count++] = {axis, strides[axis] < 0 ? 0 - stride : stride,
-                                   static_cast<std::uint64_t>(shape[axis] - 1)};
+                insert({axis, strides[axis] < 0 ? 0 - stride : stride,
+                        static_cast<std::uint64_t>(shape[axis] - 1)});
             }
-        std::sort(values, values + count, [](axis_steps const& a, axis_steps const& b) {
-            return a.step != b.step ? a.step < b.step : a.axis > b.axis;
-        });
+    }
+
+    constexpr void insert(axis_steps const& steps) {
+        std::size_t position = count++;
+        for (; position > 0 && steps.step <= values[position - 1].step; --position)
+            values[position] = values[position - 1];
+        values[position] = steps;
     }
 
     constexpr std::uint64_t span() const {

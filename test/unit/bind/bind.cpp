@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(running_every_transfer_fills_the_target_and_nothing_else) {
 }
 
 BOOST_AUTO_TEST_CASE(a_conversion_has_the_stored_type_and_the_chain) {
-    element_conversion const plain = conversion_of(whole, whole.transfers[0]);
+    element_conversion const plain = conversion_of(bound(), whole.transfers[0]);
     BOOST_TEST((plain.source == data_type::f32));
     BOOST_TEST(plain.chain.empty());
 }

@@ -5,11 +5,11 @@
 #include "support/layouts.hpp"
 #include "support/relay_trees.hpp"
 
+#include <reshard/analysis/simulation.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/simulation.hpp>
 
 #include <boost/test/unit_test.hpp>
 

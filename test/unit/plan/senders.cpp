@@ -4,9 +4,9 @@
 
 #include "support/layouts.hpp"
 
+#include <reshard/analysis/balance.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/layout/layout_of.hpp>
-#include <reshard/plan/balance.hpp>
 #include <reshard/plan/flows.hpp>
 
 #include <boost/test/unit_test.hpp>

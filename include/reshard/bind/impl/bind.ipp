@@ -33,8 +33,9 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
     return {view.data, memory};
 }
 
-RESHARD_DECL element_conversion conversion_of(plan const& plan, transfer const& t) {
-    return {plan.source_dtypes[t.source_key], plan.chains[t.chain]};
+RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t) {
+    return {bound.whole.source_dtypes[t.source_key], bound.whole.chains[t.chain],
+            bound.conversions};
 }
 
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
@@ -64,7 +65,7 @@ RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t
     detail::copy_elements({detail::cut_of(bound.whole, t).extent, source.position.offset,
                            source.position.strides, target.position.offset,
                            target.position.strides},
-                          detail::conversion_of(bound.whole, t), source.data, target.data);
+                          detail::conversion_of(bound, t), source.data, target.data);
 }
 
 } // namespace reshard

@@ -7,6 +7,7 @@
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bind/shard_views.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -18,15 +19,11 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL std::uint64_t digest_of_program(mapping const& program) {
-    return digest_of_all(digest_of(program), program.left_over());
-}
-
 RESHARD_DECL compared_values call_fingerprint(options const& options) {
     mapping const* const mapping = options.program.known();
     compared_values fingerprint;
-    fingerprint.add_digest("options.program",
-                           mapping ? digest_of_program(*mapping) : options.program.is_by_name());
+    fingerprint.add_digest("options.program", mapping ? options.program.steps()->digest(*mapping)
+                                                      : options.program.is_by_name());
     fingerprint.add("options", options);
     fingerprint.add("options.strict", options.strict);
     fingerprint.add_presence("options.cache", options.cache != nullptr);
@@ -89,7 +86,7 @@ inline layout some_tensors(layout const& full_layout, std::vector<std::uint32_t>
 
 RESHARD_DECL const_state_dict without(const_state_dict const& shards,
                                       std::vector<std::string> keys) {
-    std::sort(keys.begin(), keys.end());
+    sort_by(keys, std::less<>());
     const_state_dict tensors;
     for (auto const& [descriptor, tensor] : shards)
         if (!std::binary_search(keys.begin(), keys.end(), descriptor.key))
@@ -130,6 +127,7 @@ inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& full_
     planned->source = some_tensors(full_job.source, sources_of_round(full_job.problem, round));
     planned->target = some_tensors(full_job.target, wanted);
     planned->program = full_job.program;
+    planned->conversions = full_job.conversions;
     planned->problem = problem_of(planned->program, planned->source, planned->target);
     holder_set const set({me});
     planned->whole = make_plan(planned->problem, {set, set}, options);

@@ -8,6 +8,7 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -93,8 +94,7 @@ RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
         tensors.check();
         list_memory(tensors, true, memories);
     }
-    std::sort(memories.begin(), memories.end(),
-              [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
+    sort_by(memories, [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
     used_memory const* sources = nullptr; // of each kind the one that reaches furthest so far
     used_memory const* targets = nullptr;
     used_memory const* dense_targets = nullptr;

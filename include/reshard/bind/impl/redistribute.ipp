@@ -48,21 +48,11 @@ layout layout_alone(side<View> const& side, std::string_view noun) {
     return *side.layout;
 }
 
-/// What a program makes of two catalogs; nothing where tensors move by name.
-inline std::optional<mapping> mapping_of_call(any_program const& program, catalog const& source,
-                                              catalog const& target) {
-    if (mapping const* const mapping = program.known())
-        return *mapping;
-    if (program.is_by_name())
-        return std::nullopt;
-    return (*program.made())(source, &target);
-}
-
 inline std::uint64_t digest_of_job(planned_job const& layouts,
                                    std::optional<mapping> const& program, options const& options) {
     return digest_of_all(planner_version, call_fingerprint(options).digest(),
-                         program ? digest_of_program(*program) : 0, digest_of(layouts.source),
-                         digest_of(layouts.target));
+                         program ? options.program.steps()->digest(*program) : 0,
+                         digest_of(layouts.source), digest_of(layouts.target));
 }
 
 } // namespace detail
@@ -76,12 +66,19 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
     if (runs_at_once)
         check_twins(have.tensors);
     auto planned = std::make_shared<planned_job>();
+    planned->conversions = conversions_of(options.program);
     planned->source = layout_alone(have, "source");
     planned->target = layout_alone(want, "target");
-    auto program =
-        mapping_of_call(options.program, catalog_of(planned->source), catalog_of(planned->target));
-    if (runs_at_once && program)
-        check_copies(alone, have.tensors, *program);
+    std::optional<mapping> program;
+    if (program_steps const* const steps = options.program.steps()) {
+        program = steps->make_mapping(any_group(alone), options.program, {&planned->source, {}},
+                                      {&planned->target, {}});
+        if (runs_at_once)
+            steps->compare_copies(any_group(alone), have.tensors, *program,
+                                  [&](const_state_dict const& from, state_dict const& to) {
+                                      redistribute(alone, from, to);
+                                  });
+    }
     if (options.allocate)
         return job(std::make_unique<rounds_job<solo>>(
             alone, plan_in_rounds(planned, std::move(program), options, {0, 1, {}}),

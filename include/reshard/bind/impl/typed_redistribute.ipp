@@ -159,6 +159,7 @@ RESHARD_DECL made_plan listed_plan(typed_tables const& plan, source_tensors cons
     shared->target = layout_of(plan.target);
     check_typed_side(have, shared->source, "source", at.ranks);
     check_typed_side(want, shared->target, "target", at.ranks);
+    shared->conversions = &all_conversions();
     typed_lister(plan, at.me, *shared).list();
     std::uint64_t const digest = digest_of(plan, *shared);
     return {std::move(shared), digest};

@@ -104,7 +104,7 @@ RESHARD_DECL bool bridge_session::fill(wanted_version const& version,
                                        index_t& bytes) const {
     auto const& transfers = planned_.whole.transfers;
     bound_plan const bound{planned_.whole, planned_.problem, sources_[version.number % 2],
-                           targets_[version.set]};
+                           targets_[version.set], &all_conversions()};
     bool is_touched = false; // the tensor of this transfer
     for (std::size_t i = 0; i < transfers.size(); ++i) {
         if (transfers_[i].is_needed(version)) {

@@ -6,6 +6,7 @@
 #include <reshard/layout/layout.hpp>
 
 #include <reshard/core/digest.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -199,7 +200,7 @@ inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& 
             for (index_t const begin : begins)
                 held_begins.push_back({shards.holder(i), begin});
         }
-    std::sort(held_begins.begin(), held_begins.end());
+    sort_by(held_begins, std::less<>());
     held_begins.erase(std::unique(held_begins.begin(), held_begins.end()), held_begins.end());
     for (std::size_t i = 0, last = 0; i < held_begins.size() && !entry.is_scattered(axis);
          i = last) {
@@ -307,9 +308,8 @@ sorted_by_key(std::vector<std::vector<shard_descriptor>> const& shards) {
             check(shard);
             held_shards.push_back({&shard, static_cast<holder_t>(holder)});
         }
-    std::stable_sort(
-        held_shards.begin(), held_shards.end(),
-        [](held_shard const& a, held_shard const& b) { return a.shard->key < b.shard->key; });
+    sort_by(held_shards,
+            [](held_shard const& a, held_shard const& b) { return a.shard->key < b.shard->key; });
     return held_shards;
 }
 

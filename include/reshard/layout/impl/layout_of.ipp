@@ -5,6 +5,7 @@
 
 #include <reshard/layout/layout_of.hpp>
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/distribution_grid.hpp>
 #include <reshard/layout/shards_of.hpp>
 
@@ -93,8 +94,7 @@ inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
 } // namespace detail
 
 RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
-    std::sort(tensors.begin(), tensors.end(),
-              [](tensor_sharding const& a, tensor_sharding const& b) { return a.key < b.key; });
+    detail::sort_by(tensors, [](auto const& a, auto const& b) { return a.key < b.key; });
     detail::layout_builder builder(detail::end_of_ranks(tensors));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         tensor_sharding& sharding = tensors[i];

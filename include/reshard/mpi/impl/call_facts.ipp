@@ -176,100 +176,11 @@ RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
     return facts;
 }
 
-inline catalog catalog_for(call_facts const& facts, bool is_source) {
+RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source) {
     known_side const& side = is_source ? facts.sides.source : facts.sides.target;
-    return side.layout ? catalog_of(*side.layout)
-                       : merge_cuts(each_side(facts.notices, is_source, &side_notice::cuts));
-}
-
-/// A mapping with what it is not made of, for ranks that have none.
-struct shipped_mapping {
-    std::string bytes;
-    std::vector<std::string> left_over;
-
-    static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
-};
-
-/// The mapping of the lowest rank that has one, on every rank, where some have none.
-///
-/// \param  has by rank
-/// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::ranks_disagree where ranks have different ones
-inline mapping mapping_of_others(mpi_group const& ranks, std::vector<std::uint8_t> const& has,
-                                 mapping new_mapping) {
-    auto const first = static_cast<int>(std::ranges::find(has, 1) - has.begin());
-    shipped_mapping shipped_mapping;
-    if (ranks.rank() == first)
-        shipped_mapping = {to_bytes(new_mapping), new_mapping.left_over()};
-    auto const received = gather_values(ranks, shipped_mapping)[static_cast<std::size_t>(first)];
-    mapping mapping_of_first = from_bytes<mapping>(received.bytes);
-    for (std::string const& key : received.left_over)
-        mapping_of_first.leave_over(key);
-    agree_on(ranks, [&] {
-        if (has[static_cast<std::size_t>(ranks.rank())] &&
-            digest_of_program(new_mapping) != digest_of_program(mapping_of_first))
-            fail(errc::ranks_disagree, "rank ", first, " and rank ", ranks.rank(),
-                 " have programs that make different mappings; every rank that has one must have "
-                 "the same");
-    });
-    return mapping_of_first;
-}
-
-/// What a rank tells of the mapping that its program makes.
-struct mapping_notice {
-    bool has_program = false;
-    std::string problem; ///< as `encode` writes it
-    std::uint64_t digest = 0;
-
-    static constexpr void members(auto& self, auto&& visit) {
-        visit(self.has_program, self.problem, self.digest);
-    }
-};
-
-/// \throws error the lowest failing rank's
-inline void throw_first(std::vector<mapping_notice> const& notices) {
-    for (mapping_notice const& notice : notices)
-        if (auto const problem = decode(notice.problem))
-            throw error(*problem);
-}
-
-/// \throws error with errc::ranks_disagree
-inline void check_equal(std::vector<mapping_notice> const& notices) {
-    for (std::size_t rank = 1; rank < notices.size(); ++rank)
-        if (notices[rank].digest != notices[0].digest)
-            fail(errc::ranks_disagree, "rank 0 has a program that makes a mapping with digest ",
-                 notices[0].digest, ", and rank ", rank, " one with digest ", notices[rank].digest,
-                 "; every rank must have the same");
-}
-
-RESHARD_DECL std::optional<mapping>
-mapping_of_call(mpi_group const& ranks, any_program const& program, call_facts const& facts) {
-    if (mapping const* const mapping = program.known())
-        return *mapping;
-    if (program.is_by_name())
-        return std::nullopt;
-    mapping mapping;
-    mapping_notice own_notice{!program.is_of_other_ranks(), {}, 0};
-    own_notice.problem = encode(attempt([&] {
-        catalog const target = catalog_for(facts, false);
-        mapping = (*program.made())(catalog_for(facts, true), &target);
-        own_notice.digest = digest_of_program(mapping);
-    }));
-    std::vector<mapping_notice> notices = gather_values(ranks, own_notice);
-    auto const owners = std::ranges::count(notices, true, &mapping_notice::has_program);
-    if (owners == 0 || owners == ranks.size()) {
-        throw_first(notices);
-        check_equal(notices);
-        return mapping;
-    }
-    std::vector<std::uint8_t> has;
-    for (mapping_notice& notice : notices) {
-        has.push_back(notice.has_program);
-        if (!notice.has_program)
-            notice.problem.clear(); // it is the lack of a program
-    }
-    throw_first(notices);
-    return mapping_of_others(ranks, has, std::move(mapping));
+    if (side.layout)
+        return {&*side.layout, {}};
+    return {nullptr, each_side(facts.notices, is_source, &side_notice::cuts)};
 }
 
 } // namespace reshard::detail

@@ -5,6 +5,7 @@
 
 #include <reshard/mpi/node_copies.hpp>
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/os/page_advice.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -91,7 +92,7 @@ private:
     }
 
     std::vector<bound_copy> joined_panels() {
-        std::stable_sort(panels_.begin(), panels_.end(), [](panel const& a, panel const& b) {
+        sort_by(panels_, [](panel const& a, panel const& b) {
             return std::tie(a.group, a.number, a.distance) <
                    std::tie(b.group, b.number, b.distance);
         });

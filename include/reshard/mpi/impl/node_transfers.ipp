@@ -5,6 +5,7 @@
 
 #include <reshard/mpi/node_transfers.hpp>
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/mpi/sparse_exchange.hpp>
@@ -31,11 +32,12 @@ struct relay_with {
 /// tree have, however their shards are numbered: by target tensor, by box of it, and by place.
 inline std::vector<relay_transfers> by_peer_and_tree(plan const& plan,
                                                      std::vector<relay_with> relays) {
-    std::ranges::sort(relays, {}, [&](relay_with const& relay) {
+    auto const order = [&](relay_with const& relay) {
         transfer const& t = plan.transfers[relay.step.transfer];
         return std::tuple(relay.peer, relay.step.tree, t.target_key, relay.step.box,
                           plan.patterns[plan.pattern_of[t.target_key]].target_offset(t.cut));
-    });
+    };
+    sort_by(relays, [&](auto const& a, auto const& b) { return order(a) < order(b); });
     std::vector<relay_transfers> sorted;
     for (auto const& [peer, step] : relays) {
         if (sorted.empty() || sorted.back().peer != peer || sorted.back().tree != step.tree)
@@ -91,9 +93,9 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
              std::ranges::equal_range(relays, peer, {}, &relay_transfers::peer))
             lanes.push_back({peer, chunks_of(plan, transfers.numbers, limits.relayed),
                              transfers.depth, transfers.tree});
-        std::sort(
-            lanes.begin() + static_cast<std::ptrdiff_t>(first), lanes.end(),
-            [&](lane const& a, lane const& b) { return plan.trees[a.tree] < plan.trees[b.tree]; });
+        sort_by(std::span(lanes).subspan(first), [&](lane const& a, lane const& b) {
+            return plan.trees[a.tree] < plan.trees[b.tree];
+        });
     }
     return lanes;
 }
@@ -113,7 +115,7 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
-    std::ranges::sort(by_tree, {}, &lane::tree);
+    sort_by(by_tree, [](lane const* a, lane const* b) { return a->tree < b->tree; });
     std::size_t count = 0;
     for (lane& to : sends) {
         if (to.tree == lane::no_tree || to.first_turn == 0)

@@ -112,11 +112,15 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
                               std::optional<mapping> program, options const& options) {
     auto const& [source, target] = facts.sides;
     bool const are_known = source.layout && target.layout;
-    if (!are_known && static_cast<holder_t>(ranks.size()) > options.gather_up_to)
-        return {query_directory(ranks, source, target, std::move(program), options), {}};
+    if (!are_known && static_cast<holder_t>(ranks.size()) > options.gather_up_to) {
+        auto planned = query_directory(ranks, source, target, std::move(program), options);
+        planned->conversions = conversions_of(options.program);
+        return {std::move(planned), {}};
+    }
     if (!are_known)
         facts = with_shards(ranks, std::move(facts));
     auto planned = layouts_of_call(ranks, facts);
+    planned->conversions = conversions_of(options.program);
     auto problem = attempt([&] {
         holder_set const me({static_cast<holder_t>(ranks.rank())});
         fit_program(*planned, std::move(program), {options.strict, options.shape_mismatch});
@@ -139,7 +143,7 @@ inline std::uint64_t digest_of_group(call_facts const& facts, std::optional<mapp
     hasher hasher;
     hasher.add(planner_version);
     hasher.add(call_fingerprint(options).digest());
-    hasher.add(program ? digest_of_program(*program) : 0);
+    hasher.add(program ? options.program.steps()->digest(*program) : 0);
     for (call_notice const& notice : facts.notices)
         hasher.add(notice.digest);
     for (int const node : facts.nodes)
@@ -178,6 +182,7 @@ RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts fa
     planned_rounds planned;
     agree_on(ranks, [&] {
         auto shared = std::make_shared<planned_job>();
+        shared->conversions = conversions_of(options.program);
         auto& [source, target] = facts.sides;
         shared->source = source.layout ? std::move(*source.layout) : layout_told(facts, true);
         shared->target = target.layout ? std::move(*target.layout) : layout_told(facts, false);

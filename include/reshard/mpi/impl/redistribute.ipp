@@ -81,9 +81,16 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     auto notices = values_of_ranks<call_notice>(open_call(world, call.opening));
     mpi_group const ranks = world.with_own_messages(rank_notices_of(notices));
     call_facts facts = facts_of_call(ranks, std::move(call.own), std::move(notices));
-    auto program = mapping_of_call(ranks, options.program, facts);
-    if (runs_at_once && program)
-        check_copies(ranks, have.tensors, *program);
+    std::optional<mapping> program;
+    if (program_steps const* const steps = options.program.steps()) {
+        program = steps->make_mapping(any_group(ranks), options.program, facts_of_side(facts, true),
+                                      facts_of_side(facts, false));
+        if (runs_at_once)
+            steps->compare_copies(any_group(ranks), have.tensors, *program,
+                                  [&](const_state_dict const& from, state_dict const& to) {
+                                      redistribute(ranks, from, to);
+                                  });
+    }
     if (options.allocate)
         return prepare_rounds(ranks, std::move(have),
                               plan_rounds_of(ranks, std::move(facts), std::move(program), options),

@@ -6,6 +6,7 @@
 #include <reshard/plan/balance_senders.hpp>
 
 #include <reshard/core/flat_range.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
 #include <reshard/plan/sender_classes.hpp>
 
@@ -261,7 +262,7 @@ public:
         : patterns_(patterns), members_(members), ranges_(std::move(ranges)) {}
 
     void add() && {
-        std::sort(ranges_.begin(), ranges_.end(), [](given_range const& a, given_range const& b) {
+        sort_by(ranges_, [](given_range const& a, given_range const& b) {
             return std::tuple(a.tensor(), a.cut, a.range) < std::tuple(b.tensor(), b.cut, b.range);
         });
         for (std::uint32_t tensor = 0; !ranges_.empty() && tensor < members_.size(); ++tensor) {

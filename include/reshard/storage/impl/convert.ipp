@@ -291,7 +291,7 @@ inline std::span<std::byte const> content_from_files(bound_plan const& bound, ch
         loops.push_back(
             {{bound.problem.sources[part.from->source_key].tensor, part.from->source_shard},
              part.loop,
-             conversion_of(bound.whole, *part.from),
+             conversion_of(bound, *part.from),
              buffer.data()});
     run(reader, std::move(loops));
     return buffer;
@@ -301,7 +301,7 @@ inline std::span<std::byte const> content_from_files(bound_plan const& bound, ch
 inline std::uint64_t put_converted(written_files& writer, checkpoint const& source,
                                    planned_conversion const& work, convert_options const& options) {
     auto const targets = shapes_of(work.files.metadata, work.pieces);
-    bound_plan const bound{work.reads, work.problem, source.shapes(), targets};
+    bound_plan const bound{work.reads, work.problem, source.shapes(), targets, &all_conversions()};
     chunk_reader reader(source, options.verify);
     progress_count count(options.progress, work.bytes_to_write());
     std::vector<std::byte> buffer;

@@ -124,9 +124,9 @@ struct window_parts {
     /// Copies this process's elements of a window to the memory in which its bytes are put
     /// together.
     void put(std::size_t window, std::byte* bytes) const {
-        bound_plan const bound{whole, problem, sources, targets};
+        bound_plan const bound{whole, problem, sources, targets, &all_conversions()};
         for (transfer const* const t : transfers.of(window))
-            copy_elements(loop_of(bound, *t), conversion_of(whole, *t), source_end(bound, *t).data,
+            copy_elements(loop_of(bound, *t), conversion_of(bound, *t), source_end(bound, *t).data,
                           bytes);
     }
 

@@ -185,7 +185,7 @@ inline std::vector<stored_loop> loops_of(bound_plan const& bound) {
         if (!is_zeros(t))
             loops.push_back({{bound.problem.sources[t.source_key].tensor, t.source_shard},
                              loop_of(bound, t),
-                             conversion_of(bound.whole, t),
+                             conversion_of(bound, t),
                              target_end(bound, t).data});
     return loops;
 }
@@ -210,7 +210,7 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
 }
 
 inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
-    return {work.whole, work.problem, source.shapes(), work.targets};
+    return {work.whole, work.problem, source.shapes(), work.targets, &all_conversions()};
 }
 
 struct rank_of_load {

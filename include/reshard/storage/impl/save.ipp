@@ -94,7 +94,8 @@ inline void put_held(written_files& writer, planned_save const& planned,
                      const_state_dict const& tensors, holder_t me, int size) {
     shard_views<const_tensor_view> sources;
     sources.add(tensors, planned.all, me);
-    bound_plan const bound{planned.whole, planned.work, sources, planned.targets};
+    bound_plan const bound{planned.whole, planned.work, sources, planned.targets,
+                           &all_conversions()};
     std::vector<std::byte> buffer;
     put_pieces(
         bound, planned.mine, me, size, writer, [](auto&&...) { return std::uint64_t{1} << 20; },

@@ -1,14 +1,14 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_IMPL_RELABELLING_IPP
-#define RESHARD_PLAN_IMPL_RELABELLING_IPP
+#ifndef RESHARD_ANALYSIS_IMPL_RELABELLING_IPP
+#define RESHARD_ANALYSIS_IMPL_RELABELLING_IPP
 
-#include <reshard/plan/relabelling.hpp>
+#include <reshard/analysis/relabelling.hpp>
 
+#include <reshard/analysis/impl/assignment.ipp>
 #include <reshard/core/digest.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/plan/assignment.hpp>
 #include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>

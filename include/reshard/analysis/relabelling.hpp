@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_RELABELLING_HPP
-#define RESHARD_PLAN_RELABELLING_HPP
+#ifndef RESHARD_ANALYSIS_RELABELLING_HPP
+#define RESHARD_ANALYSIS_RELABELLING_HPP
 
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
@@ -43,7 +43,7 @@ RESHARD_DECL relabelling best_relabelling(layout const& source, layout const& ta
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/plan/impl/relabelling.ipp>
+#include <reshard/analysis/impl/relabelling.ipp>
 #endif
 
 #endif

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/balance.hpp>
+#include <reshard/analysis/balance.hpp>
 
 #include "support/layouts.hpp"
 

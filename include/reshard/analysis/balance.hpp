@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_BALANCE_HPP
-#define RESHARD_PLAN_BALANCE_HPP
+#ifndef RESHARD_ANALYSIS_BALANCE_HPP
+#define RESHARD_ANALYSIS_BALANCE_HPP
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
@@ -44,7 +44,7 @@ RESHARD_DECL plan_balance balance_of(plan_flows const& flows, holder_t processes
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/plan/impl/balance.ipp>
+#include <reshard/analysis/impl/balance.ipp>
 #endif
 
 #endif

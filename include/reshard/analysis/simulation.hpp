@@ -1,7 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_SIMULATION_HPP
-#define RESHARD_PLAN_SIMULATION_HPP
+#ifndef RESHARD_ANALYSIS_SIMULATION_HPP
+#define RESHARD_ANALYSIS_SIMULATION_HPP
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
@@ -88,7 +88,7 @@ RESHARD_DECL simulation simulate(plan_flows const& flows, network const& over);
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/plan/impl/simulation.ipp>
+#include <reshard/analysis/impl/simulation.ipp>
 #endif
 
 #endif

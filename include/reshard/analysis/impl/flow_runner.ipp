@@ -1,11 +1,11 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_IMPL_FLOW_RUNNER_IPP
-#define RESHARD_PLAN_IMPL_FLOW_RUNNER_IPP
+#ifndef RESHARD_ANALYSIS_IMPL_FLOW_RUNNER_IPP
+#define RESHARD_ANALYSIS_IMPL_FLOW_RUNNER_IPP
 
-#include <reshard/plan/simulation.hpp>
+#include <reshard/analysis/simulation.hpp>
 
-#include <reshard/plan/flow_classes.hpp>
+#include <reshard/analysis/impl/flow_classes.ipp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/assignment.hpp>
+#include <reshard/analysis/impl/assignment.ipp>
 
 #include "oracle/random.hpp"
 #include "support/trials.hpp"

@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_IMPL_BALANCE_IPP
-#define RESHARD_PLAN_IMPL_BALANCE_IPP
+#ifndef RESHARD_ANALYSIS_IMPL_BALANCE_IPP
+#define RESHARD_ANALYSIS_IMPL_BALANCE_IPP
 
-#include <reshard/plan/balance.hpp>
+#include <reshard/analysis/balance.hpp>
 
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/load_balance.hpp>

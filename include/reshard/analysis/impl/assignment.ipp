@@ -1,12 +1,14 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_IMPL_ASSIGNMENT_IPP
-#define RESHARD_PLAN_IMPL_ASSIGNMENT_IPP
+#ifndef RESHARD_ANALYSIS_IMPL_ASSIGNMENT_IPP
+#define RESHARD_ANALYSIS_IMPL_ASSIGNMENT_IPP
 
-#include <reshard/plan/assignment.hpp>
+#include <reshard/core/index_vector.hpp>
+#include <reshard/layout/holder.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <map>
@@ -14,8 +16,26 @@
 #include <optional>
 #include <queue>
 #include <utility>
+#include <vector>
+
+/// \file
+/// Which of one kind goes to which of another, so that the sum of the gains is the greatest.
 
 namespace reshard::detail {
+
+/// What a unit of a row gains in a column.
+struct gain {
+    std::uint32_t row = 0;
+    std::uint32_t column = 0;
+    index_t value = 0;
+};
+
+/// How many of a row go to a column.
+struct assigned {
+    std::uint32_t row = 0;
+    std::uint32_t column = 0;
+    holder_t count = 0;
+};
 
 /// The assignment by shortest augmenting paths.
 ///
@@ -351,9 +371,17 @@ inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
     return supply.size() * units <= most_gains ? steps_a_pair * pairs : total;
 }
 
-RESHARD_DECL std::vector<assigned> best_assignment(std::vector<gain> const& gains,
-                                                   std::vector<holder_t> supply,
-                                                   std::vector<holder_t> demand) {
+/// Gives units of rows to columns so that the sum of their gains is the greatest. What is worth
+/// nothing is not assigned.
+///
+/// Exact. Where most pairs have a gain, the time depends little on what the gains are.
+///
+/// \param gains in the order of rows, each pair at most once; none is negative
+/// \param supply by row: how many units there are
+/// \param demand by column: how many it takes
+inline std::vector<assigned> best_assignment(std::vector<gain> const& gains,
+                                             std::vector<holder_t> supply,
+                                             std::vector<holder_t> demand) {
     std::uint64_t const steps = steps_before_auction(gains, supply, demand);
     if (auto match = path_solver(gains, supply, demand).solve_within(steps))
         return *std::move(match);

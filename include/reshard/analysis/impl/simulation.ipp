@@ -1,15 +1,15 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_IMPL_SIMULATION_IPP
-#define RESHARD_PLAN_IMPL_SIMULATION_IPP
+#ifndef RESHARD_ANALYSIS_IMPL_SIMULATION_IPP
+#define RESHARD_ANALYSIS_IMPL_SIMULATION_IPP
 
-#include <reshard/plan/simulation.hpp>
+#include <reshard/analysis/simulation.hpp>
 
+#include <reshard/analysis/impl/flow_classes.ipp>
+#include <reshard/analysis/impl/flow_runner.ipp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
-#include <reshard/plan/flow_classes.hpp>
 #include <reshard/plan/flows.hpp>
-#include <reshard/plan/impl/flow_runner.ipp>
 
 #include <algorithm>
 #include <limits>

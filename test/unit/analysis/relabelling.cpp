@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/relabelling.hpp>
+#include <reshard/analysis/relabelling.hpp>
 
 #include "oracle/random.hpp"
 #include "support/layouts.hpp"

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/flow_classes.hpp>
+#include <reshard/analysis/impl/flow_classes.ipp>
 
 #include <boost/test/unit_test.hpp>
 
