@@ -8,8 +8,8 @@
 #include <reshard/layout/shard_table.hpp>
 
 /// \file
-/// What the busiest process and node of a plan carry, beside what no choice of replicas could spare
-/// them.
+/// The load of the busiest process and node of a plan, beside the least load of any choice of
+/// replicas.
 
 namespace reshard {
 
@@ -29,8 +29,9 @@ struct plan_extreme {
 /// The busiest of a plan.
 struct plan_balance {
     plan_extreme sender;   ///< within a node, too
-    plan_extreme receiver; ///< what it is given does not depend on who gives: `least_bytes` is that
-    plan_extreme link;     ///< what leaves a node; all zeros where each process is on its own
+    plan_extreme receiver; ///< the bytes it gets do not depend on the senders: `least_bytes` is the
+                           ///< same
+    plan_extreme link;     ///< the bytes that leave a node; all zeros if each process is alone
 
     bool operator==(plan_balance const&) const = default;
 };

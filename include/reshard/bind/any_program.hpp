@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// Any program of a redistribution, and what a call does with it.
+/// Any program of a redistribution, and the steps of a call with it.
 
 namespace reshard {
 
@@ -38,16 +38,16 @@ concept catalog_program = requires(P const& program, catalog const& source, cata
     { mapping_of(program, source, target) } -> std::convertible_to<mapping>;
 };
 
-/// What is known of one side of a call.
+/// The known facts about one side of a call.
 struct side_facts {
     layout const* known = nullptr;             ///< null if no rank knows it
     std::vector<std::vector<cut_tensor>> cuts; ///< of each rank, if `known` is null
 };
 
-/// What a call does with its program. A call that moves tensors by name compiles none of it.
+/// The steps of a call with its program. A call that moves tensors by name compiles none of it.
 struct program_steps {
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank alike: what the program throws; errc::ranks_disagree if it
+    /// \throws error on every rank: as the program; errc::ranks_disagree if it
     ///         gives different mappings
     mapping (*make_mapping)(any_group const& ranks, any_program const& program,
                             side_facts const& source, side_facts const& target);
@@ -55,7 +55,7 @@ struct program_steps {
     /// Refuses tensors that the program takes for equal, and that differ.
     ///
     /// \par Collective every rank of the group, in the same order
-    /// \throws error with errc::overlap, on every rank alike
+    /// \throws error with errc::overlap, on every rank
     void (*compare_copies)(any_group const& ranks, const_state_dict const& tensors,
                            mapping const& program, tensor_mover const& move);
 
@@ -83,7 +83,7 @@ public:
 
     any_program(mapping mapping) : any_program(content(std::move(mapping))) {}
 
-    /// By name where there is no mapping.
+    /// By name if there is no mapping.
     any_program(std::optional<mapping> mapping) {
         if (mapping)
             *this = std::move(*mapping);
@@ -101,8 +101,8 @@ public:
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
     any_program(F program) : any_program(content(function(std::move(program)))) {}
 
-    /// The one that other ranks of a redistribution have, as those of the other side: this rank
-    /// need not know it. They give a function, or text that was parsed.
+    /// The program that other ranks of a redistribution have, for example on the other side: this
+    /// rank need not know it. They give a function, or text that was parsed.
     static any_program of_other_ranks() { return any_program(content(elsewhere())); }
 
     bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
@@ -121,7 +121,7 @@ public:
         return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
     }
 
-    /// What a call does with it, or null if tensors move by name.
+    /// The steps of a call with it, or null if tensors move by name.
     detail::program_steps const* steps() const { return steps_; }
 
 private:

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a body after it includes this header.
 #include <reshard/bind/job.hpp>
 
 #ifndef RESHARD_BIND_JOB_STATE_HPP
@@ -26,17 +26,17 @@
 #include <vector>
 
 /// \file
-/// What a job owns: its plan with what it was planned from, and its tensors.
+/// The state of a job: its plan, the problem of the plan, and its tensors.
 
 namespace reshard::detail {
 
-/// What ranks that do the same have alike.
+/// The values that are equal on ranks that do the same.
 RESHARD_DECL compared_values call_fingerprint(options const& options);
 
 /// What can be seen of the tensors of one rank alone.
 ///
 /// \throws error that adding a tensor gave; errc::memory_overlap; errc::usage for options that
-///         contradict one another
+///         contradict each other
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& options);
 
@@ -64,7 +64,7 @@ public:
 /// A job whose tensors are bound to its plan.
 class bound_job : public job_state {
 public:
-    /// \throws error with errc::bad_layout where a rank has more or less than its layout says
+    /// \throws error with errc::bad_layout if a rank has more or less than its layout says
     bound_job(std::shared_ptr<planned_job const> ready, holder_t me, const_state_dict const& have,
               state_dict const& want);
 
@@ -99,7 +99,7 @@ struct rounds_scope {
 
 /// Plans what one rank moves in each round.
 ///
-/// \pre    the layouts of `planned_job` are there
+/// \pre    the layouts of `planned_job` exist
 /// \throws error as `fit_program`, `problem_of`, `make_plan` and `rounds_of`
 RESHARD_DECL planned_rounds plan_in_rounds(std::shared_ptr<planned_job> planned_job,
                                            std::optional<mapping> program, options const& options,
@@ -141,7 +141,7 @@ public:
 
 private:
     /// \param live   sources that this round or a later one reads, and those that none does
-    /// \param filled targets of earlier rounds, which must stay what they are
+    /// \param filled targets of earlier rounds, which must not change
     void fill(planned_job const& round, std::shared_ptr<planned_job const> const& ready,
               const_state_dict const& live, state_dict& filled) {
         std::unique_ptr<job_state> moving;

@@ -67,7 +67,7 @@ public:
         return nullptr;
     }
 
-    /// Keeps a value, in the place of another one of that digest.
+    /// Keeps a value, and replaces another one with that digest.
     pointer add(std::uint64_t digest, Value value) {
         return add(digest, std::make_shared<Value const>(std::move(value)));
     }
@@ -106,77 +106,77 @@ private:
 
 } // namespace detail
 
-/// The plans of one rank, by a digest of what all ranks hold. See `options::cache`.
+/// The plans of one rank, by a digest of the shards of all ranks. See `options::cache`.
 using plan_cache = detail::digest_cache<detail::planned_job>;
 
-/// How ranks of a node exchange what lies in memory of their own.
+/// How ranks of a node exchange elements in private memory.
 enum class node_exchange : std::uint8_t {
-    chosen,   ///< rings, where there is more than a little to move
-    rings,    ///< slots of shared memory, where the system has it
+    chosen,   ///< rings, if there is more than a little to move
+    rings,    ///< slots of shared memory, if the system has it
     messages, ///< MPI, as between nodes
 };
 
 /// How ranks of a node read bytes of files that several of them need.
 enum class file_reads : std::uint8_t {
-    chosen, ///< once, where that reads a quarter less or more, of files of some MiB
+    chosen, ///< once, if that reads a quarter less or more, of files of some MiB
     once,   ///< one of the ranks reads and verifies them, and all copy from memory that they share
     direct, ///< each rank for itself
 };
 
-/// What a caller may ask of a redistribution; equal on every rank, but for the cache, the functions
-/// and the deadline.
+/// The options of a redistribution; equal on every rank, except the cache, the functions and the
+/// deadline.
 struct options {
-    /// What each target tensor is made of. By default, the source tensor of the same name. A
-    /// function gets the catalogs of what all ranks hold.
+    /// The program of the target tensors. By default, each is the source tensor of the same name. A
+    /// function gets the catalogs of all ranks' tensors.
     any_program program = {};
-    /// Where plans are kept. Every time, the ranks compare a digest of what each of them holds, of
-    /// the program and of the options. Where each of them has the plan from before, nothing else is
-    /// told; a change on any rank, or a rank that has forgotten the plan, makes all of them plan.
-    /// Every rank gives one, or none.
+    /// The cache of plans. Every time, the ranks compare a digest of their shards, of the program
+    /// and of the options. If each of them has the plan from before, nothing else is exchanged; a
+    /// change on any rank, or a rank that has forgotten the plan, makes all of them plan. Every
+    /// rank gives one, or none.
     ///
     /// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a
     ///             structure that changed none the less corrupts a checkpoint; here it is planned
-    ///             anew
+    ///             again
     plan_cache* cache = nullptr;
     /// The most bytes of tensors and staging that a rank may need. Tensors are then filled in
-    /// rounds, those of `rounds_of`: in each, targets are allocated and filled, and sources that no
+    /// rounds, as in `rounds_of`: in each, targets are allocated and filled, and sources that no
     /// later round reads are given up. Sources that the program does not name are neither counted
     /// nor given up. The target is given as a layout without tensors; all travels in messages.
     index_t memory_budget = detail::any_budget;
-    /// This rank's shards of these target tensors, allocated now; where there is one, tensors are
+    /// This rank's shards of these target tensors, allocated now; if there is one, tensors are
     /// filled in rounds.
     std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
     /// Nothing reads this rank's shards of these source tensors any more.
     std::function<void(std::vector<std::string> const& keys)> release = {};
-    /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes
-    /// have equally many ranks one behind the other. Of several ranks that hold the same elements,
-    /// one on the same node gives them.
+    /// Rank `r` runs on node `r / processes_per_node`; 0: on the node that MPI says, if nodes have
+    /// equally many ranks one after the other. Of several ranks that hold the same elements, one on
+    /// the same node gives them.
     holder_t processes_per_node = 0;
-    /// What several ranks on other nodes want from one leaves it once, and they pass it on chunk by
-    /// chunk, from their targets; see `plan_options::relays`. Nothing is passed on where
-    /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another;
-    /// nor are tensors that are filled in rounds, and what ranks look up in a directory
-    /// (`gather_up_to`).
+    /// Elements that several ranks on other nodes want from one rank leave it once, and they pass
+    /// them on chunk by chunk, from their targets; see `plan_options::relays`. Nothing is passed on
+    /// if `processes_per_node` is 0 and all ranks are on one node, or nodes differ; nor are tensors
+    /// that are filled in rounds, or found in a directory (`gather_up_to`).
     ///
     /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
-    /// from node to node. That is faster where all nodes together read files more slowly than one
-    /// of them sends. What only some ranks see comes from these, as without.
+    /// from node to node. That is faster if all nodes together read files more slowly than one of
+    /// them sends. Files that only some ranks see are read by these, as without it.
     bool relays = false;
-    /// Patterns of target keys whose shapes may differ from what the source has or the program
-    /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
+    /// Patterns of target keys whose shapes may differ from the source's or the program's (see
+    /// `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
-    /// What is done about keys that only one side has. Nothing: a target tensor that the source
-    /// does not have is an error, and what is not wanted is skipped.
+    /// The treatment of keys that only one side has. Without a value, a target tensor that the
+    /// source does not have is an error, and an unwanted source tensor is skipped.
     std::optional<strictness> strict = {};
-    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they
-    /// hold; of more, each looks up what its own tensors are made of in a directory that all share.
+    /// For a side whose layout nobody knows: up to this number of ranks send all others their
+    /// shards; with more ranks, each looks up the sources of its own tensors in a directory that
+    /// all share.
     holder_t gather_up_to = 256;
     /// Which ranks share a node is detected, or set by the environment variable
     /// RESHARD_RANKS_PER_NODE.
     node_exchange on_node = node_exchange::chosen;
     /// The longest that this rank waits for others at any one place, as seconds or as a duration of
-    /// `std::chrono`; 0 and infinity: as long as it takes. What is negative or no number is refused
-    /// where it is given, with errc::usage, by that rank alone. When the time is over, all ranks
+    /// `std::chrono`; 0 and infinity: as long as it takes. A negative value, or not a number, is
+    /// refused with errc::usage by the rank that gives it alone. When the time is over, all ranks
     /// that wait get an error with errc::deadline, a second later at most, which names the ranks
     /// that do not wait: they were stopped, are still at work, or are in another call. The
     /// communicator is then good for `MPI_Abort` alone, and memory that messages may still reach is
@@ -186,20 +186,20 @@ struct options {
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
     ///             every wait does
     detail::wait_duration deadline = 0.0;
-    /// A load compares the chunks that it reads with the digests that were saved with them, where
-    /// the files have any.
+    /// A load compares the chunks that it reads with the digests that were saved with them, if the
+    /// files have any.
     bool verify = true;
     /// Of a load. Files that are mapped are read directly.
     file_reads reads = file_reads::chosen;
-    /// What a load must fill, over all ranks: it is refused before anything is written where a key
-    /// is lacking, or left out by `strict`. Patterns are matched with what the ranks want. A
-    /// redistribution takes none.
+    /// The tensors that a load must fill, over all ranks: it is refused before anything is written
+    /// if a key is lacking, or omitted by `strict`. Patterns are matched with the keys that the
+    /// ranks want. A redistribution takes none.
     std::vector<state_need> needs = {};
-    /// A load may cut fused tensors otherwise than they were made for: where ranks gather a tensor
+    /// A load may cut fused tensors otherwise than they were made for: if ranks gather a tensor
     /// before they use it, as with FSDP, any cut is right.
     bool cut_fused = false;
 
-    /// What ranks compare before they do anything; programs have digests of their own.
+    /// The options that ranks compare before they do anything; programs have separate digests.
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.memory_budget, self.processes_per_node, self.relays, self.shape_mismatch,
               self.gather_up_to, self.on_node, self.needs);

@@ -14,12 +14,12 @@
 #include <vector>
 
 /// \file
-/// The order in which a process copies between its own memory and that of its neighbours, and what
-/// it writes there.
+/// The order in which a process copies between its own memory and its neighbours' memory, and the
+/// bytes that it writes there.
 
 namespace reshard::detail {
 
-/// A `bound_end` in little memory: there are as many as transfers.
+/// A `bound_end` in little memory: there is one for each transfer.
 template <class Pointer>
 struct packed_end {
     Pointer data{};
@@ -57,7 +57,7 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
                                                  std::vector<std::uint32_t> const& local,
                                                  copy_table const& copies);
 
-/// What is about to be written to one segment.
+/// The bytes that will be written to one segment.
 struct segment_writes {
     address_range segment;
     address_range hull = {0, 0}; ///< from the first byte to the last
@@ -71,7 +71,7 @@ struct segment_writes {
         bytes += written;
     }
 
-    /// False where most of the hull is left to other ranks, whose pages need not be mapped here.
+    /// False if most of the hull is left to other ranks, whose pages need not be mapped here.
     bool is_dense() const {
         return bytes > 0 && static_cast<std::uintptr_t>(bytes) >= (hull.end - hull.begin) / 4;
     }
@@ -80,7 +80,7 @@ struct segment_writes {
 /// What this process writes to the segments of an arena, its own first.
 ///
 /// \pre   the arena has segments
-/// \param taken those of other ranks that it makes
+/// \param taken copies of other ranks that it makes
 /// \param local the numbers of those that it makes for itself
 RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
                                                    arena_state const& arena,

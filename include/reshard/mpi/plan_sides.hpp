@@ -29,14 +29,14 @@ namespace detail {
 struct planned_job;
 struct planned_rounds;
 
-/// What a rank knows of one side before it asks: all of it, or the shards that it has itself.
+/// The knowledge of a rank about one side before it asks: all of it, or its own shards.
 struct known_side {
     std::optional<reshard::layout> layout;
     std::vector<shard_descriptor> held;
     std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
 
-/// What ranks that do the same have alike, their arenas among it.
+/// The values that are equal on ranks that do the same, including their arenas.
 RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
                                               target_tensors const& want);
 
@@ -53,7 +53,7 @@ struct two_sides {
 /// What this rank knows. Does not communicate.
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
 
-/// What a rank tells the others of one side.
+/// The report of a rank to the others on one side.
 struct side_notice {
     layout_notice spread;         ///< the shards may be missing, see `call_notice::tells_shards`
     std::vector<cut_tensor> cuts; ///< of a rank that knows no layout, for a program's catalogs
@@ -61,7 +61,7 @@ struct side_notice {
     static constexpr void members(auto& self, auto&& visit) { visit(self.spread, self.cuts); }
 };
 
-/// What a rank tells the others when it enters a redistribution.
+/// The notice of a rank to the others when it enters a redistribution.
 struct call_notice {
     side_notice source;
     side_notice target;
@@ -80,17 +80,16 @@ struct call_notice {
 RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
                                    options const& options);
 
-/// The part of each notice that says where its rank is.
+/// The part of each notice that gives its rank's node.
 RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> const& notices);
 
-/// Of each rank, the lowest rank on its node: a machine, or as many ranks of it as
-/// RESHARD_RANKS_PER_NODE says.
+/// Of each rank, the lowest rank on its node: a machine, or RESHARD_RANKS_PER_NODE ranks of it.
 ///
 /// \param notices of all ranks, by rank
-/// \throws error with errc::usage for a variable that is no number of ranks
+/// \throws error with errc::usage for a variable that is not a number of ranks
 RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices);
 
-/// What this rank knows after all have told.
+/// The knowledge of this rank after all notices.
 struct call_facts {
     two_sides sides; ///< with the layouts that any rank knows
     std::vector<call_notice> notices;
@@ -101,11 +100,11 @@ struct call_facts {
 ///
 /// \param notices of all ranks, by rank
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::ranks_disagree for different layouts of one side
+/// \throws error on every rank: errc::ranks_disagree for different layouts of one side
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
                                       std::vector<call_notice> notices);
 
-/// What a program is told of one side.
+/// The facts about one side for a program.
 RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
 
 /// A plan of this rank, or why there is none, which the other ranks do not know yet.

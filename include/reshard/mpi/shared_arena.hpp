@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// What is asked of the system for a segment.
+/// The kind of memory of a segment.
 struct segment_request {
     segment_kind kind = segment_kind::unnamed;
     page_advice pages = {};
@@ -42,13 +42,13 @@ class node_segments {
     };
 
 public:
-    /// What each segment has before the memory that is allocated.
+    /// The head of each segment, before the memory that is allocated.
     static constexpr index_t head_bytes = 4096;
 
-    /// Makes this rank's segment, and maps those of the others.
+    /// Makes this rank's segment, and maps the others' segments.
     ///
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
+    /// \throws error with errc::io, on every rank of the node, if the system refuses one something
     node_segments(group auto const& node, index_t bytes, segment_request const& wanted) {
         peer_segment segment;
         auto const problem = attempt([&] {
@@ -75,7 +75,8 @@ public:
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
-    /// This rank's own segment stays where it is till all is well: others may look for it still.
+    /// This rank's own segment keeps its name until all ranks have it: others may still look for
+    /// it.
     void open_others(std::vector<peer_segment> const& peer_segments, int me,
                      system_calls const& calls);
 
@@ -84,9 +85,9 @@ private:
 };
 
 /// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null
-/// where both kinds are refused, or there is only one rank.
+/// if both kinds are refused, or there is only one rank.
 ///
-/// \param refusal why there is none; empty where there is one
+/// \param refusal why there is none; empty if there is one
 /// \par Collective every rank of the node, in the same order
 template <group Group, class Make>
 auto with_segments(Group const& node, std::string& refusal, Make const& make)
@@ -115,8 +116,8 @@ namespace reshard {
 
 /// How an arena is made.
 struct arena_options {
-    /// Every so many ranks of a node are taken for a node of their own; 0: as many as the
-    /// environment variable RESHARD_RANKS_PER_NODE says, or else all.
+    /// This number of ranks of a node counts as a separate node; 0: the number in the environment
+    /// variable RESHARD_RANKS_PER_NODE, or else all.
     int ranks_per_node = 0;
     page_advice pages = {};
     detail::system_calls calls = {};
@@ -144,45 +145,45 @@ private:
     std::unique_ptr<line[]> lines_;
 };
 
-/// What an arena and the redistributions that use it own together.
+/// The resources that an arena and the redistributions that use it own together.
 struct arena_state {
     std::uint64_t number = 0;    ///< not 0; the same on all ranks, of no other arena of theirs
     mpi_group world;             ///< whose ranks made it
-    mpi_group node;              ///< those of them that share memory
+    mpi_group node;              ///< the ranks of them that share memory
     std::vector<int> node_ranks; ///< their numbers in `world`, ascending
-    std::unique_ptr<node_segments> segments; ///< null where the system refuses
+    std::unique_ptr<node_segments> segments; ///< null if the system refuses
     std::string refusal;                     ///< why there are none
-    std::unique_ptr<private_memory> own;     ///< in their place
+    std::unique_ptr<private_memory> own;     ///< instead of them
 };
 
 } // namespace detail
 
-/// Memory for tensors, a piece for each rank, that the ranks of a node see of one another.
+/// Memory for tensors, a piece for each rank, that all ranks of a node see.
 ///
-/// Given to `prepare` with a target, the rank that has an element writes it where it belongs,
-/// without messages, and the first such `prepare` prefaults what is going to be written; with a
-/// source, the rank that wants it reads it there. Where the system refuses
+/// Given to `prepare` with a target, the rank that has an element writes it to its target, without
+/// messages, and the first such `prepare` prefaults the memory that will be written; with a source,
+/// the rank that wants it reads it there. If the system refuses
 /// shared memory to some rank of a node, or there is one rank, the arena has memory of the rank
 /// alone: then all is as without it.
 ///
-/// It owns communicators, so every rank destroys its arenas in the same order. What was made with
-/// one keeps its memory; the tensors in it are the caller's to keep. Its resource is for one thread
-/// at a time.
+/// It owns communicators, so every rank destroys its arenas in the same order. Jobs made with one
+/// keep its memory; the tensors in it are the caller's to keep. Its resource is for one thread at a
+/// time.
 class shared_arena {
 public:
     /// Takes `bytes` of memory on this rank, which may differ from rank to rank; tensors need up to
     /// 128 bytes more than their elements.
     ///
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank alike: errc::usage for fewer than 0 bytes, or a bad
-    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree where that differs; errc::io without
+    /// \throws error on every rank: errc::usage for fewer than 0 bytes, or a bad
+    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree if that differs; errc::io without
     ///         memory
     shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {});
 
-    /// True where the ranks of this node see one another's memory, the same on all of them.
+    /// True if the ranks of this node see each other's memory, the same on all of them.
     bool is_shared() const { return state_->segments != nullptr; }
 
-    /// Why they do not, for a log; the same on all of them, empty where they do.
+    /// Why they do not, for a log; the same on all of them, empty if they do.
     std::string const& refusal() const { return state_->refusal; }
 
     /// Allocates tensors in this rank's memory.

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 /// \file
-/// A number that stands for all that a plan is made from.
+/// A digest of all inputs of a plan.
 
 namespace reshard {
 
@@ -18,10 +18,10 @@ struct layout;
 
 namespace detail {
 
-/// What a planner makes of the same inputs; goes up when it makes something else.
+/// The version of the planner; goes up when it makes another plan of the same inputs.
 inline constexpr std::uint64_t planner_version = 2;
 
-/// A digest of mapping, layouts and options: what all holders have in common.
+/// A digest of mapping, layouts and options, which are the same for all holders.
 RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
                                             layout const& target, plan_options const& options = {});
 

@@ -71,7 +71,7 @@ RESHARD_DECL bound_job::bound_job(std::shared_ptr<planned_job const> ready, hold
 inline layout some_tensors(layout const& full_layout, std::vector<std::uint32_t> const& numbers) {
     layout some{full_layout.holders, {}, {}};
     std::vector<std::optional<std::uint32_t>> places(
-        full_layout.spreads.size()); // among those of `some`
+        full_layout.spreads.size()); // among the elements of `some`
     for (std::uint32_t const number : numbers) {
         tensor_layout const& tensor = full_layout.tensors[number];
         auto& position = places[tensor.spread];

@@ -31,7 +31,7 @@
 
 namespace reshard::detail {
 
-/// \throws error with errc::usage where other ranks made the arena
+/// \throws error with errc::usage if other ranks made the arena
 inline void check_arena(mpi_group const& world, shared_arena const* arena) {
     int mode = MPI_IDENT;
     if (arena)

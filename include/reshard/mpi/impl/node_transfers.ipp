@@ -100,7 +100,7 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
     return lanes;
 }
 
-/// True where a chunk has, packet by packet, what another one is to pass on.
+/// True if a chunk has, packet by packet, what another one is to pass on.
 inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
     auto const is_input = [&](packet const& in, packet const& out) {
         relay const* const step = find_relay(plan.relays, out.transfer);
@@ -111,7 +111,7 @@ inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
 
 RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
                                      std::vector<lane>& receives) {
-    std::vector<lane*> by_tree; // a rank gets what a tree brings from one other
+    std::vector<lane*> by_tree; // a rank gets a tree's elements from one other
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
@@ -175,7 +175,7 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
     std::erase_if(sorted.relays_from, is_left_out);
 }
 
-/// True where anything passes between this process and a peer, in one direction.
+/// True if anything passes between this process and a peer, in one direction.
 inline bool gives_any(std::vector<std::uint32_t> const& numbers,
                       std::vector<relay_transfers> const& relays, std::size_t peer) {
     return !numbers.empty() ||
@@ -215,16 +215,16 @@ inline std::optional<int> node_number(arena_state const* arena, int rank) {
 /// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make
 /// them.
 ///
-/// For each pair of ranks both list the transfers between them in the order of the plan, and tell
-/// one another where those ends lie that the other one reaches. So both know the same: a transfer
-/// whose target is told is pushed by the source, another one whose source is told is pulled by the
-/// target.
+/// For each pair of ranks both list the transfers between them in the order of the plan, and send
+/// each other the position of the ends that the other one reaches. So both know the same: a
+/// transfer with a known target is pushed by the source, another one with a known source is pulled
+/// by the target.
 class node_transfers {
 public:
     node_transfers(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
         : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
 
-    /// What each neighbour has to know of this rank's memory.
+    /// The data that each neighbour needs of this rank's memory.
     std::vector<addressed_text> tell(sorted_transfers const& transfers) const {
         std::vector<addressed_text> texts;
         for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
@@ -267,7 +267,8 @@ public:
 private:
     using numbers = std::vector<std::uint32_t>;
 
-    /// Where an end lies, in bytes from the begin of its rank's arena; nothing where it does not.
+    /// The position of an end, in bytes from the begin of its rank's arena; none if it lies
+    /// elsewhere.
     using peer_end = std::optional<bound_end<index_t>>;
     using peer_ends = std::vector<peer_end>::const_iterator;
 
@@ -316,7 +317,7 @@ private:
         return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->position};
     }
 
-    /// \pre `peer` is a rank of the arena's node, and has told of another end
+    /// \pre `peer` is a rank of the arena's node, and has sent another end
     static std::optional<bound_end<void*>> next_end(peer_ends& from, arena_state const& arena,
                                                     int peer) {
         peer_end const end = *from++;
