@@ -75,7 +75,7 @@ public:
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
-    /// This rank's own segment keeps its name until all ranks have it: others may still look for
+    /// This rank's own segment is kept until all ranks succeed: others may still look for
     /// it.
     void open_others(std::vector<peer_segment> const& peer_segments, int me,
                      system_calls const& calls);

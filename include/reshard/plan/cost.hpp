@@ -100,13 +100,13 @@ constexpr index_t staging_of(process_cost const& cost) {
 /// The most that one process gives, gets or keeps in relation to the average: 1 if all do equally
 /// much, and if the sum is 0.
 ///
-/// \param what a member that counts bytes or messages
-constexpr double imbalance(plan_cost const& cost, index_t process_cost::*what) {
+/// \param member counts bytes or messages
+constexpr double imbalance(plan_cost const& cost, index_t process_cost::*member) {
     index_t most = 0;
     double sum = 0;
     for (process_cost const& process_cost : cost.by_process) {
-        most = std::max(most, process_cost.*what);
-        sum += static_cast<double>(process_cost.*what);
+        most = std::max(most, process_cost.*member);
+        sum += static_cast<double>(process_cost.*member);
     }
     if (most == 0)
         return 1;

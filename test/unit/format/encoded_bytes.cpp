@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(any_part_of_a_long_text_is_found) {
 
 BOOST_AUTO_TEST_CASE(a_text_of_other_bytes_is_refused) {
     refused("abc", 4, "f: tensor 'w': 4 bytes are expected, and a text of 3 bytes does not have");
-    refused("abcdef", 2, "2 bytes are expected, and a text of 6 bytes does not have as many");
+    refused("abcdef", 2, "2 bytes are expected, and a text of 6 bytes does not have that number");
     refused("\xc3\xa9\xc3\xa9", 3,
             "f: tensor 'w': the text from byte 3 to 7 ends before, and should be 3 bytes");
     refused("\xc3\xa9g", 1, "the text from byte 3 to 6 continues after them");
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_file_has_the_bytes_of_its_texts_behind_its_end) {
                                    "p: tensor 'a': its elements are a text of 3 "
                                    "bytes, which is not 3 bytes"));
     BOOST_CHECK_EXCEPTION(files.add(values, texts[1], large.size() - 1, "tensor 'b'"), error,
-                          mentions(errc::corrupt_file, "tensor 'b': 4999 bytes, where another"));
+                          mentions(errc::corrupt_file, "tensor 'b': 4999 bytes, but another"));
     auto const file = files.open("p");
     std::string match(large.size(), ' ');
     file->read(second, std::as_writable_bytes(std::span(match)));
