@@ -131,7 +131,7 @@ def check_levels(headers):
             continue
         for other in filter(is_ours, includes(text)):
             if other not in headers:
-                yield f"{header}: includes {other}, which is missing"
+                yield f"{header}: includes {other}, which is not there"
             elif room_of(other) != room and room_of(other) not in allowed:
                 yield f"{header}: {room} may not include {other}"
 
