@@ -33,7 +33,7 @@
 
 #include <unistd.h>
 
-// What the pages of doc/ quote: each part between two marks stands on a page, and test/doc/pages.py
+// The quotes of the pages of doc/: each part between two marks is on a page, and test/doc/pages.py
 // compares them. Most of it runs here, on any number of ranks.
 
 using namespace reshard;
@@ -161,7 +161,7 @@ void overlapping_targets(boost::mpi::communicator const& world) {
     }
 }
 
-/// What a rank says of its tensors.
+/// The description of a rank's tensors.
 void describe(holder_t rank) {
     index_t const n = 12;
     index_t const columns = 6;
@@ -664,7 +664,7 @@ void states(mpi_group const& group, std::filesystem::path const& directory) {
            "aliases");
 }
 
-/// What an optimizer keeps of a parameter that it knows by its memory.
+/// The state that an optimizer keeps of a parameter that it knows by its memory.
 struct adam_moment {
     float const* parameter;
     std::vector<float> moment;

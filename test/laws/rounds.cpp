@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(laws_rounds)
 
 namespace {
 
-/// Walks through rounds with lists of what there is, and counts it anew for every question.
+/// Walks through rounds with lists of the tensors, and counts them again for every question.
 class walk {
 public:
     walk(plan_problem const& problem, plan const& plan, holder_t ranks)

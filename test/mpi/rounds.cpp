@@ -21,7 +21,7 @@ using reshard::test::agreed_error;
 namespace {
 
 /// Matrices of 8 columns, 10 rows a rank: rows on the source side, and the same of the next rank,
-/// turned, on the target side. Counts the bytes of the tensors that are there.
+/// turned, on the target side. Counts the bytes of the existing tensors.
 struct rounds_fixture {
     mpi_group world{boost::mpi::communicator()};
     index_t size = world.size(), rank = world.rank();
@@ -112,7 +112,7 @@ struct rounds_fixture {
         return count;
     }
 
-    /// What a rank sends and receives of one tensor.
+    /// The bytes that a rank sends and receives of one tensor.
     index_t staged() const { return size == 1 ? 0 : 2 * each; }
 };
 
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(without_a_budget_all_is_done_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(the_memory_that_is_measured_keeps_within_the_budget) {
-    // Four tensors, one more, and what is staged for it; then one is given up for each that comes.
+    // Four tensors, one more, and its staging; then one is given up for each that comes.
     index_t const least = 5 * each + staged();
     job const report = run_within(least);
     BOOST_TEST(report.rounds().least_budget == least);

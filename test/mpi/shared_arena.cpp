@@ -63,7 +63,7 @@ struct arena_fixture {
     }
 };
 
-/// How often a text stands in another one.
+/// How often a text occurs in another one.
 int count_of(std::string const& text, std::string const& full_text) {
     int count = 0;
     for (auto at = full_text.find(text); at != full_text.npos; at = full_text.find(text, at + 1))

@@ -31,7 +31,7 @@ struct halves_fixture : test::halves {
     int target_rank() const { return world.size() == 1 ? 0 : world.rank() - sources; }
 };
 
-/// The same shards on ranks behind the sources.
+/// The same shards on ranks after the sources.
 layout moved_behind(layout const& targets, int sources, int total) {
     std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(total));
     for (holder_t rank = 0; rank < targets.holders; ++rank)

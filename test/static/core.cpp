@@ -12,7 +12,7 @@
 #include <complex>
 
 /// \file
-/// What the compiler knows of the core: values as template arguments, and the algebra on them.
+/// The core at compile time: values as template arguments, and the algebra on them.
 
 namespace reshard {
 

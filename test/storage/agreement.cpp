@@ -30,7 +30,7 @@ std::string other(std::string const& call, std::string const& noun) {
            "; every rank must make the same call";
 }
 
-/// By what names ranks are told where they have these options and those by default.
+/// The names in the error if ranks have these options and the default ones.
 template <class Options>
 std::string names_of_difference(Options const& value) {
     compared_values const usual("options", Options{}), fingerprint("options", value);

@@ -8,7 +8,7 @@
 #include "support/says.hpp"
 
 /// \file
-/// A directory takes the place of what is there, in one step or in several.
+/// A directory replaces the existing one, in one step or in several.
 
 namespace {
 
@@ -17,7 +17,7 @@ using namespace reshard::test;
 
 using names = std::vector<std::string>;
 
-/// Each rank has a directory of its own, with `fresh` and `old` in it.
+/// Each rank has its own directory, with `fresh` and `old` in it.
 class atomic_replace_fixture {
 public:
     atomic_replace_fixture() {

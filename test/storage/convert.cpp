@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 
 /// \file
-/// From checkpoint to checkpoint: sharded, Hugging Face, and back; what is read, to the byte.
+/// From checkpoint to checkpoint: sharded, Hugging Face, and back; the bytes read are counted.
 
 BOOST_AUTO_TEST_SUITE(storage_convert)
 
@@ -67,7 +67,7 @@ test::listed_tensor cut_into(shard_descriptor const& tensor,
 shard_descriptor const w = whole_of("w", data_type::f32, {6, 4});
 shard_descriptor const b = whole_of("b", data_type::f16, {5});
 
-/// The data of a file behind its header.
+/// The data of a file after its header.
 std::string data_of(std::filesystem::path const& path) {
     std::string const bytes = read_file(path);
     std::size_t length = 0;

@@ -10,7 +10,7 @@
 #include "support/says.hpp"
 
 /// \file
-/// What a job declares that it must have is looked for on all ranks before anything is written.
+/// The tensors that a job needs are looked for on all ranks before anything is written.
 
 BOOST_AUTO_TEST_SUITE(storage_needs)
 

@@ -11,7 +11,7 @@
 #include <reshard/storage/atomic_replace.hpp>
 
 /// \file
-/// Plans in files, and files that are not what is needed.
+/// Plans in files, and files of other plans.
 
 namespace {
 

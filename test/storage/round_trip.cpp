@@ -16,7 +16,7 @@
 #include "support/trials.hpp"
 
 /// \file
-/// What was saved is loaded, however both sides are cut.
+/// Saved values are loaded, for any cuts of both sides.
 
 BOOST_AUTO_TEST_SUITE(storage_round_trip)
 

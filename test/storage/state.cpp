@@ -45,7 +45,7 @@ struct part_of_128 {
     }
 };
 
-/// Rank `r` has generator `r` of as many as there are ranks, and everybody the learning rate.
+/// Rank `r` has generator `r`, one for each rank, and everybody the learning rate.
 model_state values_of_rank() {
     index_t const rank = world().rank(), size = world().size();
     return {{"generator", stored_object{{"rng", {size}, {rank}},

@@ -21,8 +21,8 @@
 #include <vector>
 
 /// \file
-/// What is written in the formats of others is read again, however both sides are cut. That others
-/// read it too is what test/format/others_read.py is for.
+/// Checkpoints in the formats of others are read again, for any cuts of both sides.
+/// test/format/others_read.py checks that others read them too.
 
 BOOST_AUTO_TEST_SUITE(storage_written_formats)
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 /// \file
-/// Another process, which does what a test says and ends, whatever happens.
+/// Another process, which does what a test says and ends in any case.
 
 namespace reshard::test {
 

@@ -16,9 +16,9 @@
 
 namespace reshard::test {
 
-/// The shards of a rank: row after row, a guard before the first and behind each.
+/// The shards of a rank: row after row, a guard before the first and after each.
 ///
-/// Elements are those of `content_of`, which knows nothing of the library's arithmetic.
+/// Elements come from `content_of`, which knows nothing of the library's arithmetic.
 ///
 /// \pre all data types have whole bytes
 class guarded_shards {

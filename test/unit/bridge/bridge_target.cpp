@@ -133,7 +133,8 @@ void add(state_dict& tensors, std::string key, data_type dtype, index_vector con
 
 BOOST_AUTO_TEST_CASE(weights_become_8_bits_wide_on_the_way_beside_the_scales_of_their_version) {
     port_path const port;
-    // What was divided by its block's scale: 1, 2 / 448, -0.5. Codes of E4M3: 0x38, 0x40 / 0x7e, 0xb0.
+    // The elements divided by their block's scale: 1, 2 / 448, -0.5. Codes of E4M3: 0x38, 0x40 /
+    // 0x7e, 0xb0.
     std::vector<std::uint16_t> w{0x3f80, 0x4000, 0x43e0, 0xbf00};
     std::vector<float> scales{0.25f, 8.0f}, got_scales(2);
     std::vector<std::uint8_t> got(4);
@@ -284,7 +285,8 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
                    std::to_string(::getpid()) +
                    ", which has ended; start the source, with this path");
     std::ofstream(*port.operator->()) << "another file";
-    BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is not a port"));
+    BOOST_TEST(
+        error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is not a port"));
 }
 
 BOOST_AUTO_TEST_CASE(a_path_where_no_source_can_come_is_refused_without_waiting) {

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_count_that_is_kept_outlives_files_that_go_until_it_is_rem
         written_port nothing(path, some_content(), 2, 0);
         nothing.keep_count();
     }
-    BOOST_TEST(!std::filesystem::exists(count)); // there is no number yet
+    BOOST_TEST(!std::filesystem::exists(count)); // no number yet
     {
         written_port first(path, some_content(), 3, 0);
         first.keep_count();

@@ -59,8 +59,8 @@ inline bool can_test(detail::vector_set set) {
     return false;
 }
 
-/// The modes of arithmetic in which programs run: the usual one, and that of programs built for speed,
-/// which flush subnormals to zero.
+/// The modes of arithmetic in which programs run: the usual one, and the one of programs built for
+/// speed, which flush subnormals to zero.
 inline constexpr unsigned flushing = 0x9fc0, usual = 0x1f80;
 
 /// Sets the mode while it lives.
@@ -83,7 +83,7 @@ inline std::uint64_t element(unsigned char const* data, index_t i, index_t size)
     return bits;
 }
 
-/// What the exact conversion makes of `count` elements.
+/// The exact conversion of `count` elements.
 inline std::vector<unsigned char> expected(pair_of_types const& cast, unsigned char const* source,
                                            index_t count) {
     std::vector<unsigned char> result(static_cast<std::size_t>(count * cast.target_size()));
@@ -171,7 +171,7 @@ private:
     std::vector<unsigned char> data_;
 };
 
-/// The place in `memory` that lies `skew` bytes behind a line of the cache.
+/// The address in `memory` that is `skew` bytes after a line of the cache.
 inline unsigned char* skewed(std::vector<unsigned char>& memory, index_t skew) {
     return memory.data() + detail::bytes_to_line(memory.data()) + skew;
 }

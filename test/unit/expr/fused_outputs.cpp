@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_copy_carries_what_is_known_of_its_source) {
     BOOST_TEST((copy.fused().at("same").axis == 0));
     BOOST_TEST((copy.fused().at("cast").blocks == 3));
     BOOST_TEST((copy.fused().at("turned").axis == 1));
-    BOOST_TEST(copy.fused().at("turned").macro == "fused_ffn, axis=1"); // which makes it anew
+    BOOST_TEST(copy.fused().at("turned").macro == "fused_ffn, axis=1"); // which makes it again
     BOOST_TEST(!copy.fused().contains("half"));
     carry_fused(copy, source);
     BOOST_TEST(copy.fused().size() == 3u); // once
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
     carry_fused(copy, source);
     check_fused(copy, cut_in("w", {24, 4}, 0, 3));
     check_fused(copy, cut_in("v", {24, 4}, 0, 2)); // another tensor
-    // All of the rows: gate and up in turn, where one rank expects one after the other.
+    // All of the rows: gate and up in turn, but one rank expects one after the other.
     for (layout const& all_rows : {cut_in("w", {24, 4}, 0, 1), cut_in("w", {24, 4}, 1, 4)})
         BOOST_TEST(find_fused_fault(copy, all_rows)
                        .value()

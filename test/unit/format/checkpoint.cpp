@@ -16,7 +16,7 @@ namespace {
 using namespace reshard;
 using namespace reshard::detail;
 
-/// A safetensors file of that JSON and so many bytes of data.
+/// A safetensors file of that JSON and its data.
 std::string file_of(std::string const& json, std::size_t data_bytes) {
     return test::eight_bytes(json.size()) + json + std::string(data_bytes, '\0');
 }
@@ -39,7 +39,7 @@ std::string sharding(std::string const& key, std::string const& offsets,
     return text + "},";
 }
 
-/// The refusal of a path, with the directory left out.
+/// The refusal of a path, without the directory.
 std::string refusal(test::temporary_directory const& directory, errc code,
                     std::string const& name = {},
                     safetensors_mode mode = safetensors_mode::strict) {

@@ -62,7 +62,7 @@ std::string read(encoded_bytes const& bytes, memory_file const& file, std::uint6
     return result;
 }
 
-/// Reads all bytes of a text that is none of so many.
+/// Reads all bytes of a text that does not have that number of bytes.
 void refused(std::string const& text, std::uint64_t bytes, std::string const& problem) {
     file_of_text const of(text);
     BOOST_CHECK_EXCEPTION(read(encoded_bytes(of.where, bytes, "f: tensor 'w'"), of.file, 0, bytes),
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_the_numbers_of_characters) {
 }
 
 BOOST_AUTO_TEST_CASE(any_part_of_a_long_text_is_found) {
-    // Steps that end behind and within characters: of one byte each, of both kinds, of two.
+    // Steps that end after and within characters: of one byte each, of both kinds, of two.
     for (unsigned const below : {128u, 256u}) {
         std::string const text = random_bytes(300000, below);
         file_of_text const of(text_of(text));

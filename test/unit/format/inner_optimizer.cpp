@@ -15,7 +15,7 @@ struct plain_optimizer {
     constexpr void step(double gradient) { moment = 0.5 * moment + gradient; }
 };
 
-/// What stage 3 puts around it: a moment of its own that nobody updates.
+/// The wrapper of stage 3: its own moment, which nobody updates.
 struct sharded_optimizer {
     plain_optimizer wrapped;
     double moment = -1;

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(names_without_a_number_there_stay) {
     for (std::string const name : {"embed_tokens.weight", "layers.x.weight", "layers.",
                                    "my_layers.0.weight", "layers.0a.w", "", "layers0"})
         BOOST_TEST(name_in_model(name, "layers.", stages, {1}) == name);
-    // The first one counts that is a segment of its own.
+    // The first one counts that is a separate segment.
     BOOST_TEST(name_in_model("my_layers.1.layers.1.w", "layers.", stages, {1}) ==
                "my_layers.1.layers.3.w");
     BOOST_TEST(name_in_model("a.0.w", "", stages, {1}) == "a.0.w");

@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
     };
     BOOST_TEST(unknown("\x8c\x05posix\x8c\x06system\x93\x8c\x02ls\x85R."s) == "posix.system");
     BOOST_TEST(unknown("cos\nsystem\n."s) == "os.system");
-    // A star stands for one name, not for modules.
+    // A star matches one name, not modules.
     BOOST_TEST(unknown("ctorch.hub\nload\n."s) == "torch.hub.load");
     // A class with arguments by name, a method of an object, and a state.
     BOOST_TEST(unknown("cm\nC\n)}\x8c\x01xK\x01s\x92."s) == "m.C");

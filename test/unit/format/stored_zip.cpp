@@ -42,7 +42,7 @@ struct member {
     unsigned method = 0;
     unsigned flags = 0;
     std::string extra{};             ///< of its entry in the directory
-    std::uint32_t said = 0xffffffff; ///< its size there, if not that of the bytes
+    std::uint32_t said = 0xffffffff; ///< its size there, if not the bytes' size
 };
 
 /// An archive as APPNOTE.TXT describes it.
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(compressed_and_encrypted_members_say_so) {
 
 namespace {
 
-/// What zlib makes of a text, without a header of its own.
+/// The output of zlib for a text, without a header.
 std::string deflated(std::string const& text) {
     z_stream stream{};
     BOOST_TEST_REQUIRE(deflateInit2(&stream, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) ==

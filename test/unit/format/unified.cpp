@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// What is said of a Unified Checkpoint; its elements are compared in other_formats.cpp.
+// The messages about a Unified Checkpoint; its elements are compared in other_formats.cpp.
 
 BOOST_AUTO_TEST_SUITE(format_unified)
 

@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_read_again_is_refused_by_name) {
         std::string key;
         data_type dtype;
         index_vector shape;
-        std::string text; ///< of the error; none where it is written
+        std::string text; ///< of the error; none if it is written
     };
     using enum data_type;
     index_t const huge = index_t{1} << 62;

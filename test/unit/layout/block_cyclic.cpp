@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(ranks_without_a_block_hold_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(one_block_a_rank_is_a_plain_box) {
-    // So that equal elements are equal shards, whatever made them.
+    // So that equal elements are equal shards, however they were made.
     distribution const how(mesh{{"p", 2}}, {block_cyclic{0, 5}}, {10});
     for (holder_t const rank : {0u, 1u})
         BOOST_TEST((*descriptor_of("A", data_type::f64, how, rank) ==

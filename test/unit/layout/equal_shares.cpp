@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_replicated_tensor_is_whole_everywhere) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_of_a_mesh_has_the_share_of_its_coordinate) {
-    // Rank 5 of pp=2 tp=3 stands at pp 1, tp 2.
+    // Rank 5 of pp=2 tp=3 is at pp 1, tp 2.
     mesh const ranks{{"pp", 2}, {"tp", 3}};
     shard_descriptor const expected{"w", data_type::bf16, {4, 24}, {{0, 16}, {4, 8}}, {}};
     BOOST_TEST(

@@ -26,8 +26,8 @@ std::vector<index_t> values_of(shard_descriptor const& shard) {
     return values;
 }
 
-/// What each rank of the mesh holds of the 2 x 6 tensor: columns by tensor parallelism, then flat
-/// shares of these by data parallelism.
+/// The elements of the 2 x 6 tensor on each rank of the mesh: columns by tensor parallelism, then
+/// flat shares of these by data parallelism.
 std::vector<std::vector<index_t>> values_by_rank(mesh const& ranks) {
     std::vector<std::vector<index_t>> all;
     index_t const columns = 6 / ranks.all_axes[ranks.axis("tp")].extent;

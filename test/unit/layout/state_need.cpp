@@ -7,7 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 /// \file
-/// What is needed, and what is said of what is lacking.
+/// Needed keys, and the messages about lacking ones.
 
 BOOST_AUTO_TEST_SUITE(layout_state_need)
 
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_needed_by_default) { check_needs("needs", {}, {}
 BOOST_AUTO_TEST_CASE(a_key_and_a_pattern_are_met) {
     std::vector<std::string> const keys{"a.w", "a.w.m", "b.w", "b.w.m", "step"};
     check_needs("needs", {{"step"}, {"*.w", {"*.m", "step"}}}, keys, keys);
-    // `a.w.m` matches the pattern too, and is no weight
+    // `a.w.m` matches the pattern too, and is not a weight
     check_needs("needs", {{"**", {"*.m", "step"}}}, {"a.w", "a.w.m", "step.m", "step"},
                 {"a.w", "a.w.m", "step.m", "step"});
 }

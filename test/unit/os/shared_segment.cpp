@@ -48,7 +48,7 @@ void limit_files() {
     ::signal(SIGXFSZ, SIG_DFL);
 }
 
-/// True if the error is what a file beyond the limit gives, of both kinds.
+/// True if the error is the one of a file beyond the limit, of both kinds.
 bool is_refused_beyond_limit() {
     for (segment_kind const kind : kinds)
         if (error_of(kind, {}, 8192) != "io: a shared segment of 8192 bytes: File too large")

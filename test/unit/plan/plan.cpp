@@ -73,7 +73,7 @@ plan one_relay() {
     return plan;
 }
 
-/// What is wrong with that plan once `change` has changed it.
+/// The error of that plan once `change` has changed it.
 std::string fault_of(auto&& change) {
     plan plan = one_relay();
     change(plan);

@@ -37,7 +37,7 @@ struct two_counts {
     }
 };
 
-/// What a layout of one tensor is laid out as whose shards are listed, without its invariants.
+/// The bytes of a layout of one tensor whose shards are listed, without its invariants.
 struct any_tensor {
     std::string key = "w";
     std::uint8_t dtype = 0;

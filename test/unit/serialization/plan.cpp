@@ -35,8 +35,8 @@ plan made() {
     return make_plan(whole_problem(source, target, program)());
 }
 
-/// Four ranks that want what each of them has, and what rank 0 and rank 2 both have: four trees of
-/// one run, and one of two.
+/// Four ranks that want the elements of each of them, and the elements that rank 0 and rank 2 both
+/// have: four trees of one run, and one of two.
 plan relayed() {
     std::vector<std::vector<shard_descriptor>> source(4), target(4);
     for (std::size_t rank = 0; rank < 4; ++rank) {

@@ -25,7 +25,7 @@ using reshard::test::says;
 
 namespace {
 
-/// A tensor of a framework whose switch over its data types throws an exception of its own.
+/// A tensor of a framework whose switch over its data types throws its own exception.
 struct unknown_type {
     static constexpr char const* text = "ScalarType 44 is not known";
 };
@@ -54,7 +54,7 @@ struct elements_of_two_shards {
     std::vector<float> right = std::vector<float>(12);
 };
 
-/// Adds a shard to a state dict, and throws what is wrong with it.
+/// Adds a shard to a state dict, and throws its error.
 template <class T>
 void add_to(auto& shards, shard_descriptor const& shard, T&& tensor) {
     auto copy = shards;
