@@ -107,7 +107,7 @@ public:
         reshard::detail::affine_copy copy{{rows_, columns_}, 0, {columns_, 1}, 0, {columns_, 1}};
         if (what_.transposes)
             copy = {{columns_, rows_}, 0, {1, columns_}, 0, {rows_, 1}};
-        auto conversion = reshard::detail::converting(what_.from, {});
+        auto conversion = reshard::detail::casting(what_.from, {});
         if (what_.from != what_.to)
             conversion.chain = reshard::detail::then({}, what_.from, what_.to);
         ready_ = prepare(copy, conversion);

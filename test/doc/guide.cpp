@@ -4,8 +4,11 @@
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/analysis.hpp>
 #include <reshard/aoa.hpp>
+#include <reshard/bind/rounds.hpp>
 #include <reshard/model.hpp>
 #include <reshard/mpi.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -449,10 +452,9 @@ void known_layouts(mpi_group const& world) {
     };
     auto const release = [](std::vector<std::string> const&) {
     }; // nobody reads these any more
-    reshard::redistribute(world, have, {{}, after},
-                          {.memory_budget = 80'000'000'000,
-                           .allocate = allocate,
-                           .release = release});
+    reshard::redistribute(
+        world, have, {{}, after},
+        {.memory = reshard::rounds(80'000'000'000, allocate, release)});
     // [/budget]
     expect(filled.size() == 1 && filled[0] == result, "budget");
 }

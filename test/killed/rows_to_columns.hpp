@@ -4,6 +4,7 @@
 #define RESHARD_TEST_KILLED_ROWS_TO_COLUMNS_HPP
 
 #include <reshard/mpi.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 #include <signal.h>
 #include <sys/mman.h>

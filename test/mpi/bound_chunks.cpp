@@ -77,7 +77,7 @@ private:
     plan whole_;
     shard_views<const_tensor_view> sources_;
     shard_views<tensor_view> targets_;
-    bound_plan all_{whole_, problem_, sources_, targets_};
+    bound_plan all_{whole_, problem_, sources_, targets_, &all_conversions()};
 };
 
 template <class Byte>

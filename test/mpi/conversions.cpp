@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <reshard/layout/layout_of.hpp>
@@ -106,7 +107,8 @@ index_t convert(boost::mpi::communicator const& world, strategy_pair const& pair
                      target_tensors{target.views(), to.layout()});
     else
         redistribute(world, source.views(), target.views(),
-                     knowledge == knowledge::gathered ? options{} : options{.gather_up_to = 0});
+                     knowledge == knowledge::gathered ? options{}
+                                                      : options{.lookup = directory(0)});
     BOOST_TEST(source.fault() == "");
     BOOST_TEST(target.fault() == "");
     return target.elements();

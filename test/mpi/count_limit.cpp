@@ -1,5 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/rounds.hpp>
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/compare.hpp>
 
@@ -59,7 +61,7 @@ public:
     /// Gives elements the numbers that they have in the matrix, or in the one of which it is the transpose.
     void number(bool is_turned = false) { fill(elements_, is_turned); }
 
-    /// True if every byte is as `number` makes it.
+    /// True where every byte is as `number` makes it.
     bool is_right(bool is_turned = false) const {
         std::pmr::vector<T> expected(elements_.size());
         for (T& element : expected)
@@ -188,7 +190,7 @@ BOOST_AUTO_TEST_CASE(limits_that_elements_do_not_divide_are_kept) {
         {
             counted_calls const calls(static_cast<long long>(other));
             redistribute(mpi_group(world, other), source.views(), target.views(),
-                         {.gather_up_to = 0, .on_node = node_exchange::messages});
+                         {.lookup = directory(0), .on_node = node_exchange::messages});
             check(calls, {"MPI_Iallgatherv", "MPI_Isend", "MPI_Issend"});
         }
         BOOST_TEST(target.is_right());
@@ -222,7 +224,7 @@ BOOST_AUTO_TEST_CASE(messages_beside_arenas_keep_to_the_limit) {
 }
 
 BOOST_AUTO_TEST_CASE(directories_keep_to_the_limit) {
-    move({.gather_up_to = 0, .on_node = node_exchange::messages},
+    move({.lookup = directory(0), .on_node = node_exchange::messages},
          {"MPI_Iallgatherv", "MPI_Issend", "MPI_Mrecv", "MPI_Testall", "MPI_Isend"});
 }
 
@@ -287,8 +289,7 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     side source(*this, 0);
     source.number();
     std::list<side> targets; // all three tensors; a round adds one of them
-    options memory;
-    memory.allocate = [&](std::vector<std::string> const& keys) {
+    auto const allocate = [&](std::vector<std::string> const& keys) {
         state_dict some;
         for (auto const& [descriptor, tensor] : targets.emplace_back(*this, 1).views())
             if (std::ranges::find(keys, descriptor.key) != keys.end())
@@ -299,13 +300,14 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     side columns(*this, 1);
     layout const wanted = gather_layout(ranks, columns.views().descriptors());
     // Nothing is given up: both sides and the staging of one tensor, not of two at once.
-    memory.memory_budget = any_budget;
-    job all_at_once = prepare(ranks, source.views(), {{}, wanted}, memory);
+    job all_at_once =
+        prepare(ranks, source.views(), {{}, wanted}, {.memory = rounds(any_budget, allocate)});
     run(all_at_once);
     BOOST_TEST(targets.back().is_right());
     targets.clear();
-    memory.memory_budget = all_at_once.rounds().least_budget;
-    job in_rounds = prepare(ranks, source.views(), {{}, wanted}, memory);
+    index_t const least = all_at_once.rounds().least_budget;
+    job in_rounds =
+        prepare(ranks, source.views(), {{}, wanted}, {.memory = rounds(least, allocate)});
     run(in_rounds);
     BOOST_TEST(in_rounds.rounds().rounds.size() == targets.size());
     auto const is_filled = [&](auto side::*which) {

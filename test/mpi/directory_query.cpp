@@ -37,7 +37,7 @@ struct directory_query_fixture {
     int rank = world.rank();
     int size = world.size();
     int last = size - 1;
-    options asking{.gather_up_to = 0};
+    options asking{.lookup = directory(0)};
 };
 
 /// The elements that one process gets, by source and target: the sender is chosen in another way if
@@ -143,7 +143,7 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, directory_query_f
                         source.shards()};
         known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
                       target.shards()};
-        auto const match = query_directory(ranks, from, to, std::nullopt, asking);
+        auto const match = asking.lookup.steps->plan(ranks, {from, to}, std::nullopt, asking);
         call_notice const notice = notice_of(ranks, {from, to}, {});
         call_facts facts = facts_of_call(ranks, {from, to}, gather_values(ranks, notice));
         auto const gathered = plan_of_call(ranks, facts, std::nullopt, {}).planned;

@@ -8,6 +8,7 @@
 #include <reshard/bind/job_state.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/test/unit_test.hpp>

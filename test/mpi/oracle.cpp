@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
             rank_experiment experiment(scenario, world.rank());
             // Every other program finds its sources in a directory.
             experiment.run(world, test::mapping_of(scenario),
-                           {.gather_up_to = seed % 2 == 0 ? 256u : 0u});
+                           {.lookup = directory(seed % 2 == 0 ? 256u : 0u)});
             ++tally.programs;
             tally.elements += experiment.elements();
             if (auto const where = experiment.difference()) {
@@ -152,7 +153,8 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
             BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << scenario.text) {
                 rank_experiment experiment(scenario, world.rank(), &memory);
                 experiment.run_with(
-                    world, test::mapping_of(scenario), {.gather_up_to = seed % 32 < 16 ? 256u : 0u},
+                    world, test::mapping_of(scenario),
+                    {.lookup = directory(seed % 32 < 16 ? 256u : 0u)},
                     {seed % 3 == 0 ? nullptr : &arena, seed % 3 == 1 ? nullptr : &arena});
                 bytes_node += experiment.cost.bytes_node_in;
                 if (auto const where = experiment.difference()) {

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(known_layouts_are_part_of_the_structure) {
 }
 
 BOOST_AUTO_TEST_CASE(plans_that_were_looked_up_are_kept_too) {
-    options const options{.gather_up_to = 0};
+    options const options{.lookup = directory(0)};
     for (bool const is_kept : {false, true}) {
         outcome const current_outcome = fill(next(), kept, options);
         BOOST_TEST(current_outcome.was_kept == is_kept);

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
@@ -363,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
     move({.processes_per_node = 2});
     ranks_per_node_variable const variable("2");
     move({});
-    move({.gather_up_to = 0}); // looked up
+    move({.lookup = directory(0)}); // looked up
 }
 
 BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) {

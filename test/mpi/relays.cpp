@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/rounds.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/rank_tensors.hpp"
@@ -177,7 +178,8 @@ BOOST_AUTO_TEST_CASE(in_rounds_nothing_is_passed_on_and_the_caller_is_told) {
     layout const wanted = layout_of({{{"w", data_type::f32, {10}, {{0}, {10}}, {}}}});
     BOOST_CHECK_EXCEPTION(
         prepare(world, one_to_all.have, {{}, wanted},
-                {.allocate = [](auto const&) { return state_dict(); }, .relays = true}),
+                {.memory = rounds(detail::any_budget, [](auto const&) { return state_dict(); }),
+                 .relays = true}),
         error, [](error const& problem) {
             return problem.code() == errc::usage &&
                    std::string(problem.what()).find("passes nothing on") != std::string::npos;

@@ -238,12 +238,12 @@ BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,
 }
 
 BOOST_AUTO_TEST_CASE(options_are_told_by_their_own_names) {
-    BOOST_TEST(names_of_difference(options{.memory_budget = 9, .on_node = node_exchange::rings}) ==
-               "memory_budget on_node");
+    BOOST_TEST(names_of_difference(options{.memory = {9}, .on_node = node_exchange::rings}) ==
+               "memory.budget on_node");
     BOOST_TEST(names_of_difference(options{.processes_per_node = 9, .relays = true}) ==
                "processes_per_node relays");
-    BOOST_TEST(names_of_difference(options{.gather_up_to = 9, .needs = {{}}}) ==
-               "gather_up_to needs");
+    BOOST_TEST(names_of_difference(options{.lookup = {9}, .needs = {{}}}) ==
+               "lookup.gather_up_to needs");
     BOOST_TEST(names_of_difference(open_options{.format = {.max_depth = 9}, .mapped = true}) ==
                "format.max_depth mapped");
     BOOST_TEST(names_of_difference(open_options{.format = {.from = "npz", .without = {"a"}}}) ==

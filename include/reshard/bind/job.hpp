@@ -10,6 +10,7 @@
 #include <reshard/tensor/state_dict.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,10 +20,32 @@
 
 namespace reshard {
 
-class shared_arena;
+namespace detail {
+
+struct arena_state;
+struct arena_steps;
+
+/// An arena as a call refers to it.
+class any_arena {
+public:
+    std::shared_ptr<arena_state const> const& state() const { return state_; }
+    arena_steps const& steps() const { return *steps_; }
+
+    /// Not 0; the same on all ranks, of no other arena of theirs.
+    std::uint64_t number() const { return number_; }
+
+protected:
+    any_arena() = default;
+
+    std::shared_ptr<arena_state const> state_;
+    arena_steps const* steps_ = nullptr;
+    std::uint64_t number_ = 0;
+};
+
+} // namespace detail
 
 /// The tensors of one rank, and optionally the layout that all ranks' tensors make up together, and
-/// the arena in which some of them lie.
+/// the `shared_arena` in which some of them lie.
 ///
 /// A layout that is known by placements saves telling every shard to everybody: then each rank's
 /// memory and time grow with its own shards only, not with the number of ranks. Ranks that know
@@ -32,7 +55,7 @@ class side {
 public:
     side(detail::basic_state_dict<View> state = {},
          std::optional<reshard::layout> known_layout = std::nullopt,
-         shared_arena const* memory = nullptr)
+         detail::any_arena const* memory = nullptr)
         : tensors(std::move(state)), layout(std::move(known_layout)), arena(memory) {}
 
     /// Of tensors that may be written, for reading.
@@ -44,7 +67,7 @@ public:
 
     detail::basic_state_dict<View> tensors;
     std::optional<reshard::layout> layout;
-    shared_arena const* arena = nullptr;
+    detail::any_arena const* arena = nullptr;
 };
 
 /// The source of a redistribution: the tensors of each rank.
@@ -73,7 +96,7 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. What fails now, other than in `allocate` or `release`, ends the program: an
+    /// Moves the bytes. What fails now, other than in the functions of `rounds`, ends the program: an
     /// error of MPI.
     ///
     /// \par Collective every rank of the group that it was prepared with, in the same order
@@ -91,7 +114,7 @@ public:
     /// True if the plan came from `options::cache` on every rank; the same on all of them.
     bool was_kept() const;
 
-    /// The rounds of a job with `options::allocate`, the same on every rank; else none. Include
+    /// The rounds of a job with `options::memory`, the same on every rank; else none. Include
     /// `plan/rounds.hpp` to look into them.
     detail::plan_rounds const& rounds() const;
 

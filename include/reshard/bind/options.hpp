@@ -109,6 +109,38 @@ private:
 /// The plans of one rank, by a digest of the shards of all ranks. See `options::cache`.
 using plan_cache = detail::digest_cache<detail::planned_job>;
 
+namespace detail {
+
+struct lookup_steps;
+struct round_steps;
+
+/// Whether ranks look up shards in a directory, made by `directory`: by default they do not.
+struct shard_lookup {
+    holder_t gather_up_to = 0; ///< up to this number of ranks send all others their shards
+    lookup_steps const* steps = nullptr; ///< null if any number of ranks do
+
+    /// True if `ranks` ranks send all others their shards.
+    bool gathers(std::size_t ranks) const { return !steps || ranks <= gather_up_to; }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.gather_up_to); }
+    static constexpr std::string_view member_names[] = {"gather_up_to"};
+};
+
+/// Whether targets are filled in rounds, made by `rounds`: by default they are not.
+struct memory_rounds {
+    index_t budget = any_budget;
+    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
+    std::function<void(std::vector<std::string> const& keys)> release = {};
+    round_steps const* steps = nullptr; ///< null if all targets are filled at once
+
+    explicit operator bool() const { return steps != nullptr; }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.budget); }
+    static constexpr std::string_view member_names[] = {"budget"};
+};
+
+} // namespace detail
+
 /// How ranks of a node exchange elements in private memory.
 enum class node_exchange : std::uint8_t {
     chosen,   ///< rings, if there is more than a little to move
@@ -129,6 +161,23 @@ struct options {
     /// The program of the target tensors. By default, each is the source tensor of the same name. A
     /// function gets the catalogs of all ranks' tensors.
     any_program program = {};
+    /// Fills the targets in rounds within a memory budget: `rounds(budget, allocate, release)` of
+    /// `bind/rounds.hpp`. By default, all at once.
+    detail::memory_rounds memory = {};
+    /// Rank `r` runs on node `r / processes_per_node`; 0: on the node that MPI says, if nodes have
+    /// equally many ranks one after the other. Of several ranks that hold the same elements, one on
+    /// the same node gives them.
+    holder_t processes_per_node = 0;
+    /// Elements that several ranks on other nodes want from one rank leave it once, and they pass
+    /// them on chunk by chunk, from their targets; see `plan_options::relays`. Nothing is passed on
+    /// if `processes_per_node` is 0 and all ranks are on one node, or nodes differ; nor are tensors
+    /// that are filled in rounds, or found in a directory
+    /// (`lookup`).
+    ///
+    /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
+    /// from node to node. That is faster if all nodes together read files more slowly than one of
+    /// them sends. Files that only some ranks see are read by these, as without it.
+    bool relays = false;
     /// The cache of plans. Every time, the ranks compare a digest of their shards, of the program
     /// and of the options. If each of them has the plan from before, nothing else is exchanged; a
     /// change on any rank, or a rank that has forgotten the plan, makes all of them plan. Every
@@ -138,39 +187,15 @@ struct options {
     ///             structure that changed none the less corrupts a checkpoint; here it is planned
     ///             again
     plan_cache* cache = nullptr;
-    /// The most bytes of tensors and staging that a rank may need. Tensors are then filled in
-    /// rounds, as in `rounds_of`: in each, targets are allocated and filled, and sources that no
-    /// later round reads are given up. Sources that the program does not name are neither counted
-    /// nor given up. The target is given as a layout without tensors; all travels in messages.
-    index_t memory_budget = detail::any_budget;
-    /// This rank's shards of these target tensors, allocated now; if there is one, tensors are
-    /// filled in rounds.
-    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
-    /// Nothing reads this rank's shards of these source tensors any more.
-    std::function<void(std::vector<std::string> const& keys)> release = {};
-    /// Rank `r` runs on node `r / processes_per_node`; 0: on the node that MPI says, if nodes have
-    /// equally many ranks one after the other. Of several ranks that hold the same elements, one on
-    /// the same node gives them.
-    holder_t processes_per_node = 0;
-    /// Elements that several ranks on other nodes want from one rank leave it once, and they pass
-    /// them on chunk by chunk, from their targets; see `plan_options::relays`. Nothing is passed on
-    /// if `processes_per_node` is 0 and all ranks are on one node, or nodes differ; nor are tensors
-    /// that are filled in rounds, or found in a directory (`gather_up_to`).
-    ///
-    /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
-    /// from node to node. That is faster if all nodes together read files more slowly than one of
-    /// them sends. Files that only some ranks see are read by these, as without it.
-    bool relays = false;
     /// Patterns of target keys whose shapes may differ from the source's or the program's (see
     /// `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
     /// The treatment of keys that only one side has. Without a value, a target tensor that the
     /// source does not have is an error, and an unwanted source tensor is skipped.
     std::optional<strictness> strict = {};
-    /// For a side whose layout nobody knows: up to this number of ranks send all others their
-    /// shards; with more ranks, each looks up the sources of its own tensors in a directory that
-    /// all share.
-    holder_t gather_up_to = 256;
+    /// How ranks learn a layout that no rank knows: `directory()` of `mpi/directory_query.hpp` for
+    /// many ranks. By default, all ranks send all others their shards.
+    detail::shard_lookup lookup = {};
     /// Which ranks share a node is detected, or set by the environment variable
     /// RESHARD_RANKS_PER_NODE.
     node_exchange on_node = node_exchange::chosen;
@@ -201,13 +226,11 @@ struct options {
 
     /// The options that ranks compare before they do anything; programs have separate digests.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory_budget, self.processes_per_node, self.relays, self.shape_mismatch,
-              self.gather_up_to, self.on_node, self.needs);
+        visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch, self.lookup,
+              self.on_node, self.needs);
     }
-    static constexpr std::string_view member_names[] = {"memory_budget", "processes_per_node",
-                                                        "relays",        "shape_mismatch",
-                                                        "gather_up_to",  "on_node",
-                                                        "needs"};
+    static constexpr std::string_view member_names[] = {
+        "memory", "processes_per_node", "relays", "shape_mismatch", "lookup", "on_node", "needs"};
 };
 
 } // namespace reshard

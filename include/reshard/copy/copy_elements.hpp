@@ -96,7 +96,7 @@ struct conversion_kernels {
 RESHARD_DECL conversion_kernels const& all_conversions();
 
 /// A conversion of some casts, with the kernels for them.
-inline element_conversion converting(data_type source, cast_chain const& chain) {
+inline element_conversion casting(data_type source, cast_chain const& chain) {
     return {source, chain, &all_conversions()};
 }
 

@@ -51,6 +51,7 @@
 #include <reshard/bind/impl/job_state.ipp>
 #include <reshard/bind/impl/overlap.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
+#include <reshard/bind/impl/rounds.ipp>
 #include <reshard/bind/impl/shard_views.ipp>
 #include <reshard/bind/impl/typed_redistribute.ipp>
 #include <reshard/bridge/impl/bridge_source.ipp>

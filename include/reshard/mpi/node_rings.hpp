@@ -7,7 +7,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/slot_ring.hpp>
 
 #include <algorithm>

@@ -5,8 +5,9 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_copies.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/shared_barrier.hpp>
 #include <reshard/plan/cost.hpp>
 
 #include <algorithm>
@@ -84,23 +85,37 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
 
 RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sorted);
 
+struct arena_state;
+
 /// The arenas of both sides; null if there is none.
 struct side_arenas {
     std::shared_ptr<arena_state const> source;
     std::shared_ptr<arena_state const> target;
 };
 
-/// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of `sorted`;
-/// those that this rank makes are the result.
-///
-/// \par Collective every rank of the group, in the same order
-RESHARD_DECL std::vector<node_transfer> take_on_node(mpi_group const& ranks,
-                                                     bound_plan const& bound,
-                                                     side_arenas const& arenas,
-                                                     sorted_transfers& sorted);
+/// The steps of a call with arenas. A call without any compiles none of it.
+struct arena_steps {
+    /// \throws error with errc::usage if other ranks made the arena
+    void (*check)(mpi_group const& world, arena_state const& arena);
 
-/// The barrier of the ranks of both nodes.
-RESHARD_DECL std::vector<shared_barrier> meetings_of(side_arenas const& arenas);
+    /// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of
+    /// `sorted`; those that this rank makes are the result.
+    ///
+    /// \par Collective every rank of the group, in the same order
+    std::vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,
+                                       side_arenas const& arenas, sorted_transfers& sorted);
+
+    /// The barriers at which the ranks of both nodes meet.
+    std::vector<shared_barrier> (*meetings)(side_arenas const& arenas);
+
+    /// Has the system take the pages that the first job of an arena writes to.
+    ///
+    /// \param taken transfers of other ranks that this rank makes
+    /// \param local the numbers of those that it makes for itself
+    void (*prefault)(bound_plan const& bound, arena_state const& target,
+                     std::vector<node_transfer> const& taken,
+                     std::vector<std::uint32_t> const& local);
+};
 
 } // namespace reshard::detail
 

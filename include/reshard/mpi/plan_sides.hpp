@@ -27,7 +27,6 @@ struct options;
 namespace detail {
 
 struct planned_job;
-struct planned_rounds;
 
 /// The knowledge of a rank about one side before it asks: all of it, or its own shards.
 struct known_side {
@@ -52,6 +51,22 @@ struct two_sides {
 
 /// What this rank knows. Does not communicate.
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
+
+/// The steps of a call that looks up the sources of its tensors. One that gathers all shards
+/// compiles none of it.
+struct lookup_steps {
+    /// The plan of this process, in memory that grows with its own shards, their sources, and the
+    /// number of keys. It is the plan of gathered layouts, if replicas are described identically;
+    /// but of source shards that overlap without being replicas, only those that some rank wants
+    /// are detected.
+    ///
+    /// \par Collective every rank of the group, in the same order; nothing else communicates over
+    ///     it
+    /// \pre  each side's layout is known to all ranks, or to none
+    /// \throws error on every rank: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
+    std::shared_ptr<planned_job> (*plan)(mpi_group const& world, two_sides const& sides,
+                                         std::optional<mapping> program, options const& options);
+};
 
 /// The report of a rank to the others on one side.
 struct side_notice {
@@ -120,11 +135,11 @@ struct known_plan {
 RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
                                      std::optional<mapping> program, options const& options);
 
-/// The same in rounds, between layouts that all ranks learn whole.
+/// The layouts of a call in rounds, without a plan.
 ///
-/// \par Collective every rank of the group, in the same order
-RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
-                                           std::optional<mapping> program, options const& options);
+/// \pre the notices have the shards of sides that no rank knows
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+                                                            options const& options);
 
 } // namespace detail
 

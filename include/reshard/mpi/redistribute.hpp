@@ -50,8 +50,8 @@ RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_ten
 /// Before anything moves, source tensors that the program calls copies are compared.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `prepare`, and with errc::overlap if copies differ; what `options.allocate`
-///         or `options.release` throw on a rank
+/// \throws error as `prepare`, and with errc::overlap if copies differ; as the functions of
+///         `rounds` throw on a rank
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
                                options const& options = {});
 

@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_WINDOW_SLOTS_HPP
 
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/shared_barrier.hpp>
 
 #include <atomic>

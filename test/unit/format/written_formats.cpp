@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_format_is_known_by_its_name_and_some_by_their_files) {
     BOOST_TEST(format_of_file("b.pt")->name == "torch_save");
     BOOST_TEST(!format_of_file("model"));
     BOOST_CHECK_EXCEPTION(written_format_of("zarr"), error,
-                          mentions(errc::usage, "'zarr'; choose one of "
+                          mentions(errc::usage, "cannot write format 'zarr'; choose one of "
                                                 "huggingface, megatron_torch_dist, "));
 }
 

@@ -78,9 +78,8 @@ template <class T>
 T element_as(const_tensor_view const& elements, index_t index) {
     T value{};
     data_type const wanted = data_type_of<T>;
-    copy_elements({{}, index, {}, 0, {}},
-                  converting(elements.dtype, then({}, elements.dtype, wanted)), elements.data,
-                  &value);
+    copy_elements({{}, index, {}, 0, {}}, casting(elements.dtype, then({}, elements.dtype, wanted)),
+                  elements.data, &value);
     return value;
 }
 

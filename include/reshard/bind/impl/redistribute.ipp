@@ -79,10 +79,11 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
                                       redistribute(alone, from, to);
                                   });
     }
-    if (options.allocate)
-        return job(std::make_unique<rounds_job<solo>>(
-            alone, plan_in_rounds(planned, std::move(program), options, {0, 1, {}}),
-            std::move(have.tensors), options, bind_alone));
+    if (options.memory)
+        return job(options.memory.steps->prepare(
+            any_group(alone),
+            {std::move(planned), std::move(program), {}, std::move(have.tensors), bind_alone},
+            options));
     std::uint64_t const digest = options.cache ? digest_of_job(*planned, program, options) : 0;
     std::shared_ptr<planned_job const> ready =
         options.cache ? options.cache->find(digest) : nullptr;

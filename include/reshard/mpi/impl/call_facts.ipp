@@ -13,12 +13,10 @@
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/node_transfers.hpp>
 #include <reshard/plan/plan_digest.hpp>
 #include <reshard/plan/planned_job.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
-
-#include <mpi.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,23 +29,13 @@
 
 namespace reshard::detail {
 
-/// \throws error with errc::usage if other ranks made the arena
-inline void check_arena(mpi_group const& world, shared_arena const* arena) {
-    int mode = MPI_IDENT;
-    if (arena)
-        MPI_Comm_compare(world.base(), arena->state()->world.base(), &mode);
-    if (mode != MPI_IDENT && mode != MPI_CONGRUENT)
-        fail(errc::usage, "the arena was made by ranks other than the ", world.size(),
-             " of this redistribution, or in another order; make one over the same communicator");
-}
-
 RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
                                               target_tensors const& want) {
     compared_values fingerprint = call_fingerprint(options);
     fingerprint.add_presence("an arena of its sources", have.arena != nullptr);
     fingerprint.add_presence("an arena of its targets", want.arena != nullptr);
-    fingerprint.add_digest("arena of its sources", have.arena ? have.arena->state()->number : 0);
-    fingerprint.add_digest("arena of its targets", want.arena ? want.arena->state()->number : 0);
+    fingerprint.add_digest("arena of its sources", have.arena ? have.arena->number() : 0);
+    fingerprint.add_digest("arena of its targets", want.arena ? want.arena->number() : 0);
     return fingerprint;
 }
 
@@ -55,8 +43,9 @@ RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const
                                     target_tensors const& want, options const& options) {
     return attempt([&] {
         check_call(have, want, options);
-        check_arena(world, have.arena);
-        check_arena(world, want.arena);
+        for (any_arena const* const arena : {have.arena, want.arena})
+            if (arena)
+                arena->steps().check(world, *arena->state());
     });
 }
 
@@ -89,7 +78,7 @@ inline std::uint64_t own_digest_of(options const& options, std::uint64_t sides, 
 inline side_notice notice_of(known_side const& side, bool tells_shards, options const& options) {
     side_notice notice;
     if (tells_shards)
-        notice.spread = notice_of(side.layout, options.allocate ? side.held : side.joined);
+        notice.spread = notice_of(side.layout, options.memory ? side.held : side.joined);
     else
         notice.spread = notice_of(side.layout, {});
     if (!side.layout && options.program.made())
@@ -102,7 +91,7 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
     call_notice notice;
     notice.tells_shards =
         !options.cache &&
-        (options.allocate || static_cast<holder_t>(world.size()) <= options.gather_up_to);
+        (options.memory || options.lookup.gathers(static_cast<std::size_t>(world.size())));
     notice.source = notice_of(own.source, notice.tells_shards, options);
     notice.target = notice_of(own.target, notice.tells_shards, options);
     notice.rank = world.notice();

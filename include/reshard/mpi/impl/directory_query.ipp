@@ -200,12 +200,21 @@ private:
     std::shared_ptr<planned_job> planned_ = std::make_shared<planned_job>();
 };
 
-RESHARD_DECL std::shared_ptr<planned_job>
-query_directory(mpi_group const& world, known_side const& source, known_side const& target,
-                std::optional<mapping> program, options const& options) {
-    return plan_search(world, options).run(source, target, std::move(program));
+inline std::shared_ptr<planned_job> query_directory(mpi_group const& world, two_sides const& sides,
+                                                    std::optional<mapping> program,
+                                                    options const& options) {
+    return plan_search(world, options).run(sides.source, sides.target, std::move(program));
 }
 
 } // namespace reshard::detail
+
+namespace reshard {
+
+RESHARD_DECL detail::shard_lookup directory(holder_t gather_up_to) {
+    static constexpr detail::lookup_steps steps{detail::query_directory};
+    return {gather_up_to, &steps};
+}
+
+} // namespace reshard
 
 #endif

@@ -6,7 +6,6 @@
 #include <reshard/mpi/node_copies.hpp>
 
 #include <reshard/core/sorting.hpp>
-#include <reshard/os/page_advice.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -135,51 +134,6 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
     for (node_transfer const& transfer : on_node)
         order.add(transfer);
     return std::move(order).copies();
-}
-
-/// Segments of the target's arena without writes, this rank's first and then the ones after it.
-inline std::vector<segment_writes> segments_of(arena_state const& arena) {
-    std::vector<segment_writes> writes;
-    int const size = arena.node.size();
-    for (int i = 0; i < size; ++i) {
-        writes.push_back({arena.segments->range((arena.node.rank() + i) % size)});
-    }
-    return writes;
-}
-
-RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
-                                                   arena_state const& arena,
-                                                   std::vector<node_transfer> const& taken,
-                                                   std::vector<std::uint32_t> const& local) {
-    auto elements = segments_of(arena);
-    auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
-        transfer const& moved = bound.whole.transfers[number];
-        data_type const dtype = bound.whole.target_dtypes[moved.target_key];
-        index_vector const shape = cut_of(bound.whole, moved).extent;
-        auto const* const data = static_cast<std::byte const*>(end.data) +
-                                 byte_place_of(end.position.offset, dtype).bytes;
-        address_range const range = addresses({data, dtype, shape, end.position.strides});
-        auto const at = std::ranges::find_if(
-            elements, [&](segment_writes const& writes) { return writes.segment.contains(range); });
-        if (at != elements.end() && !range.empty())
-            at->add(range, element_count(shape) * bits(dtype) / 8);
-    };
-    for (std::uint32_t const number : local) {
-        auto const end = target_end(bound, bound.whole.transfers[number]);
-        add(number, {end.data, end.position});
-    }
-    for (node_transfer const& transfer : taken) {
-        bound_end<void*> const end = transfer.ends.target;
-        add(transfer.number, {end.data, end.position});
-    }
-    return elements;
-}
-
-RESHARD_DECL void prefault(std::vector<segment_writes> const& all_writes) {
-    for (segment_writes const& writes : all_writes)
-        if (writes.is_dense())
-            populate(reinterpret_cast<void*>(writes.hull.begin),
-                     writes.hull.end - writes.hull.begin);
 }
 
 } // namespace reshard::detail

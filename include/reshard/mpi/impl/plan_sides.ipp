@@ -12,7 +12,6 @@
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/cover.hpp>
-#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/impl/call_facts.ipp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/plan/plan_digest.hpp>
@@ -112,8 +111,8 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
                               std::optional<mapping> program, options const& options) {
     auto const& [source, target] = facts.sides;
     bool const are_known = source.layout && target.layout;
-    if (!are_known && static_cast<holder_t>(ranks.size()) > options.gather_up_to) {
-        auto planned = query_directory(ranks, source, target, std::move(program), options);
+    if (!are_known && !options.lookup.gathers(static_cast<std::size_t>(ranks.size()))) {
+        auto planned = options.lookup.steps->plan(ranks, facts.sides, std::move(program), options);
         planned->conversions = conversions_of(options.program);
         return {std::move(planned), {}};
     }
@@ -177,22 +176,13 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     return {std::move(planned), false, std::move(problem)};
 }
 
-RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
-                                           std::optional<mapping> program, options const& options) {
-    planned_rounds planned;
-    agree_on(ranks, [&] {
-        auto shared = std::make_shared<planned_job>();
-        shared->conversions = conversions_of(options.program);
-        auto& [source, target] = facts.sides;
-        shared->source = source.layout ? std::move(*source.layout) : layout_told(facts, true);
-        shared->target = target.layout ? std::move(*target.layout) : layout_told(facts, false);
-        plan_options const nodes{.processes_per_node = options.processes_per_node > 0
-                                                           ? options.processes_per_node
-                                                           : equal_ranks_per_node(facts.nodes)};
-        planned = plan_in_rounds(
-            std::move(shared), std::move(program), options,
-            {static_cast<holder_t>(ranks.rank()), static_cast<holder_t>(ranks.size()), nodes});
-    });
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+                                                            options const& options) {
+    auto const& [source, target] = facts.sides;
+    auto planned = std::make_shared<planned_job>();
+    planned->source = source.layout ? *source.layout : layout_told(facts, true);
+    planned->target = target.layout ? *target.layout : layout_told(facts, false);
+    planned->conversions = conversions_of(options.program);
     return planned;
 }
 

@@ -197,10 +197,9 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
                                  ? without_twins(want.tensors, source.metadata().aliases)
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
-    if (options.allocate || options.release || options.memory_budget != any_budget || options.cache)
+    if (options.memory || options.cache)
         fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
-             " has no rounds and keeps no plans; leave options.allocate, release, memory_budget "
-             "and cache out");
+             " has no rounds and keeps no plans; leave options.memory and options.cache out");
     if (options.relays && (options.reads == file_reads::direct || source.is_mapped()))
         fail(errc::usage, "options.relays passes on what one rank has read, and ",
              source.is_mapped()
