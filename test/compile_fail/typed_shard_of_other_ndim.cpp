@@ -1,4 +1,4 @@
-// expect: static assertion failed.*: the region of a typed::shard must have as many axes
+// expect: static assertion failed.*: the region of a typed::shard must have the number of axes
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

@@ -29,7 +29,7 @@ struct side {
     index_vector grid;  ///< of ranks
     index_vector block; ///< of elements
     bool column_major = false;
-    index_t first_rank = 0; ///< of those in a row that stand on the grid
+    index_t first_rank = 0; ///< of the ones in a row that are on the grid
 };
 
 /// ScaLAPACK's numroc: how many of `n` rows in blocks of `block` process `p` of `count` has.

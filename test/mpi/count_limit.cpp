@@ -46,7 +46,7 @@ void set(bfloat16& element, float value) {
     element.bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
 }
 
-/// A rank's part of a matrix, with an element behind each row that nobody may touch.
+/// A rank's part of a matrix, with an element after each row that nobody may touch.
 template <class T>
 class matrix_of {
 public:
@@ -97,7 +97,7 @@ private:
 
 /// Three matrices with long names on each side, and MPI that may count to `limit` only.
 struct count_limit_fixture {
-    /// What is fewer than the 128 requests that are under way cannot be kept.
+    /// A limit below the 128 requests that are under way cannot be kept.
     static constexpr std::size_t limit = 1000;
 
     boost::mpi::communicator world;
@@ -106,7 +106,7 @@ struct count_limit_fixture {
     index_vector shape{97 * size + 5, 41};
     std::string name = std::string(1300, 'n');
 
-    /// This rank's part where an axis is dealt out as evenly as it can be.
+    /// This rank's part if an axis is dealt out as evenly as possible.
     static box part_of(index_vector const& shape, std::size_t axis, index_t rank, index_t size) {
         box box = whole(shape);
         box.offset[axis] = shape[axis] * rank / size;
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     counted_calls const calls(limit);
     side columns(*this, 1);
     layout const wanted = gather_layout(ranks, columns.views().descriptors());
-    // Nothing is given up: both sides and what is staged for one tensor, not for two at once.
+    // Nothing is given up: both sides and the staging of one tensor, not of two at once.
     job all_at_once =
         prepare(ranks, source.views(), {{}, wanted}, {.memory = rounds(any_budget, allocate)});
     run(all_at_once);

@@ -64,7 +64,7 @@ struct node_fixture {
     }
 };
 
-/// True where this process's page table has all pages within the bytes, and where that is not said.
+/// True if this process's page table has all pages within the bytes, and if that is unknown.
 bool is_in_page_table(std::byte const* data, index_t bytes) {
     auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     auto const begin = reinterpret_cast<std::uintptr_t>(data);

@@ -27,8 +27,8 @@ BOOST_AUTO_TEST_SUITE(mpi_oracle)
 
 namespace {
 
-/// Every so many programs are tried: as the environment says, or each. A number that shares no factor with
-/// those by which cases choose.
+/// One of this number of programs is tried: as the environment says, or each. It shares no factor
+/// with the numbers by which cases choose.
 std::uint64_t stride() {
     char const* const text = std::getenv("RESHARD_TEST_EVERY");
     return text ? std::stoull(text) : 1;
@@ -71,7 +71,7 @@ private:
     int count_ = 0;
 };
 
-/// This rank's tensors of a scenario, and what they should become.
+/// This rank's tensors of a scenario, and their expected values.
 class rank_experiment {
 public:
     rank_experiment(oracle::scenario const& scenario, int rank,
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
 
 namespace {
 
-/// Lets ranks of a node exchange as they are told, and compares with the oracle.
+/// Lets ranks of a node exchange in that way, and compares with the oracle.
 void compare_on_node(node_exchange exchange) {
     boost::mpi::communicator const world;
     std::int64_t differences = 0;

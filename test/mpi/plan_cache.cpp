@@ -76,7 +76,7 @@ struct cache_fixture {
         std::size_t wrong;
     };
 
-    /// Prepares and runs it with memory of its own.
+    /// Prepares and runs it with separate memory.
     outcome fill(part_of_vector target, plan_cache& cache, options options = {}) {
         options.cache = &cache;
         job ready = prepare(world, source.dict(), target.dict(), options);
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_second_time_nothing_is_planned) {
 
 BOOST_AUTO_TEST_CASE(a_structure_that_changes_on_one_rank_is_seen_by_all) {
     fill(next());
-    // The last rank wants half of what it wanted.
+    // The last rank wants half of its earlier target.
     part_of_vector half = next();
     if (rank == size - 1)
         half = {all, half.descriptor.region.offset[0] + 6, half.descriptor.region.offset[0] + 12};

@@ -28,7 +28,7 @@ using reshard::test::counted_calls;
 namespace {
 
 /// Two matrices of 2 rows a rank and 3 columns on the source side, cut by rows; their elements are
-/// numbered, those of "b" from 1000 on. On the target side every rank wants all of "ab".
+/// numbered, the ones of "b" from 1000 on. On the target side every rank wants all of "ab".
 struct programs_fixture {
     boost::mpi::communicator world;
     index_t size = world.size(), rank = world.rank(), rows = 2 * size;
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
 struct counted_call {
     char const* name;
     options how;
-    int first; ///< of a group that has no messages of its own yet
+    int first; ///< of a group that has no separate messages yet
     int again;
 };
 
@@ -311,19 +311,19 @@ BOOST_AUTO_TEST_CASE(a_call_by_name_needs_every_rank_three_times) {
         return counted.collectives();
     };
     mpi_group const group(world);
-    BOOST_TEST(count(group, source, {}) == 3); // both sides, messages of its own, the plans
+    BOOST_TEST(count(group, source, {}) == 3); // both sides, separate messages, the plans
     BOOST_TEST(count(group, source, {}) == 2);
     BOOST_TEST(count(group, {source, rows_of_ranks}, {}) == 2);
-    if (size > 1) // one rank tells the others
+    if (size > 1) // one rank sends to the others
         BOOST_TEST(count(group, {source, rank == 0 ? std::optional(rows_of_ranks) : std::nullopt},
                          {}) == 3);
-    BOOST_TEST(count(group, source, {.cache = &kept}) == 3); // the shards are told apart
+    BOOST_TEST(count(group, source, {.cache = &kept}) == 3); // the shards are sent separately
     BOOST_TEST(count(group, source, {.cache = &kept}) == 2);
     for (std::size_t i = 0; i < values.size(); ++i)
         BOOST_TEST(values[i] == static_cast<float>(i));
 }
 
-// A rank that keeps its group has messages of its own already; one that makes it anew has none.
+// A rank that keeps its group has separate messages already; one that makes it again has none.
 BOOST_AUTO_TEST_CASE(ranks_may_keep_their_group_or_make_it_anew) {
     mpi_group const kept(world);
     for (int call = 0; call < 4; ++call) {

@@ -406,15 +406,15 @@ BOOST_AUTO_TEST_CASE(shared_memory_on_one_rank_is_the_same_error_on_every_rank) 
     state_dict from = dict(matrix);
     state_dict shared;
     shared.add(same.descriptor, matrix.view());
-    BOOST_TEST(error_of(from, rank == last ? shared : dict(same)) ==
-               "memory_overlap: source 'w' and target 'w' share memory; give the target memory of "
-               "its own");
+    BOOST_TEST(
+        error_of(from, rank == last ? shared : dict(same)) ==
+        "memory_overlap: source 'w' and target 'w' share memory; give the target separate memory");
     state_dict twice;
     twice.add(same.descriptor, same.view());
     twice.add(same.descriptor, same.view());
-    BOOST_TEST(error_of(from, rank == last ? twice : dict(same)) ==
-               "memory_overlap: target 'w' and target 'w' share memory; give the target memory of "
-               "its own");
+    BOOST_TEST(
+        error_of(from, rank == last ? twice : dict(same)) ==
+        "memory_overlap: target 'w' and target 'w' share memory; give the target separate memory");
 }
 
 BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {

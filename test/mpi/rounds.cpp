@@ -22,7 +22,7 @@ using reshard::test::agreed_error;
 namespace {
 
 /// Matrices of 8 columns, 10 rows a rank: rows on the source side, and the same of the next rank,
-/// turned, on the target side. Counts the bytes of the tensors that are there.
+/// turned, on the target side. Counts the bytes of the existing tensors.
 struct rounds_fixture {
     mpi_group world{boost::mpi::communicator()};
     index_t size = world.size(), rank = world.rank();
@@ -109,7 +109,7 @@ struct rounds_fixture {
         return count;
     }
 
-    /// What a rank sends and receives of one tensor.
+    /// The bytes that a rank sends and receives of one tensor.
     index_t staged() const { return size == 1 ? 0 : 2 * each; }
 };
 
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(without_a_budget_all_is_done_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(the_memory_that_is_measured_keeps_within_the_budget) {
-    // Four tensors, one more, and what is staged for it; then one is given up for each that comes.
+    // Four tensors, one more, and its staging; then one is given up for each that comes.
     index_t const least = 5 * each + staged();
     job const report = run_within(least);
     BOOST_TEST(report.rounds().least_budget == least);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(a_budget_that_is_too_small_is_an_error_before_anything_is_a
     std::string const problem = agreed_error(world.base(), [&] { run_within(least - 1); });
     BOOST_TEST(problem ==
                "limit_exceeded: 'a' cannot be filled with a memory budget of " +
-                   std::to_string(least - 1) + " bytes: in a round of its own, rank 0 needs " +
+                   std::to_string(least - 1) + " bytes: even in a separate round, rank 0 needs " +
                    std::to_string(least) + " bytes of tensors and staging; a budget of " +
                    std::to_string(least) + " bytes would do");
     BOOST_TEST(allocations == 0);

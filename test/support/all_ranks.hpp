@@ -23,7 +23,7 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// What the tensors of all ranks say of themselves, one list a rank, as one layout.
+/// The descriptors of the tensors of all ranks, one list a rank, as one layout.
 template <class View>
 layout layout_of_ranks(std::span<basic_state_dict<View> const> ranks) {
     std::vector<std::vector<shard_descriptor>> shards;
@@ -32,8 +32,8 @@ layout layout_of_ranks(std::span<basic_state_dict<View> const> ranks) {
     return layout_of(shards);
 }
 
-/// Fills the tensors of `target` from those of `source`; element `r` is rank `r`. By name, or as
-/// the mapping in `options.program` says. Nothing is written where something is wrong.
+/// Fills the tensors of `target` from the tensors of `source`; element `r` is rank `r`. By name, or
+/// as the mapping in `options.program` says. Nothing is written if something is wrong.
 inline void redistribute_ranks(std::span<const_state_dict const> source,
                                std::span<state_dict const> target, options const& options = {}) {
     layout const have = layout_of_ranks(source);

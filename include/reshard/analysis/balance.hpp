@@ -8,8 +8,8 @@
 #include <reshard/layout/shard_table.hpp>
 
 /// \file
-/// What the busiest process and node of a plan carry, beside what no choice of replicas could spare
-/// them.
+/// The load of the busiest process and node of a plan, beside the least load of any choice of
+/// replicas.
 
 namespace reshard {
 

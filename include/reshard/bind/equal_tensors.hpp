@@ -37,7 +37,7 @@ struct element_row {
 RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
                                       int bits);
 
-/// The place in `b` of the first element that differs, as an offset from its first one, or nothing.
+/// The place in `b` of the first element that differs, as an offset from its first one, if any.
 ///
 /// Both sides are row-major, so that fusing axes keeps the order of elements.
 RESHARD_DECL std::optional<index_t>
@@ -57,8 +57,8 @@ constexpr bool is_integer(data_type dtype) {
     }
 }
 
-/// Writes an element of a tensor in memory, which lies so many behind the first one: the shortest
-/// digits that mean it; and its bits, in hexadecimal, which tell two NaN apart.
+/// Writes an element of a tensor in memory, which lies at that distance from the first one: the
+/// shortest digits that mean it; and its bits, in hexadecimal, which distinguish two NaN.
 ///
 /// \par Shape any; strides do not matter
 RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t index);
@@ -70,7 +70,7 @@ RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const&
 RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& tensors,
                                             std::string const& key);
 
-/// True where each shard of `alias` is one of `tensors` too, in the same memory.
+/// True if each shard of `alias` is one of `tensors` too, in the same memory.
 RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors);
 
 /// Memory for a copy of the shards of an alias, as shards of its key.
@@ -81,7 +81,7 @@ struct alias_copy {
     alias_copy(const_state_dict const& alias, std::string const& key);
 };
 
-/// An element in which two tensors differ: its place in row-major order, and both values.
+/// An element in which two tensors differ: its index in row-major order, and both values.
 struct alias_difference {
     index_t position = 0;
     std::string alias;
@@ -119,7 +119,7 @@ RESHARD_DECL void check_twins(const_state_dict const& source);
 /// \pre it is one
 RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key);
 
-/// What is wrong if tensors differ that a program takes for equal.
+/// The error if tensors differ that a program takes for equal.
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key);
 
@@ -144,7 +144,8 @@ RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors
 /// \throws error with errc::overlap
 RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks);
 
-/// The relations of tensors that are compared by all their elements: all but those of numbers.
+/// The relations of tensors that are compared by all their elements: all except relations of
+/// numbers.
 RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program);
 
 } // namespace reshard::detail

@@ -16,7 +16,7 @@
 #include <utility>
 
 /// \file
-/// What is redistributed, and a redistribution that is ready to run.
+/// The tensors of a redistribution, and a redistribution that is ready to run.
 
 namespace reshard {
 
@@ -70,9 +70,9 @@ public:
     detail::any_arena const* arena = nullptr;
 };
 
-/// What a redistribution reads: what each rank has.
+/// The source of a redistribution: the tensors of each rank.
 using source_tensors = side<const_tensor_view>;
-/// What a redistribution fills: what each rank wants.
+/// The target of a redistribution: the tensors that each rank wants.
 using target_tensors = side<tensor_view>;
 
 namespace detail {
@@ -82,14 +82,13 @@ struct plan_rounds;
 
 } // namespace detail
 
-/// A redistribution that is ready to run, any number of times, as long as the tensors stay where
-/// they are.
+/// A redistribution that is ready to run, any number of times, as long as the tensors do not move.
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory, and keeps the handles that
 /// the state dicts kept; refers to the memory of all other tensors. It also owns its group's
 /// messages, so every rank destroys its jobs in the same order.
-/// One that was moved from may be destroyed or assigned to; all else throws an error with
-/// errc::usage, on this rank alone: where others run theirs, end the program.
+/// A moved-from job may be destroyed or assigned to; all else throws an error with errc::usage, on
+/// this rank alone: if others run theirs, end the program.
 class job {
 public:
     explicit job(std::unique_ptr<detail::job_state> state);
@@ -108,11 +107,11 @@ public:
     process_cost const& cost() const;
 
     /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that
-    /// was looked up, those of this rank.
+    /// was looked up, this rank's.
     layout const& source_layout() const;
     layout const& target_layout() const;
 
-    /// True where the plan came from `options::cache` on every rank; the same on all of them.
+    /// True if the plan came from `options::cache` on every rank; the same on all of them.
     bool was_kept() const;
 
     /// The rounds of a job with `options::memory`, the same on every rank; else none. Include

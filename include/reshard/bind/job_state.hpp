@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-// Before the guard: in header-only mode, a body behind it includes this header.
+// Before the guard: in header-only mode, a body after it includes this header.
 #include <reshard/bind/job.hpp>
 
 #ifndef RESHARD_BIND_JOB_STATE_HPP
@@ -28,17 +28,17 @@
 #include <vector>
 
 /// \file
-/// What a job owns: its plan with what it was planned from, and its tensors.
+/// The state of a job: its plan, the problem of the plan, and its tensors.
 
 namespace reshard::detail {
 
-/// What ranks that do the same have alike.
+/// The values that are equal on ranks that do the same.
 RESHARD_DECL compared_values call_fingerprint(options const& options);
 
 /// What can be seen of the tensors of one rank alone.
 ///
 /// \throws error that adding a tensor gave; errc::memory_overlap; errc::usage for options that
-///         contradict one another
+///         contradict each other
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& options);
 
@@ -72,7 +72,7 @@ public:
 /// A job whose tensors are bound to its plan.
 class bound_job : public job_state {
 public:
-    /// \throws error with errc::bad_layout where a rank has more or less than its layout says
+    /// \throws error with errc::bad_layout if a rank has more or less than its layout says
     bound_job(std::shared_ptr<planned_job const> ready, holder_t me, const_state_dict const& have,
               state_dict const& want);
 
@@ -97,13 +97,14 @@ struct round_call {
     round_binder bind;
 };
 
-/// What a call does to fill its targets in rounds. One that fills them at once compiles none of it.
+/// The steps of a call that fills its targets in rounds. One that fills them at once compiles none
+/// of it.
 struct round_steps {
     /// \throws error with errc::usage for what rounds exclude
     void (*check)(source_tensors const& have, target_tensors const& want, options const& options);
 
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank alike: as `fitted_program`, `problem_of`, `make_plan` and
+    /// \throws error on every rank: as `fitted_program`, `problem_of`, `make_plan` and
     ///         `rounds_of`
     std::unique_ptr<job_state> (*prepare)(any_group const& ranks, round_call call,
                                           options const& options);

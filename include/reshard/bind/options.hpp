@@ -187,10 +187,10 @@ struct round_steps;
 
 /// Whether ranks look up shards in a directory, made by `directory`: by default they do not.
 struct shard_lookup {
-    holder_t gather_up_to = 0;           ///< so many ranks tell all others their shards instead
+    holder_t gather_up_to = 0; ///< up to this number of ranks send all others their shards
     lookup_steps const* steps = nullptr; ///< null if any number of ranks do
 
-    /// True if so many ranks tell all others their shards.
+    /// True if `ranks` ranks send all others their shards.
     bool gathers(std::size_t ranks) const { return !steps || ranks <= gather_up_to; }
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.gather_up_to); }
@@ -212,22 +212,22 @@ struct memory_rounds {
 
 } // namespace detail
 
-/// How ranks of a node exchange what lies in memory of their own.
+/// How ranks of a node exchange elements in private memory.
 enum class node_exchange : std::uint8_t {
-    chosen,   ///< rings, where there is more than a little to move
-    rings,    ///< slots of shared memory, where the system has it
+    chosen,   ///< rings, if there is more than a little to move
+    rings,    ///< slots of shared memory, if the system has it
     messages, ///< MPI, as between nodes
 };
 
 /// How ranks of a node read bytes of files that several of them need.
 enum class file_reads : std::uint8_t {
-    chosen, ///< once, where that reads a quarter less or more, of files of some MiB
+    chosen, ///< once, if that reads a quarter less or more, of files of some MiB
     once,   ///< one of the ranks reads and verifies them, and all copy from memory that they share
     direct, ///< each rank for itself
 };
 
-/// What a caller may ask of a redistribution; equal on every rank, but for the cache, the functions
-/// and the deadline.
+/// The options of a redistribution; equal on every rank, except the cache, the functions and the
+/// deadline.
 struct options {
     /// What each target tensor is made of; by default, the source tensor of the same name.
     any_program program = {};
@@ -282,7 +282,7 @@ struct options {
     /// A load may cut fused tensors otherwise than they were made for, as FSDP may.
     bool cut_fused = false;
 
-    /// What ranks compare before they do anything; programs have digests of their own.
+    /// The options that ranks compare before they do anything; programs have separate digests.
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch, self.lookup,
               self.on_node, self.needs);

@@ -16,7 +16,7 @@
 
 namespace reshard {
 
-/// For `options::memory`. Tensors are filled in rounds, those of `rounds_of`: in each, targets are
+/// For `options::memory`. Tensors are filled in rounds, as in `rounds_of`: in each, targets are
 /// allocated and filled, and sources that no later round reads are given up. Sources that the
 /// program does not name are neither counted nor given up. The target is given as a layout without
 /// tensors; all travels in messages.

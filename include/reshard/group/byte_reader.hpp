@@ -30,14 +30,15 @@ namespace reshard::detail {
 /// Takes values off bytes, and never more than there are.
 ///
 /// What it reads is not larger in memory, by more than a factor, than the bytes that it was given,
-/// whatever lengths they claim. Texts that are views refer to the bytes.
+/// even if they claim other lengths. Texts that are views refer to the bytes.
 class byte_reader {
 public:
     byte_reader(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}
 
     std::size_t left() const { return rest_.size(); }
 
-    /// \throws error with errc::corrupt_file for bytes that end too early or are no such value, or
+    /// \throws error with errc::corrupt_file for bytes that end too early or are not such a value,
+    /// or
     ///         as `validate` of the value or of its parts
     template <class T>
     T get() {
@@ -64,7 +65,7 @@ public:
         }
     }
 
-    /// Refuses bytes behind the last value.
+    /// Refuses bytes after the last value.
     void end() const;
 
 private:
@@ -139,7 +140,7 @@ private:
         return static_cast<Number>(get_number(sizeof(Number)));
     }
 
-    /// A number of so many bytes, the lowest first.
+    /// A number of `size` bytes, the lowest first.
     std::uint64_t get_number(std::size_t size);
 
     /// The number of elements that follow, each of at least a byte.

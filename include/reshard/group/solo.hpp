@@ -19,7 +19,7 @@ namespace reshard::detail {
 /// How long a rank waits for others: a number of seconds, or a `std::chrono::duration`. More than
 /// 1e9 seconds, infinity among them, become 1e9, which no clock overflows with.
 ///
-/// \throws error with errc::usage for what is negative or no number
+/// \throws error with errc::usage for a negative value, or not a number
 struct wait_duration {
     constexpr wait_duration(double number_of_seconds = 0)
         : seconds(std::min(number_of_seconds, 1e9)) {
@@ -93,7 +93,7 @@ private:
 
 static_assert(group<any_group>);
 
-/// The same group, whose ranks wait for one another for no longer than that.
+/// The same group, whose ranks wait for each other for no longer than that.
 template <group Group>
 Group with_deadline(Group const& world, wait_duration longest) {
     if constexpr (requires { world.with_deadline(longest); })

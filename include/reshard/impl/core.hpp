@@ -4,8 +4,8 @@
 #define RESHARD_IMPL_CORE_HPP
 
 /// \file
-/// What is not compiled into programs of `reshard::core`: values, layouts, programs, plans and
-/// copies.
+/// The functions that are not compiled into programs of `reshard::core`: values, layouts, programs,
+/// plans and copies.
 
 #include <reshard/aoa/impl/ast.ipp>
 #include <reshard/aoa/impl/check.ipp>

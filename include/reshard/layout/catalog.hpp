@@ -110,7 +110,7 @@ constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view k
 constexpr void check_sorted(auto const& list) {
     for (std::size_t i = 1; i < list.size(); ++i)
         if (!(list[i - 1].key < list[i].key))
-            fail(errc::bad_layout, "it has '", list[i].key, "' behind '", list[i - 1].key, "'");
+            fail(errc::bad_layout, "it has '", list[i].key, "' after '", list[i - 1].key, "'");
 }
 
 } // namespace detail

@@ -133,8 +133,8 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
     return gap;
 }
 
-/// Some elements of `region` that no box of `index` holds, as a box that cannot be larger, or
-/// nothing. The boxes may share elements.
+/// Some elements of `region` that no box of `index` holds, as a box of maximal size, if any. The
+/// boxes may share elements.
 ///
 /// \par Source the k-d partition of Overmars and Yap, which stops when one box holds a part: n log
 ///             n steps for n boxes of a grid, and no recursion

@@ -33,7 +33,7 @@ struct fixed_string {
     constexpr fixed_string() = default;
     constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
 
-    /// Writes `count` characters at a place; a plain loop, which compilers run fastest.
+    /// Writes `count` characters at an index; a plain loop, which compilers run fastest.
     constexpr void put(std::size_t index, char const* text, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i)
             characters[index + i] = text[i];
@@ -52,7 +52,7 @@ constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
 }
 
-/// One text behind the other.
+/// One text after the other.
 template <std::size_t N, std::size_t M>
 constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
     fixed_string<N + M - 1> joined;
@@ -156,7 +156,7 @@ struct shard {
     static_assert(detail::is_shape(Global),
                   "the global shape of a typed::shard has a negative extent or too many elements");
     static_assert(detail::has_axes(Region, Global.size()),
-                  "the region of a typed::shard must have as many axes as its global shape");
+                  "the region of a typed::shard must have the number of axes of its global shape");
     static_assert(detail::lies_inside(Region, Global),
                   "the region of a typed::shard must lie inside its global shape");
 

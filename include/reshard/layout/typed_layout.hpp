@@ -64,7 +64,7 @@ constexpr std::vector<placement> placement_list() {
 template <mesh Ranks, data_type Type, index_vector Shape, auto... Placements>
 inline constexpr typed::kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
 
-/// A typed tensor without its key: what the compiler evaluates once for equal tensors.
+/// A typed tensor without its key: the compiler evaluates it once for equal tensors.
 template <class T, index_vector Shape, auto... Placements>
 struct typed_form {
     static constexpr bool has_type = has_data_type<T>;

@@ -21,15 +21,15 @@
 #include <vector>
 
 /// \file
-/// Chunks and local transfers with addresses in the place of coordinates: what is left to do at run
+/// Chunks and local transfers with addresses instead of coordinates: the work that is left at run
 /// time.
 
 namespace reshard::detail {
 
 /// The box of one transfer that travels in one chunk.
 ///
-/// On the wire its elements stand in row-major order of the target's axes, in the wire data type,
-/// and the packet begins at a byte of its own.
+/// On the wire its elements are in row-major order of the target's axes, in the wire data type, and
+/// the packet begins at a whole byte.
 struct packet {
     std::uint32_t transfer = 0;       ///< place in the plan
     std::uint32_t region = all_of_it; ///< of the chunk's
@@ -60,8 +60,8 @@ chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t l
 /// \pre the packet is one of the chunk's
 RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& packet);
 
-/// What a process sends to or receives from one other, in order: by the way of one tree, or without
-/// any.
+/// The chunks that a process sends to or receives from one other, in order: by the way of one tree,
+/// or without any.
 struct lane {
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
@@ -77,7 +77,7 @@ struct lane {
     static constexpr std::size_t not_relayed = static_cast<std::size_t>(-1);
 };
 
-/// One packet: which copy, from or to which address, and where in the chunk.
+/// One packet: which copy, from or to which address, and its offset in the chunk.
 template <class Byte>
 struct bound_packet {
     std::uint32_t copy = 0;
@@ -86,7 +86,7 @@ struct bound_packet {
     Byte* memory = nullptr;
 };
 
-/// One chunk: packets `first` to `last`, or `direct`, where the memory is what the wire carries.
+/// One chunk: packets `first` to `last`, or `direct`, if the memory has the wire's bytes.
 template <class Byte>
 struct bound_chunk {
     int peer = 0;
@@ -107,7 +107,7 @@ public:
     /// None has come.
     void rewind() { arrivals_.assign(arrivals_.size(), false); }
 
-    /// True where a chunk need not be waited for.
+    /// True if a chunk need not be waited for.
     bool allow(bound_chunk<std::byte const> const& sent) const {
         return sent.relayed == lane::not_relayed || arrivals_[sent.relayed];
     }

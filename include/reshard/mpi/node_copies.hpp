@@ -13,11 +13,11 @@
 #include <vector>
 
 /// \file
-/// The order in which a process copies between its own memory and that of its neighbours.
+/// The order in which a process copies between its own memory and its neighbours' memory.
 
 namespace reshard::detail {
 
-/// A `bound_end` in little memory: there are as many as transfers.
+/// A `bound_end` in little memory: there is one for each transfer.
 template <class Pointer>
 struct packed_end {
     Pointer data{};

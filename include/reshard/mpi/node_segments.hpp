@@ -23,7 +23,7 @@
 
 namespace reshard::detail {
 
-/// What is asked of the system for a segment.
+/// The kind of memory of a segment.
 struct segment_request {
     segment_kind kind = segment_kind::unnamed;
     page_advice pages = {};
@@ -40,13 +40,13 @@ class node_segments {
     };
 
 public:
-    /// What each segment has before the memory that is allocated.
+    /// The head of each segment, before the memory that is allocated.
     static constexpr index_t head_bytes = 4096;
 
-    /// Makes this rank's segment, and maps those of the others.
+    /// Makes this rank's segment, and maps the others' segments.
     ///
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
+    /// \throws error with errc::io, on every rank of the node, if the system refuses one something
     node_segments(group auto const& node, index_t bytes, segment_request const& wanted) {
         peer_segment segment;
         auto const problem = attempt([&] {
@@ -73,7 +73,8 @@ public:
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
-    /// This rank's own segment stays where it is till all is well: others may look for it still.
+    /// This rank's own segment keeps its name until all ranks have it: others may still look for
+    /// it.
     void open_others(std::vector<peer_segment> const& peer_segments, int me,
                      system_calls const& calls);
 
@@ -82,15 +83,15 @@ private:
 };
 
 /// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null
-/// where both kinds are refused, or there is only one rank.
+/// if both kinds are refused, or there is only one rank.
 ///
-/// \param refusal why there is none; empty where there is one
+/// \param refusal why there is none; empty if there is one
 /// \par Collective every rank of the node, in the same order
 template <group Group, class Make>
 auto with_segments(Group const& node, std::string& refusal, Make const& make)
     -> decltype(make(segment_kind::unnamed)) {
     if (node.size() == 1) {
-        refusal = "there is no other rank on this node";
+        refusal = "this rank is alone on its node";
         return nullptr;
     }
     for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})

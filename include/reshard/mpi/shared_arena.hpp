@@ -25,8 +25,8 @@ namespace reshard {
 
 /// How an arena is made.
 struct arena_options {
-    /// Every so many ranks of a node are taken for a node of their own; 0: as many as the
-    /// environment variable RESHARD_RANKS_PER_NODE says, or else all.
+    /// This number of ranks of a node counts as a separate node; 0: the number in the environment
+    /// variable RESHARD_RANKS_PER_NODE, or else all.
     int ranks_per_node = 0;
     page_advice pages = {};
     detail::system_calls calls = {};
@@ -48,53 +48,53 @@ struct segment_writes {
         bytes += written;
     }
 
-    /// False where most of the hull is left to other ranks, whose pages need not be mapped here.
+    /// False if most of the hull is left to other ranks, whose pages need not be mapped here.
     bool is_dense() const {
         return bytes > 0 && static_cast<std::uintptr_t>(bytes) >= (hull.end - hull.begin) / 4;
     }
 };
 
-/// What a call does with arenas.
+/// The steps of a call with arenas.
 RESHARD_DECL arena_steps const& steps_of_arenas();
 
-/// What an arena and the redistributions that use it own together.
+/// The resources that an arena and the redistributions that use it own together.
 struct arena_state {
     mpi_group world;                         ///< whose ranks made it
-    mpi_group node;                          ///< those of them that share memory
+    mpi_group node;                          ///< the ranks of them that share memory
     std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
-    std::unique_ptr<node_segments> segments; ///< null where the system refuses
+    std::unique_ptr<node_segments> segments; ///< null if the system refuses
     std::string refusal;                     ///< why there are none
-    std::unique_ptr<private_memory> own;     ///< in their place
+    std::unique_ptr<private_memory> own;     ///< instead of them
 };
 
 } // namespace detail
 
-/// Memory for tensors, a piece for each rank, that the ranks of a node see of one another.
+/// Memory for tensors, a piece for each rank, that all ranks of a node see.
 ///
-/// Given to `prepare` with a target, the rank that has an element writes it where it belongs,
-/// without messages, and the first such `prepare` prefaults what is going to be written; with a
-/// source, the rank that wants it reads it there. Where the system refuses
+/// Given to `prepare` with a target, the rank that has an element writes it to its target, without
+/// messages, and the first such `prepare` prefaults the memory that will be written; with a source,
+/// the rank that wants it reads it there. If the system refuses
 /// shared memory to some rank of a node, or there is one rank, the arena has memory of the rank
 /// alone: then all is as without it.
 ///
-/// It owns communicators, so every rank destroys its arenas in the same order. What was made with
-/// one keeps its memory; the tensors in it are the caller's to keep. Its resource is for one thread
-/// at a time.
+/// It owns communicators, so every rank destroys its arenas in the same order. Jobs made with one
+/// keep its memory; the tensors in it are the caller's to keep. Its resource is for one thread at a
+/// time.
 class shared_arena : public detail::any_arena {
 public:
     /// Takes `bytes` of memory on this rank, which may differ from rank to rank; tensors need up to
     /// 128 bytes more than their elements.
     ///
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank alike: errc::usage for fewer than 0 bytes, or a bad
-    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree where that differs; errc::io without
+    /// \throws error on every rank: errc::usage for fewer than 0 bytes, or a bad
+    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree if that differs; errc::io without
     ///         memory
     shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {});
 
-    /// True where the ranks of this node see one another's memory, the same on all of them.
+    /// True if the ranks of this node see each other's memory, the same on all of them.
     bool is_shared() const { return state_->segments != nullptr; }
 
-    /// Why they do not, for a log; the same on all of them, empty where they do.
+    /// Why they do not, for a log; the same on all of them, empty if they do.
     std::string const& refusal() const { return state_->refusal; }
 
     /// Allocates tensors in this rank's memory.

@@ -19,7 +19,7 @@ namespace reshard::detail {
 
 struct conversion_kernels;
 
-/// A plan, and what it was made from. The members refer to one another, so it never moves.
+/// A plan, and its problem. The members refer to each other, so it never moves.
 ///
 /// The layout of a side that was looked up has the shards of one process only.
 struct planned_job {
@@ -36,12 +36,12 @@ struct planned_job {
     bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
     bool target_is_joined = false;
     std::uint64_t own_digest = 0;   ///< of one in a cache: of what this rank gave
-    std::uint64_t group_digest = 0; ///< and of what all ranks gave
+    std::uint64_t group_digest = 0; ///< and of the arguments of all ranks
 };
 
 /// Sets `program` and `verdict`.
 ///
-/// \pre    `planned_job.source`, `planned_job.target` are there
+/// \pre    `planned_job.source`, `planned_job.target` exist
 /// \throws error as `fitted_program`
 RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> program,
                               fit_rules const& rules);

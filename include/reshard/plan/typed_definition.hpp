@@ -14,11 +14,11 @@
 #include <optional>
 
 /// \file
-/// What a target tensor is, as a type, and the sentences for what does not fit.
+/// The definition of a target tensor, as a type, and the sentences for errors.
 
 namespace reshard::typed {
 
-/// Says that the target tensor `Key` is what the typed expression yields.
+/// Defines the target tensor `Key` as the result of the typed expression.
 template <detail::fixed_string Key, expression Value>
 struct definition {
     using value_type = Value;
@@ -36,7 +36,7 @@ constexpr typed::kind const* kind_of_key(hashed_key const& key) {
     return index < Layout::keys.size() ? Layout::kinds[index] : nullptr;
 }
 
-/// Says what is wrong with a source tensor that an expression names.
+/// Reports the error in a source tensor that an expression names.
 template <class Source, class Named>
 struct named_source {
     static constexpr typed::kind const* there = kind_of_key<Source>(Named::hashed);
@@ -47,7 +47,7 @@ struct named_source {
                   "a typed::source has another data type than the tensor of the source");
 };
 
-/// Says what is wrong with a definition.
+/// Reports the error in a definition.
 template <class Source, class Target, class Definition>
 struct defined_target {
     using value = typename Definition::value_type;
@@ -73,7 +73,7 @@ struct name_fault {
     std::size_t target = 0;
 };
 
-/// The first target tensor without a definition that is no source tensor, or nothing.
+/// The first target tensor without a definition that is not a source tensor, if any.
 template <class Source, class Target, class... Definitions>
 constexpr std::optional<name_fault> find_name_fault() {
     constexpr typed_keys<sizeof...(Definitions)> defined(
@@ -92,18 +92,18 @@ constexpr std::optional<name_fault> find_name_fault() {
     return std::nullopt;
 }
 
-/// Says what is wrong with a target tensor that is not defined.
+/// Reports the error in a target tensor that is not defined.
 template <class Tensor, name_fault::kind What>
 struct target_by_name {
     static_assert(What != name_fault::kind::unknown,
-                  "a tensor of the target is neither in the source nor defined; "
-                  "say with a typed::definition what it is");
+                  "a tensor of the target is neither in the source nor defined; define it with a "
+                  "typed::definition");
     static_assert(What != name_fault::kind::shape,
-                  "a tensor of the target has another shape than that of its key in the source; "
-                  "say with a typed::definition what it is");
+                  "a tensor of the target has another shape than its key in the source; define it "
+                  "with a typed::definition");
     static_assert(What != name_fault::kind::dtype,
-                  "a tensor of the target has another data type than that of its key in the "
-                  "source; convert it with typed::cast in a typed::definition");
+                  "a tensor of the target has another data type than its key in the source; "
+                  "convert it with typed::cast in a typed::definition");
 };
 
 /// Says which tensor is defined twice.
@@ -112,7 +112,7 @@ struct definitions_of_one_key {
     static_assert(First::hashed != Second::hashed, "a tensor of the target is defined twice");
 };
 
-/// True; does not compile where a target tensor is not what its definition or its key say.
+/// True; does not compile if a target tensor contradicts its definition or its key.
 template <class Source, class Target, class... Definitions>
 consteval bool definitions_fit() {
     using all = boost::mp11::mp_list<Definitions...>;

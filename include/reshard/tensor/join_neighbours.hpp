@@ -25,13 +25,12 @@ struct joined_shard {
 /// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
 RESHARD_DECL std::vector<joined_shard> joined_shards(std::vector<joined_shard> shards);
 
-/// The same elements in fewer shards, where some are neighbours along an axis and of one size
-/// across it.
+/// The same elements in fewer shards, if some are neighbours along an axis and of one size across
+/// it.
 ///
-/// The local array of a block-cyclic distribution holds thousands of blocks; where blocks that are
-/// neighbours in it are neighbours in the tensor, too, they are one shard. Flat shards, empty ones,
-/// and those with strides of their own stay as they are. Shards come in the order of their first
-/// parts.
+/// The local array of a block-cyclic distribution holds thousands of blocks; neighbours in it that
+/// are neighbours in the tensor, too, become one shard. Flat shards, empty ones, and shards with
+/// custom strides stay as they are. Shards come in the order of their first parts.
 ///
 /// \post every element has the address that it had
 template <class View>

@@ -122,7 +122,8 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
         released.insert(released.end(), keys.begin(), keys.end());
     };
     index_t const budget = 72; // both sources and one target
-    job ready = prepare(solo(), have(), {{}, target}, {.memory = rounds(budget, allocate, release)});
+    job ready =
+        prepare(solo(), have(), {{}, target}, {.memory = rounds(budget, allocate, release)});
     BOOST_TEST(ready.rounds().rounds.size() == 2u);
     run(ready);
     BOOST_TEST(memory[0] == a, boost::test_tools::per_element());

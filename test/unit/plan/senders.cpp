@@ -32,7 +32,7 @@ layout model(std::size_t count, index_t dp, index_t tp) {
     return layout_of(std::move(tensors));
 }
 
-/// The most that one rank sends, in relation to what it must.
+/// The most that one rank sends, in relation to its least.
 double excess(layout const& source, layout const& target) {
     catalog const wanted = catalog_of(target);
     mapping const program = identity_mapping(catalog_of(source), &wanted);
@@ -43,7 +43,7 @@ double excess(layout const& source, layout const& target) {
     return static_cast<double>(extreme.bytes) / static_cast<double>(extreme.least_bytes);
 }
 
-/// Who gives whom how much, and the busiest.
+/// The bytes of each sender to each receiver, and the busiest.
 std::pair<std::vector<std::tuple<holder_t, holder_t, index_t>>, plan_balance>
 given(layout const& source, layout const& target, plan_options const& options) {
     catalog const wanted = catalog_of(target);

@@ -31,7 +31,7 @@ inline catalog catalog_of(side_facts const& side) {
     return side.known ? catalog_of(*side.known) : merge_cuts(side.cuts);
 }
 
-/// A mapping with what it is not made of, for ranks that have none.
+/// A mapping with the unused sources, for ranks that have none.
 struct shipped_mapping {
     std::string bytes;
     std::vector<std::string> left_over;
@@ -39,11 +39,11 @@ struct shipped_mapping {
     static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
 };
 
-/// The mapping of the lowest rank that has one, on every rank, where some have none.
+/// The mapping of the lowest rank that has one, on every rank, if some have none.
 ///
 /// \param  has by rank
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::ranks_disagree where ranks have different ones
+/// \throws error on every rank: errc::ranks_disagree if ranks have different ones
 inline mapping mapping_of_others(any_group const& ranks, std::vector<std::uint8_t> const& has,
                                  mapping new_mapping) {
     auto const first = static_cast<int>(std::ranges::find(has, 1) - has.begin());
@@ -64,7 +64,7 @@ inline mapping mapping_of_others(any_group const& ranks, std::vector<std::uint8_
     return mapping_of_first;
 }
 
-/// What a rank tells of the mapping that its program makes.
+/// The report of a rank on the mapping that its program makes.
 struct mapping_notice {
     bool has_program = false;
     std::string problem; ///< as `encode` writes it

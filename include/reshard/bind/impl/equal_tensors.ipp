@@ -165,7 +165,7 @@ inline index_t place_of(shard_descriptor const& shard, index_t local) {
     return ravel_index(index, shard.global_shape);
 }
 
-/// An element as text; where that is the same for both, their bits.
+/// An element as text; if that is the same for both, its bits.
 inline alias_difference described(index_t index, const_tensor_view const& alias, index_t in_alias,
                                   const_tensor_view const& copy, index_t in_copy) {
     alias_difference difference{index, element_text(alias, in_alias), element_text(copy, in_copy)};

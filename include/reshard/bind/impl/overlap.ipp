@@ -29,7 +29,7 @@ inline void check_pair(const_local_shard const& source, local_shard const& targe
              to.dtype);
     if (may_share_memory(source.tensor, target.tensor))
         fail(errc::memory_overlap, "'", from.key, "' ", from.region, " and '", to.key, "' ",
-             to.region, " share memory; give the target memory of its own");
+             to.region, " share memory; give the target separate memory");
 }
 
 RESHARD_DECL shard_table table_of(shard_descriptor const& shard) {
@@ -80,7 +80,7 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memo
         return (tensor.is_target ? "target '" : "source '") + *tensor.key + "'";
     };
     fail(errc::memory_overlap, named(*before), " and ", named(memory),
-         " share memory; give the target memory of its own");
+         " share memory; give the target separate memory");
 }
 
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,

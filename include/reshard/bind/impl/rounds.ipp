@@ -46,7 +46,7 @@ struct rounds_scope {
 inline layout some_tensors(layout const& full_layout, std::vector<std::uint32_t> const& numbers) {
     layout some{full_layout.holders, {}, {}};
     std::vector<std::optional<std::uint32_t>> places(
-        full_layout.spreads.size()); // among those of `some`
+        full_layout.spreads.size()); // among the elements of `some`
     for (std::uint32_t const number : numbers) {
         tensor_layout const& tensor = full_layout.tensors[number];
         auto& position = places[tensor.spread];
@@ -153,7 +153,7 @@ public:
 
 private:
     /// \param live   sources that this round or a later one reads, and those that none does
-    /// \param filled targets of earlier rounds, which must stay what they are
+    /// \param filled targets of earlier rounds, which must not change
     void fill(planned_job const& round, std::shared_ptr<planned_job const> const& ready,
               const_state_dict const& live, state_dict& filled) {
         std::unique_ptr<job_state> moving;

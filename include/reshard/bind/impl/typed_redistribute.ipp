@@ -124,7 +124,7 @@ private:
     typed_tables const& tables_;
     holder_t me_;
     planned_job& made_;
-    std::vector<std::uint32_t> sources_; ///< by number: the place in the layout
+    std::vector<std::uint32_t> sources_; ///< by number: the index in the layout
     std::map<pattern_content const*, own_pattern> own_;
 };
 

@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// Bytes of one element in a dense block, where even a 4 bit type has a byte of its own.
+/// Bytes of one element in a dense block, in which even a 4 bit element has its own byte.
 constexpr index_t block_element_bytes(data_type dtype) {
     return bits(dtype) < 8 ? 1 : bits(dtype) / 8;
 }
@@ -112,7 +112,7 @@ constexpr std::size_t closest_source_axis(affine_copy const& copy) {
     return closest;
 }
 
-/// The axes in the order that the kernel wants, as many as it needs.
+/// The axes that the kernel needs, in its order.
 constexpr affine_copy arranged(affine_copy const& copy, copy_kernel kernel) {
     switch (kernel) {
     case copy_kernel::transposed:
@@ -126,7 +126,7 @@ constexpr affine_copy arranged(affine_copy const& copy, copy_kernel kernel) {
     }
 }
 
-/// True where the kernel counts in bits.
+/// True if the kernel counts in bits.
 constexpr bool counts_bits(copy_kernel kernel) {
     return kernel == copy_kernel::packed || kernel == copy_kernel::convert_strided;
 }

@@ -12,7 +12,7 @@ namespace reshard::detail {
 RESHARD_DECL void byte_reader::end() const {
     if (!rest_.empty())
         refuse_archive("of a " + std::string(name_) + " has " + std::to_string(rest_.size()) +
-                       " bytes behind its end");
+                       " bytes after its end");
 }
 
 RESHARD_DECL std::uint64_t byte_reader::get_number(std::size_t size) {

@@ -62,7 +62,7 @@ RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy
          unravel_index(missing, some.array), " of an array of shape ", some.array);
 }
 
-/// Compares two copies of one array that follow one another in the order of cells and ranks.
+/// Compares two copies of one array that follow each other in the order of cells and ranks.
 inline void compare_copies(object_copy const& copy, object_copy const& next) {
     if (copy.cell.array != next.cell.array)
         fail(errc::bad_layout, "'", copy.cell.key, "' is an array of shape ", copy.cell.array,

@@ -76,7 +76,7 @@ inline void check_same_tensor(merged_tensor const& first, cut_tensor const& tens
              ranks(std::string(name(first.cuts.dtype)), std::string(name(tensor.dtype))));
 }
 
-/// Tensors by key; those of `rank` join them.
+/// Tensors by key; the tensors of `rank` join them.
 class tensor_merger {
 public:
     void add(cut_tensor const& tensor, std::size_t rank) {

@@ -101,8 +101,8 @@ RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
         check(sharding);
         if (i + 1 < tensors.size() && tensors[i + 1].key == sharding.key)
             fail(errc::bad_layout, "'", sharding.key, "' of shape ", sharding.shape,
-                 " appears twice in the layout; list each tensor once, and number those of experts "
-                 "and layers");
+                 " appears twice in the layout; list each tensor once, and number the tensors of "
+                 "experts and layers");
         builder.add(std::move(sharding.key), sharding.dtype, detail::spread_of(sharding));
     }
     return std::move(builder).take();

@@ -38,16 +38,16 @@ inline std::optional<int> node_number(arena_state const* arena, int rank) {
 /// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make
 /// them.
 ///
-/// For each pair of ranks both list the transfers between them in the order of the plan, and tell
-/// one another where those ends lie that the other one reaches. So both know the same: a transfer
-/// whose target is told is pushed by the source, another one whose source is told is pulled by the
-/// target.
+/// For each pair of ranks both list the transfers between them in the order of the plan, and send
+/// each other the position of the ends that the other one reaches. So both know the same: a
+/// transfer with a known target is pushed by the source, another one with a known source is pulled
+/// by the target.
 class node_transfers {
 public:
     node_transfers(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
         : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
 
-    /// What each neighbour has to know of this rank's memory.
+    /// The data that each neighbour needs of this rank's memory.
     std::vector<addressed_text> tell(sorted_transfers const& transfers) const {
         std::vector<addressed_text> texts;
         for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
@@ -90,7 +90,8 @@ public:
 private:
     using numbers = std::vector<std::uint32_t>;
 
-    /// Where an end lies, in bytes from the begin of its rank's arena; nothing where it does not.
+    /// The position of an end, in bytes from the begin of its rank's arena; none if it lies
+    /// elsewhere.
     using peer_end = std::optional<bound_end<index_t>>;
     using peer_ends = std::vector<peer_end>::const_iterator;
 
@@ -139,7 +140,7 @@ private:
         return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->position};
     }
 
-    /// \pre `peer` is a rank of the arena's node, and has told of another end
+    /// \pre `peer` is a rank of the arena's node, and has sent another end
     static std::optional<bound_end<void*>> next_end(peer_ends& from, arena_state const& arena,
                                                     int peer) {
         peer_end const end = *from++;
@@ -213,7 +214,7 @@ inline std::vector<shared_barrier> meetings_of(side_arenas const& arenas) {
     return meetings;
 }
 
-/// Segments of the target's arena without writes, this rank's first and then those behind it.
+/// Segments of the target's arena without writes, this rank's first and then the ones after it.
 inline std::vector<segment_writes> segments_of(arena_state const& arena) {
     std::vector<segment_writes> writes;
     int const size = arena.node.size();
@@ -226,7 +227,7 @@ inline std::vector<segment_writes> segments_of(arena_state const& arena) {
 /// What this process writes to the segments of an arena, its own first.
 ///
 /// \pre   the arena has segments
-/// \param taken those of other ranks that it makes
+/// \param taken copies of other ranks that it makes
 /// \param local the numbers of those that it makes for itself
 inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_state const& arena,
                                              std::vector<node_transfer> const& taken,

@@ -48,8 +48,8 @@ inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, in
             mpi_job.rings->node().numbers};
 }
 
-/// The most bytes of a chunk that this rank passes on, or gets from who does: a slot, where any
-/// goes through a ring.
+/// The most bytes of a chunk that this rank passes on, or gets from a rank that passes it on: a
+/// slot, if any goes through a ring.
 inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sorted) {
     auto const is_near = [&](relay_transfers const& transfers) {
         return std::ranges::binary_search(mpi_job.rings->node().numbers, transfers.peer);
@@ -135,7 +135,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
     return std::move(sorted_job.all);
 }
 
-/// What a rank tells of its job before messages and rings are chosen.
+/// The report of a rank on its job before messages and rings are chosen.
 struct bind_notice {
     std::string problem; ///< as `encode` writes it
     index_t bytes = 0;   ///< the most that it exchanges with one rank
@@ -162,7 +162,7 @@ inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
 /// The most bytes that any two ranks exchange.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike
+/// \throws error the lowest failing rank's, on every rank
 inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_notice) {
     std::vector<bind_notice> const notices = gather_values(ranks, own_notice);
     for (bind_notice const& notice : notices)

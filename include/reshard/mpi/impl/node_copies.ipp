@@ -22,11 +22,10 @@ namespace reshard::detail {
 /// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks
 /// that get a part of it before the next one is read.
 ///
-/// Each source is then read once, from its beginning to its end, however short the runs are that go
-/// to one rank; and ranks begin with their own rows and then their neighbours', so that no memory
-/// is written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to
-/// be cut come in the order of the addresses of their own rank's memory, so that this is passed
-/// once.
+/// Each source is then read once, from its beginning to its end, even if the runs for one rank are
+/// short; and ranks begin with their own rows and then their neighbours', so that no memory is
+/// written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to be
+/// cut come in the order of the addresses of their own rank's memory, so that this is passed once.
 class panel_order {
 public:
     panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
@@ -71,8 +70,8 @@ private:
 
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
-    /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as
-    /// moves between two looks at the network. All of it where it is small.
+    /// The number of rows of a panel of the whole source, if the transfer is rows; else the amount
+    /// that moves between two looks at the network. All of it if it is small.
     index_t panel_elements(node_transfer const& node_transfer) const {
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);

@@ -97,7 +97,7 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
     return lanes;
 }
 
-/// True where a chunk has, packet by packet, what another one is to pass on.
+/// True if a chunk has, packet by packet, what another one is to pass on.
 inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
     auto const is_input = [&](packet const& in, packet const& out) {
         relay const* const step = find_relay(plan.relays, out.transfer);
@@ -108,7 +108,7 @@ inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
 
 RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
                                      std::vector<lane>& receives) {
-    std::vector<lane*> by_tree; // a rank gets what a tree brings from one other
+    std::vector<lane*> by_tree; // a rank gets a tree's elements from one other
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
@@ -123,13 +123,13 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
         if (!from || from->chunks.size() != to.chunks.size())
             fail(errc::bad_layout, "the plan has rank ", to.peer, " get ",
                  counted(to.chunks.size(), "chunk"), " from this rank, which gets ",
-                 from ? from->chunks.size() : 0, " to pass on; make the plan anew");
+                 from ? from->chunks.size() : 0, " to pass on; make the plan again");
         if (!std::ranges::equal(from->chunks, to.chunks, [&](chunk const& in, chunk const& out) {
                 return brings(plan, in, out);
             }))
             fail(errc::bad_layout, "the plan has rank ", to.peer,
                  " get other elements from this rank than this rank gets to pass on; make the plan "
-                 "anew");
+                 "again");
         if (from->first_relayed == lane::not_relayed)
             from->first_relayed = std::exchange(count, count + from->chunks.size());
         to.first_relayed = from->first_relayed;
@@ -172,7 +172,7 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
     std::erase_if(sorted.relays_from, is_left_out);
 }
 
-/// True where anything passes between this process and a peer, in one direction.
+/// True if anything passes between this process and a peer, in one direction.
 inline bool gives_any(std::vector<std::uint32_t> const& numbers,
                       std::vector<relay_transfers> const& relays, std::size_t peer) {
     return !numbers.empty() ||

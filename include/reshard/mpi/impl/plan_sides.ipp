@@ -26,7 +26,7 @@
 
 namespace reshard::detail {
 
-/// True where source shards share elements without being equal: replicas that one rank has in one
+/// True if source shards share elements without being equal: replicas that one rank has in one
 /// piece of memory, and another one in several. Shards that have no more elements than the tensor
 /// are none.
 inline bool has_unequal_replicas(layout const& layout) {
@@ -40,7 +40,7 @@ inline bool has_unequal_replicas(layout const& layout) {
     });
 }
 
-/// The facts with the shards of all ranks, which are told now if they were not before.
+/// The facts with the shards of all ranks, which are sent now if they were not before.
 ///
 /// \par Collective every rank of the group, in the same order
 inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
@@ -66,9 +66,9 @@ inline layout layout_told(call_facts const& facts, bool is_source) {
     return layout_of_spans(shards);
 }
 
-/// The layouts of both sides, neighbours in memory as one shard if ranks told their shards.
+/// The layouts of both sides, neighbours in memory as one shard if ranks sent their shards.
 ///
-/// Sources have to be equal if they are replicas: else every shard is told.
+/// Sources have to be equal if they are replicas: else every shard is sent.
 ///
 /// \par Collective every rank of the group, in the same order, if replicas differ
 inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call_facts facts) {
@@ -141,7 +141,7 @@ inline bool everywhere(mpi_group const& ranks, bool mine) {
     return std::count(values.begin(), values.end(), 1) == ranks.size();
 }
 
-/// A digest of what all ranks hold and do: equal on every rank.
+/// A digest of the shards and options of all ranks: equal on every rank.
 inline std::uint64_t digest_of_group(call_facts const& facts, std::optional<mapping> const& program,
                                      options const& options) {
     hasher hasher;

@@ -36,7 +36,8 @@ std::vector<addressed_text> addressed(std::map<int, std::vector<T>> const& lists
     return texts;
 }
 
-/// The keys for which this rank was told shards, with the levels on which `ranks` ranks file them.
+/// The keys for which this rank has received shards, with the levels on which `ranks` ranks file
+/// them.
 class key_merger {
 public:
     explicit key_merger(int ranks) : ranks_(ranks) {}

@@ -47,7 +47,7 @@ inline compared_values load_fingerprint(checkpoint const& source, options const&
     return fingerprint;
 }
 
-/// What one process of a load knows before it reads. The members refer to one another.
+/// The data of one process of a load before it reads. The members refer to each other.
 struct load_plan {
     mapping program;
     layout wanted;
@@ -83,12 +83,12 @@ void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& wor
     }
 }
 
-/// A shard as it stands in messages, without its tensor.
+/// A shard's name in messages, without its tensor.
 inline std::string place_text(box const& region, std::optional<flat_range> const& flat) {
     return to_string(region) + (flat ? " flat " + to_string(*flat) : "");
 }
 
-/// What the files of a rank have of a tensor, of a checkpoint for one layout only.
+/// The elements of a tensor in a rank's files, of a checkpoint for one layout only.
 inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
                                                      checkpoint_metadata const& saved) {
     std::vector<checkpoint_shard> shards;
@@ -121,8 +121,8 @@ inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor
     });
 }
 
-/// Refuses another layout than that of a checkpoint that is for its own only. Common values, which
-/// one rank saves, are for all.
+/// Refuses another layout than the checkpoint's, for a checkpoint that is for one layout only.
+/// Common values, which one rank saves, are for all.
 inline void check_this_layout(checkpoint_metadata const& saved, layout const& wanted, holder_t me,
                               any_program const& program) {
     if (saved.this_layout_only.empty())
@@ -217,7 +217,7 @@ struct rank_of_load {
     int ranks = 1;
 };
 
-/// What a process does before it reads.
+/// The work of a process before it reads.
 struct load_stage {
     std::unique_ptr<load_plan> work;
     std::unique_ptr<planned_reads> reads;

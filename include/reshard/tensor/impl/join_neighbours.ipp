@@ -49,7 +49,7 @@ private:
                       shards_.end());
     }
 
-    /// Shards of a row along the axis come together, by their places in it.
+    /// Shards of a row along the axis come together, by their position in it.
     static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
         if (int const order = a.descriptor.key.compare(b.descriptor.key))
             return order < 0;
@@ -62,7 +62,7 @@ private:
                std::pair(line_of(b, axis), offset(b, axis));
     }
 
-    /// What is equal for all shards of a row: where they are on the other axes.
+    /// Equal for all shards of a row: their position on the other axes.
     static box row_of(shard const& current_shard, std::size_t axis) {
         box row = current_shard.descriptor.region;
         if (axis < row.ndim())
@@ -95,7 +95,7 @@ private:
                is_behind(first.tensor, next.tensor, axis);
     }
 
-    /// True where `next` continues `first` in memory, element by element along the axis.
+    /// True if `next` continues `first` in memory, element by element along the axis.
     static bool is_behind(const_tensor_view const& first, const_tensor_view const& next,
                           std::size_t axis) {
         return first.memory == next.memory && first.strides == next.strides &&
@@ -103,8 +103,7 @@ private:
                address_of(first, axis, first.shape[axis]) == address_of(next, axis, 0);
     }
 
-    /// True where 64 bits count the bytes from the first element of one to behind the last one of
-    /// both.
+    /// True if 64 bits count the bytes from the first element to after the last one of both.
     static bool is_countable(const_tensor_view const& first, const_tensor_view const& next,
                              std::size_t axis) {
         index_t const limit = std::numeric_limits<index_t>::max() / bits(first.dtype) /
