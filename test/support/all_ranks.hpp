@@ -51,7 +51,7 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
         targets.add(target[rank], want, rank);
     check_memory(source, target);
     for (transfer const& t : plan.transfers)
-        run_locally({plan, problem, sources, targets}, t);
+        run_locally({plan, problem, sources, targets, &all_conversions()}, t);
 }
 
 inline void redistribute_ranks(std::span<const_state_dict const> source,

@@ -62,6 +62,11 @@ struct program_steps {
     /// Of a mapping, the keys among it that it leaves over.
     std::uint64_t (*digest)(mapping const& program);
 
+    /// Refuses a target whose ranks lack scales of their elements.
+    ///
+    /// \throws error with errc::bad_layout
+    void (*check)(mapping const& program, layout const& target);
+
     conversion_kernels const& conversions;
 };
 

@@ -115,7 +115,7 @@ public:
     bool was_kept() const;
 
     /// The rounds of a job with `options::memory`, the same on every rank; else none. Include
-    /// `plan/rounds.hpp` to look into them.
+    /// `bind/rounds.hpp` to ask for them, and `plan/rounds.hpp` to look into them.
     detail::plan_rounds const& rounds() const;
 
     /// The memory in which elements were staged: in rounds, the most of one that has run.

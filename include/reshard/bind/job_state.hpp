@@ -42,6 +42,12 @@ RESHARD_DECL compared_values call_fingerprint(options const& options);
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& options);
 
+/// How the program of a call is fitted to its target.
+inline fit_rules rules_of(options const& options) {
+    program_steps const* const steps = options.program.steps();
+    return {options.strict, options.shape_mismatch, steps ? steps->check : nullptr};
+}
+
 /// A job as its group runs it.
 class job_state {
 public:

@@ -63,7 +63,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// Throws on every rank the error of the lowest rank that has one, or returns on all.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank; errc::ranks_disagree if a rank
+/// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if a rank
 ///         begins another call
 void agree(group auto const& world, detail::local_error const& own_error) {
     std::vector<std::string> const all = world.all_gather(detail::encode(own_error));

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -106,6 +107,28 @@ auto with_segments(Group const& node, std::string& refusal, Make const& make)
         }
     return nullptr;
 }
+
+/// Memory of this process alone, aligned as an arena's.
+class private_memory {
+public:
+    explicit private_memory(index_t bytes)
+        : bytes_(bytes),
+          lines_(std::make_unique_for_overwrite<line[]>(static_cast<std::size_t>(bytes + 63) /
+                                                        cache_line)) {}
+
+    std::byte* data() const { return lines_.get()->bytes; }
+    index_t bytes() const { return bytes_; }
+
+private:
+    static constexpr std::size_t cache_line = 64;
+
+    struct alignas(cache_line) line {
+        std::byte bytes[cache_line];
+    };
+
+    index_t bytes_;
+    std::unique_ptr<line[]> lines_;
+};
 
 } // namespace reshard::detail
 

@@ -34,26 +34,6 @@ struct arena_options {
 
 namespace detail {
 
-/// Memory of this process alone, aligned as an arena's.
-class private_memory {
-public:
-    explicit private_memory(index_t bytes)
-        : bytes_(bytes),
-          lines_(
-              std::make_unique_for_overwrite<line[]>(static_cast<std::size_t>(bytes + 63) / 64)) {}
-
-    std::byte* data() const { return lines_.get()->bytes; }
-    index_t bytes() const { return bytes_; }
-
-private:
-    struct alignas(arena_resource::alignment) line {
-        std::byte bytes[arena_resource::alignment];
-    };
-
-    index_t bytes_;
-    std::unique_ptr<line[]> lines_;
-};
-
 /// The bytes that will be written to one segment.
 struct segment_writes {
     address_range segment;
@@ -84,7 +64,7 @@ struct arena_state {
     std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
     std::unique_ptr<node_segments> segments; ///< null if the system refuses
     std::string refusal;                     ///< why there are none
-    std::unique_ptr<private_memory> own;     ///< instead of them
+    std::unique_ptr<private_memory> own;     ///< in their place
 };
 
 } // namespace detail

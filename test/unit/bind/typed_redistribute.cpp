@@ -75,7 +75,7 @@ void run_everywhere(std::vector<const_state_dict> const& source,
             BOOST_TEST((between(plan, other, me) == between(plans[other]->whole, other, me)));
         for (transfer const& t : plan.transfers)
             if (t.target_holder == me)
-                run_locally({plan, plans[me]->problem, from, to}, t);
+                run_locally({plan, plans[me]->problem, from, to, plans[me]->conversions}, t);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/problem.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -134,7 +135,7 @@ inline void compare_copies(any_group const& world, const_state_dict const& tenso
 }
 
 RESHARD_DECL program_steps const& steps_of_programs() {
-    static program_steps const steps{make_mapping, compare_copies, digest_of_program,
+    static program_steps const steps{make_mapping, compare_copies, digest_of_program, check_scales,
                                      all_conversions()};
     return steps;
 }

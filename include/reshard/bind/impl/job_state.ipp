@@ -7,11 +7,7 @@
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bind/shard_views.hpp>
-#include <reshard/core/sorting.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/plan/flows.hpp>
-#include <reshard/plan/make_plan.hpp>
-#include <reshard/plan/problem.hpp>
 
 #include <optional>
 #include <string>

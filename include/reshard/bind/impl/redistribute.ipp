@@ -89,7 +89,7 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
         options.cache ? options.cache->find(digest) : nullptr;
     bool const was_kept = ready != nullptr;
     if (!was_kept) {
-        fit_program(*planned, std::move(program), {options.strict, options.shape_mismatch});
+        fit_program(*planned, std::move(program), rules_of(options));
         plan_transfers(*planned, {}, {});
         ready = options.cache ? options.cache->add(digest, std::move(planned)) : std::move(planned);
     }

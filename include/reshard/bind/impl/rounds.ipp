@@ -9,13 +9,18 @@
 #include <reshard/bind/overlap.hpp>
 #include <reshard/core/sorting.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/planned_job.hpp>
+#include <reshard/plan/problem.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -109,7 +114,7 @@ inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& full_
 inline planned_rounds plan_in_rounds(std::shared_ptr<planned_job> planned_job,
                                      std::optional<mapping> program, options const& options,
                                      rounds_scope const& scope) {
-    fit_program(*planned_job, std::move(program), {options.strict, options.shape_mismatch});
+    fit_program(*planned_job, std::move(program), rules_of(options));
     planned_job->problem =
         problem_of(planned_job->program, planned_job->source, planned_job->target);
     plan_flows const flows(planned_job->problem, scope.nodes);
@@ -217,6 +222,12 @@ inline std::unique_ptr<job_state> prepare_rounds(any_group const& ranks, round_c
 }
 
 } // namespace detail
+
+RESHARD_DECL detail::plan_rounds const& job::rounds() const {
+    static detail::plan_rounds const none;
+    detail::plan_rounds const* const some = state().rounds();
+    return some ? *some : none;
+}
 
 RESHARD_DECL detail::memory_rounds
 rounds(index_t budget, std::function<state_dict(std::vector<std::string> const& keys)> allocate,

@@ -61,7 +61,7 @@ RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted,
              content_.ranks.size());
     planned_.target = wanted.whole;
     fit_program(planned_, program_of(planned_, content_.program, options.program),
-                {options.strict, options.shape_mismatch});
+                {options.strict, options.shape_mismatch, check_scales});
     plan_transfers(planned_, {holder_set::nobody(), holder_set({wanted.me})}, {});
 }
 

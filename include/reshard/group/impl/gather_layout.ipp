@@ -49,10 +49,10 @@ RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> cons
 }
 
 RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices) {
-    std::vector<std::vector<shard_descriptor>> shards;
+    std::vector<std::span<shard_descriptor const>> shards;
     for (layout_notice const& notice : notices)
-        shards.push_back(notice.shards);
-    return layout_of(shards);
+        shards.emplace_back(notice.shards);
+    return layout_of_spans(shards);
 }
 
 /// A tensor of several ranks, and the rank that was the first to have it.

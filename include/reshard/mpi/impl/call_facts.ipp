@@ -108,23 +108,17 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
     return notice;
 }
 
-/// One side of each notice.
-template <class T>
-std::vector<T> each_side(std::vector<call_notice> const& notices, bool is_source,
-                         T side_notice::*member) {
-    std::vector<T> values;
-    for (call_notice const& notice : notices)
-        values.push_back((is_source ? notice.source : notice.target).*member);
-    return values;
+inline side_notice const& side_of(call_notice const& notice, bool is_source) {
+    return is_source ? notice.source : notice.target;
 }
 
 /// Sends the layout of a side if only some ranks know it.
 ///
 /// \par Collective every rank of the group, in the same order
 inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<layout> layout,
-                                          std::vector<layout_notice> const& notices,
+                                          std::vector<std::string> const& digests,
                                           std::string_view side) {
-    layout = share_known(ranks, std::move(layout), digests_of(notices), side);
+    layout = share_known(ranks, std::move(layout), digests, side);
     auto const count = static_cast<std::size_t>(ranks.size());
     if (layout && layout->holders > count)
         fail(errc::bad_layout, "the layout of the ", side, " is for ", layout->holders,
@@ -157,8 +151,10 @@ RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
     std::vector<int> nodes = nodes_of(rank_notices_of(notices));
     call_facts facts{std::move(own), std::move(notices), std::move(nodes)};
     auto const share = [&](std::optional<layout>& layout, bool is_source, std::string_view side) {
-        layout = share_layout(ranks, std::move(layout),
-                              each_side(facts.notices, is_source, &side_notice::spread), side);
+        std::vector<std::string> digests;
+        for (call_notice const& notice : facts.notices)
+            digests.push_back(side_of(notice, is_source).spread.digest);
+        layout = share_layout(ranks, std::move(layout), digests, side);
     };
     share(facts.sides.source.layout, true, "source");
     share(facts.sides.target.layout, false, "target");
@@ -169,7 +165,10 @@ RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source) {
     known_side const& side = is_source ? facts.sides.source : facts.sides.target;
     if (side.layout)
         return {&*side.layout, {}};
-    return {nullptr, each_side(facts.notices, is_source, &side_notice::cuts)};
+    side_facts cuts;
+    for (call_notice const& notice : facts.notices)
+        cuts.cuts.push_back(side_of(notice, is_source).cuts);
+    return cuts;
 }
 
 } // namespace reshard::detail

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -59,7 +60,10 @@ inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
 ///
 /// \pre the notices have the shards
 inline layout layout_told(call_facts const& facts, bool is_source) {
-    return layout_of_notices(each_side(facts.notices, is_source, &side_notice::spread));
+    std::vector<std::span<shard_descriptor const>> shards;
+    for (call_notice const& notice : facts.notices)
+        shards.emplace_back((is_source ? notice.source : notice.target).spread.shards);
+    return layout_of_spans(shards);
 }
 
 /// The layouts of both sides, neighbours in memory as one shard if ranks sent their shards.
@@ -85,7 +89,7 @@ inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call
 
 /// The nodes of the group, if they matter. If they differ, or there is only one, nothing is passed
 /// on.
-inline plan_options nodes_for(layout const& source, call_facts const& facts,
+inline plan_options nodes_for(layout const& source, std::vector<int> const& ranks,
                               options const& options) {
     bool const matters =
         options.relays || std::ranges::any_of(source.spreads, [](auto const& spread) {
@@ -93,7 +97,7 @@ inline plan_options nodes_for(layout const& source, call_facts const& facts,
         });
     plan_options nodes{.processes_per_node = options.processes_per_node};
     if (matters && options.processes_per_node == 0)
-        nodes.processes_per_node = equal_ranks_per_node(facts.nodes);
+        nodes.processes_per_node = equal_ranks_per_node(ranks);
     nodes.relays = options.relays && nodes.processes_per_node > 0;
     return nodes;
 }
@@ -118,12 +122,13 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
     }
     if (!are_known)
         facts = with_shards(ranks, std::move(facts));
-    auto planned = layouts_of_call(ranks, facts);
+    std::vector<int> const nodes = facts.nodes;
+    auto planned = layouts_of_call(ranks, std::move(facts));
     planned->conversions = conversions_of(options.program);
     auto problem = attempt([&] {
         holder_set const me({static_cast<holder_t>(ranks.rank())});
-        fit_program(*planned, std::move(program), {options.strict, options.shape_mismatch});
-        plan_transfers(*planned, {me, me}, nodes_for(planned->source, facts, options));
+        fit_program(*planned, std::move(program), rules_of(options));
+        plan_transfers(*planned, {me, me}, nodes_for(planned->source, nodes, options));
     });
     return {std::move(planned), std::move(problem)};
 }

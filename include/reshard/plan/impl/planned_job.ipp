@@ -16,8 +16,9 @@ namespace reshard::detail {
 RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> program,
                               fit_rules const& rules) {
     std::tie(planned_job.program, planned_job.verdict) = fitted_program(
-        std::move(program), catalog_of(planned_job.source), planned_job.target, rules);
-    check_scales(planned_job.program, planned_job.target);
+        std::move(program), uncut_tensors(planned_job.source), planned_job.target, rules);
+    if (rules.check)
+        rules.check(planned_job.program, planned_job.target);
 }
 
 RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
