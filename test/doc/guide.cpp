@@ -4,6 +4,7 @@
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/analysis.hpp>
 #include <reshard/aoa.hpp>
+#include <reshard/bind/plan_cache.hpp>
 #include <reshard/bind/rounds.hpp>
 #include <reshard/model.hpp>
 #include <reshard/mpi.hpp>

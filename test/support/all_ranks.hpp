@@ -6,6 +6,7 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/bind/overlap.hpp>
+#include <reshard/copy/copy_elements.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -51,7 +52,7 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
         targets.add(target[rank], want, rank);
     check_memory(source, target);
     for (transfer const& t : plan.transfers)
-        run_locally({plan, problem, sources, targets, &all_conversions()}, t);
+        run_locally({plan, problem, sources, targets, &detail::all_conversions()}, t);
 }
 
 inline void redistribute_ranks(std::span<const_state_dict const> source,

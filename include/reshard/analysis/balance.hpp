@@ -15,23 +15,22 @@ namespace reshard {
 
 class plan_flows;
 
-/// The busiest of a plan's processes, or of its nodes.
-///
-/// \par Units bytes on the wire
-struct plan_extreme {
-    holder_t number = 0; ///< the first of the busiest
-    index_t bytes = 0;
-    index_t least_bytes = 0; ///< with any choice of senders, some process or node carries that much
-
-    bool operator==(plan_extreme const&) const = default;
-};
-
 /// The busiest of a plan.
 struct plan_balance {
-    plan_extreme sender;   ///< within a node, too
-    plan_extreme receiver; ///< the bytes it gets do not depend on the senders: `least_bytes` is the
-                           ///< same
-    plan_extreme link;     ///< the bytes that leave a node; all zeros if each process is alone
+    /// The busiest of its processes, or of its nodes.
+    ///
+    /// \par Units bytes on the wire
+    struct extreme {
+        holder_t number = 0; ///< the first of the busiest
+        index_t bytes = 0;
+        index_t least_bytes = 0; ///< some process or node has as much with any choice of senders
+
+        bool operator==(extreme const&) const = default;
+    };
+
+    extreme sender;   ///< within a node, too
+    extreme receiver; ///< its bytes do not depend on the senders: they are `least_bytes`
+    extreme link;     ///< what leaves a node; all zeros if each process is on its own
 
     bool operator==(plan_balance const&) const = default;
 };

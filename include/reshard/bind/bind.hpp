@@ -96,13 +96,13 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 /// \pre the transfer has a source: `t.source_key != zero_source`
 RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t);
 
-} // namespace detail
-
 /// Runs a transfer whose two ends are in this process.
 ///
 /// \pre    this process plays both holders, or the target alone if the transfer is zeros
 /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t);
+RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t);
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -96,17 +96,15 @@ struct alias_difference {
 RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
                                                               alias_copy const& copy);
 
-/// Fills tensors from others of the same ranks.
-using tensor_mover = std::function<void(const_state_dict const& have, state_dict const& want)>;
-
 /// The first element of `name` that differs from the element of `key`, over all ranks, if any.
 /// Memory that all ranks share is not compared; else each rank needs memory for a copy of its
 /// shards of `name`.
 ///
 /// \par Collective every rank of the group, in the same order
-RESHARD_DECL std::optional<alias_difference>
-difference_between(any_group const& world, const_state_dict const& tensors, std::string const& name,
-                   std::string const& key, tensor_mover const& move);
+RESHARD_DECL std::optional<alias_difference> difference_between(
+    any_group const& world, const_state_dict const& tensors, std::string const& name,
+    std::string const& key,
+    std::function<void(const_state_dict const& have, state_dict const& want)> const& move);
 
 /// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
 /// of them would be read.

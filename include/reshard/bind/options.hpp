@@ -3,23 +3,27 @@
 #ifndef RESHARD_BIND_OPTIONS_HPP
 #define RESHARD_BIND_OPTIONS_HPP
 
-#include <reshard/bind/any_program.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/group/solo.hpp>
+#include <reshard/layout/catalog.hpp>
 #include <reshard/layout/state_need.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <boost/assert.hpp>
-
-#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -27,89 +31,156 @@
 
 namespace reshard {
 
+class any_program;
+struct layout;
+
+namespace detail {
+
+struct conversion_kernels;
+
+/// A program that has a function `mapping_of(program, source, target)` in its own namespace, as
+/// `aoa::program` has.
+template <class P>
+concept catalog_program = requires(P const& program, catalog const& source, catalog const* target) {
+    { mapping_of(program, source, target) } -> std::convertible_to<mapping>;
+};
+
+/// The known facts about one side of a call.
+struct side_facts {
+    layout const* known = nullptr;             ///< null if no rank knows it
+    std::vector<std::vector<cut_tensor>> cuts; ///< of each rank, if `known` is null
+};
+
+/// Fills tensors from others of the same ranks.
+using tensor_mover = std::function<void(const_state_dict const& have, state_dict const& want)>;
+
+/// The steps of a call with its program. A call that moves tensors by name compiles none of it.
+struct program_steps {
+    /// \par Collective every rank of the group, in the same order
+    /// \throws error on every rank: as the program; errc::ranks_disagree if it
+    ///         gives different mappings
+    mapping (*make_mapping)(any_group const& ranks, any_program const& program,
+                            side_facts const& source, side_facts const& target);
+
+    /// Refuses tensors that the program takes for equal, and that differ.
+    ///
+    /// \par Collective every rank of the group, in the same order
+    /// \throws error with errc::overlap, on every rank
+    void (*compare_copies)(any_group const& ranks, const_state_dict const& tensors,
+                           mapping const& program, tensor_mover const& move);
+
+    /// Of a mapping, the keys among it that it leaves over.
+    std::uint64_t (*digest)(mapping const& program);
+
+    /// Refuses a target whose ranks lack scales of their elements.
+    ///
+    /// \throws error with errc::bad_layout
+    void (*check)(mapping const& program, layout const& target);
+
+    conversion_kernels const& conversions;
+};
+
+/// The steps of all programs.
+RESHARD_DECL program_steps const& steps_of_programs();
+
+} // namespace detail
+
+/// A mapping, AOA text that was parsed, or a function of the catalogs of both sides.
+///
+/// A function is called on every rank, with the same catalogs: it must give the same mapping, or
+/// the same error. A default-constructed program moves tensors by name.
+class any_program {
+public:
+    using function = std::function<mapping(catalog const& source, catalog const* target)>;
+
+    /// Each target tensor is the source tensor of the same name.
+    any_program() = default;
+
+    any_program(mapping mapping) : any_program(content(std::move(mapping))) {}
+
+    /// By name if there is no mapping.
+    any_program(std::optional<mapping> mapping) {
+        if (mapping)
+            *this = std::move(*mapping);
+    }
+
+    template <detail::catalog_program Program>
+    any_program(Program program)
+        : any_program(content(function(
+              [kept = std::move(program)](catalog const& source, catalog const* target) -> mapping {
+                  return mapping_of(kept, source, target);
+              }))) {}
+
+    template <class F>
+        requires(!std::same_as<F, any_program> &&
+                 std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
+    any_program(F program) : any_program(content(function(std::move(program)))) {}
+
+    /// The program that other ranks of a redistribution have, for example on the other side: this
+    /// rank need not know it. They give a function, or text that was parsed.
+    static any_program of_other_ranks() { return any_program(content(elsewhere())); }
+
+    bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
+    bool is_of_other_ranks() const { return std::holds_alternative<elsewhere>(program_); }
+
+    /// The mapping that it was made from, or null.
+    mapping const* known() const { return std::get_if<mapping>(&program_); }
+
+    /// The function that it was made from, or null; of a program that only other ranks have, one
+    /// that throws.
+    function const* made() const {
+        static function const unknown = [](catalog const&, catalog const*) -> mapping {
+            fail(errc::usage, "the program is said to be that of other ranks, and no rank has one; "
+                              "give it on one of them");
+        };
+        return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
+    }
+
+    /// The steps of a call with it, or null if tensors move by name.
+    detail::program_steps const* steps() const { return steps_; }
+
+private:
+    struct elsewhere {};
+
+    using content = std::variant<std::monostate, mapping, function, elsewhere>;
+
+    explicit any_program(content program)
+        : program_(std::move(program)), steps_(&detail::steps_of_programs()) {}
+
+    content program_;
+    detail::program_steps const* steps_ = nullptr;
+};
+
+namespace detail {
+
+/// The kernels that a call needs, or null if it casts nothing.
+inline conversion_kernels const* conversions_of(any_program const& program) {
+    return program.steps() ? &program.steps()->conversions : nullptr;
+}
+
+} // namespace detail
+
 namespace detail {
 
 struct planned_job;
 
-/// A few values by digest. When there are too many, the one that was asked for longest ago goes.
-///
-/// Copies share the values, which do not change.
-///
-/// \tparam Value `plan`, or what holds one
-template <class Value>
-class digest_cache {
+/// A cache of plans as a call knows it: a `plan_cache`.
+class any_plan_cache {
 public:
-    using pointer = std::shared_ptr<Value const>;
+    using plan_pointer = std::shared_ptr<planned_job const>;
 
-    /// \pre `most > 0`
-    explicit digest_cache(std::size_t most = 16) : most_(most) { BOOST_ASSERT(most > 0); }
+    /// The plan of that digest, or null. Counts as one use.
+    virtual plan_pointer find_plan(std::uint64_t digest) = 0;
+    virtual void keep_plan(std::uint64_t digest, plan_pointer plan) = 0;
 
-    /// The value of that digest, or null. Counts as one use, whichever it is.
-    pointer find(std::uint64_t digest) {
-        auto const position =
-            std::find_if(entries_.begin(), entries_.end(), [&](entry const& current_entry) {
-                return current_entry.digest == digest;
-            });
-        if (position == entries_.end()) {
-            ++misses_;
-            return nullptr;
-        }
-        ++hits_;
-        std::rotate(position, position + 1, entries_.end());
-        return entries_.back().value;
-    }
+    /// What the whole group gave to the plan that this rank used last for its own digest, or 0.
+    virtual std::uint64_t latest_plan(std::uint64_t own_digest) const = 0;
 
-    /// The value that was used last of those that satisfy `condition`, or null. This is no use.
-    Value const* latest(auto const& condition) const {
-        for (std::size_t i = entries_.size(); i-- > 0;)
-            if (condition(*entries_[i].value))
-                return entries_[i].value.get();
-        return nullptr;
-    }
+    virtual std::uint64_t digest(layout const& some) const = 0;
 
-    /// Keeps a value, and replaces another one with that digest.
-    pointer add(std::uint64_t digest, Value value) {
-        return add(digest, std::make_shared<Value const>(std::move(value)));
-    }
-
-    /// The same of a value that is shared already.
-    pointer add(std::uint64_t digest, pointer value) {
-        forget(digest);
-        if (entries_.size() == most_)
-            entries_.erase(entries_.begin());
-        entries_.push_back({digest, std::move(value)});
-        return entries_.back().value;
-    }
-
-    /// Drops the value of that digest, if there is one.
-    void forget(std::uint64_t digest) {
-        std::erase_if(entries_,
-                      [&](entry const& current_entry) { return current_entry.digest == digest; });
-    }
-
-    std::size_t size() const { return entries_.size(); }
-    /// How often `find` found something, and nothing.
-    std::size_t hits() const { return hits_; }
-    std::size_t misses() const { return misses_; }
-
-private:
-    struct entry {
-        std::uint64_t digest;
-        pointer value;
-    };
-
-    std::vector<entry> entries_; ///< the one that was used last at the end
-    std::size_t most_;
-    std::size_t hits_ = 0;
-    std::size_t misses_ = 0;
+protected:
+    ~any_plan_cache() = default;
 };
-
-} // namespace detail
-
-/// The plans of one rank, by a digest of the shards of all ranks. See `options::cache`.
-using plan_cache = detail::digest_cache<detail::planned_job>;
-
-namespace detail {
 
 struct lookup_steps;
 struct round_steps;
@@ -158,70 +229,57 @@ enum class file_reads : std::uint8_t {
 /// The options of a redistribution; equal on every rank, except the cache, the functions and the
 /// deadline.
 struct options {
-    /// The program of the target tensors. By default, each is the source tensor of the same name. A
-    /// function gets the catalogs of all ranks' tensors.
+    /// What each target tensor is made of; by default, the source tensor of the same name.
     any_program program = {};
-    /// Fills the targets in rounds within a memory budget: `rounds(budget, allocate, release)` of
-    /// `bind/rounds.hpp`. By default, all at once.
+    /// `rounds(budget, allocate, release)` of `bind/rounds.hpp`; by default, one round.
     detail::memory_rounds memory = {};
-    /// Rank `r` runs on node `r / processes_per_node`; 0: on the node that MPI says, if nodes have
-    /// equally many ranks one after the other. Of several ranks that hold the same elements, one on
-    /// the same node gives them.
+    /// Rank `r` runs on node `r / processes_per_node`; 0: on its machine, if all machines have the
+    /// same number of consecutive ranks. Of several ranks that hold the same elements, one on the
+    /// same node sends them.
     holder_t processes_per_node = 0;
-    /// Elements that several ranks on other nodes want from one rank leave it once, and they pass
-    /// them on chunk by chunk, from their targets; see `plan_options::relays`. Nothing is passed on
-    /// if `processes_per_node` is 0 and all ranks are on one node, or nodes differ; nor are tensors
-    /// that are filled in rounds, or found in a directory
-    /// (`lookup`).
+    /// Elements that several ranks on other nodes want leave their source once, and these ranks
+    /// pass them on chunk by chunk; see `plan_options::relays`. Not if all ranks are on one node,
+    /// nor in rounds, nor what ranks look up in a directory (`lookup`).
     ///
-    /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
-    /// from node to node. That is faster if all nodes together read files more slowly than one of
-    /// them sends. Files that only some ranks see are read by these, as without it.
+    /// A load reads bytes of files that several nodes need on one rank of all, which passes them
+    /// on: faster if one rank sends more in a second than all nodes together read.
     bool relays = false;
-    /// The cache of plans. Every time, the ranks compare a digest of their shards, of the program
-    /// and of the options. If each of them has the plan from before, nothing else is exchanged; a
-    /// change on any rank, or a rank that has forgotten the plan, makes all of them plan. Every
-    /// rank gives one, or none.
+    /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of what each
+    /// holds, of the program and of the options. If every rank has kept the plan, nothing else is
+    /// exchanged; if one has not, or anything has changed, all plan. Every rank gives a cache, or
+    /// none does.
     ///
-    /// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a
-    ///             structure that changed none the less corrupts a checkpoint; here it is planned
-    ///             again
-    plan_cache* cache = nullptr;
+    /// \par Source Megatron-Core's assume_constant_structure, which the caller promises: a
+    ///             structure that changes corrupts a checkpoint there, and is planned again here
+    detail::any_plan_cache* cache = nullptr;
     /// Patterns of target keys whose shapes may differ from the source's or the program's (see
     /// `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
-    /// The treatment of keys that only one side has. Without a value, a target tensor that the
-    /// source does not have is an error, and an unwanted source tensor is skipped.
+    /// What is done about keys that only one side has. By default, a missing source is an error.
     std::optional<strictness> strict = {};
-    /// How ranks learn a layout that no rank knows: `directory()` of `mpi/directory_query.hpp` for
-    /// many ranks. By default, all ranks send all others their shards.
+    /// If no rank knows a layout, all ranks tell all others their shards. With hundreds of ranks,
+    /// give `directory()` of `mpi/directory_query.hpp`.
     detail::shard_lookup lookup = {};
-    /// Which ranks share a node is detected, or set by the environment variable
-    /// RESHARD_RANKS_PER_NODE.
+    /// Ranks of a machine share a node, or as many of them as RESHARD_RANKS_PER_NODE says.
     node_exchange on_node = node_exchange::chosen;
     /// The longest that this rank waits for others at any one place, as seconds or as a duration of
-    /// `std::chrono`; 0 and infinity: as long as it takes. A negative value, or not a number, is
-    /// refused with errc::usage by the rank that gives it alone. When the time is over, all ranks
-    /// that wait get an error with errc::deadline, a second later at most, which names the ranks
-    /// that do not wait: they were stopped, are still at work, or are in another call. The
+    /// `std::chrono`; 0 and infinity: as long as it takes. Then all ranks that wait get an error
+    /// with errc::deadline, a second later at most, which names the ranks that do not wait. The
     /// communicator is then good for `MPI_Abort` alone, and memory that messages may still reach is
-    /// kept until exit: a program keeps its tensors as well. Give more than the slowest rank needs
-    /// to come, and to move its own bytes.
+    /// kept until exit: keep the tensors, too. Give more than the slowest rank needs to come, and to
+    /// move its own bytes.
     ///
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
     ///             every wait does
     detail::wait_duration deadline = 0.0;
-    /// A load compares the chunks that it reads with the digests that were saved with them, if the
-    /// files have any.
+    /// A load compares the chunks that it reads with the digests in the files, if there are any.
     bool verify = true;
     /// Of a load. Files that are mapped are read directly.
     file_reads reads = file_reads::chosen;
-    /// The tensors that a load must fill, over all ranks: it is refused before anything is written
-    /// if a key is lacking, or omitted by `strict`. Patterns are matched with the keys that the
-    /// ranks want. A redistribution takes none.
+    /// What a load must fill, over all ranks, or it writes nothing: no key may be missing, or left
+    /// out by `strict`. Patterns are matched with what the ranks want. Not of a redistribution.
     std::vector<state_need> needs = {};
-    /// A load may cut fused tensors otherwise than they were made for: if ranks gather a tensor
-    /// before they use it, as with FSDP, any cut is right.
+    /// A load may cut fused tensors otherwise than they were made for, as FSDP may.
     bool cut_fused = false;
 
     /// The options that ranks compare before they do anything; programs have separate digests.
@@ -234,5 +292,9 @@ struct options {
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/any_program.ipp>
+#endif
 
 #endif

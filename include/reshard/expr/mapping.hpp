@@ -9,7 +9,6 @@
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/descriptor.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -114,7 +114,6 @@
 #include <reshard/plan/impl/balance_senders.ipp>
 #include <reshard/plan/impl/cut_list.ipp>
 #include <reshard/plan/impl/network.ipp>
-#include <reshard/plan/impl/plan_digest.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>
 #include <reshard/plan/impl/planned_job.ipp>
 #include <reshard/plan/impl/problem.ipp>

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +24,21 @@
 namespace reshard {
 
 namespace detail {
+
+/// A tensor that has, block after block along an axis, a part of each of several others.
+///
+/// Whether its shards suit a tensor-parallel job depends on the number of parts that it was made
+/// for, which its elements do not show.
+struct fused_tensor {
+    index_t axis = 0;
+    index_t blocks = 1; ///< one for each rank that it was cut for
+    std::string macro;  ///< how a program writes it: `fused_ffn, axis=0`
+
+    auto operator<=>(fused_tensor const&) const = default;
+};
+
+/// Fused tensors by key.
+using fused_tensors = std::map<std::string, fused_tensor, std::less<>>;
 
 /// A rank that holds several parts of a tensor along one axis: then parts and ranks do not
 /// correspond.

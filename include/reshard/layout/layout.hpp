@@ -5,7 +5,6 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
 #include <cstddef>

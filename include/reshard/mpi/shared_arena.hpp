@@ -64,7 +64,7 @@ struct arena_state {
     std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
     std::unique_ptr<node_segments> segments; ///< null if the system refuses
     std::string refusal;                     ///< why there are none
-    std::unique_ptr<private_memory> own;     ///< in their place
+    std::unique_ptr<private_memory> own;     ///< instead of them
 };
 
 } // namespace detail

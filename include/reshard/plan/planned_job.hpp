@@ -13,7 +13,7 @@
 #include <optional>
 
 /// \file
-/// A plan that owns its problem.
+/// A plan that owns what it was made from, and digests that stand for that.
 
 namespace reshard::detail {
 
@@ -52,6 +52,19 @@ RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> p
 /// \throws error as `problem_of` and `make_plan`
 RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
                                  plan_options const& nodes);
+
+/// The version of the planner; goes up when it makes another plan of the same inputs.
+inline constexpr std::uint64_t planner_version = 2;
+
+/// A digest of mapping, layouts and options, which are the same for all holders.
+RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
+                                            layout const& target, plan_options const& options = {});
+
+/// A digest of a structure and of those for whom a plan is made: equal for equal inputs of
+/// `make_plan`.
+///
+/// \param structure what `structure_digest` returned
+RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope = {});
 
 } // namespace reshard::detail
 

@@ -6,7 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/plan/plan.hpp>
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/planned_job.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -38,7 +38,7 @@ double excess(layout const& source, layout const& target) {
     mapping const program = identity_mapping(catalog_of(source), &wanted);
     plan_problem const problem = problem_of(program, source, target);
     BOOST_TEST_REQUIRE(!can_balance(problem, {}, source_indices(problem)));
-    plan_extreme const extreme =
+    plan_balance::extreme const extreme =
         balance_of(plan_flows(problem), std::max(source.holders, target.holders)).sender;
     return static_cast<double>(extreme.bytes) / static_cast<double>(extreme.least_bytes);
 }
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(all_are_on_one_node_that_has_room_for_more) {
         };
         auto const elements = given_with(10); // as many as there are
         BOOST_TEST(elements.first.size() >= 30u);
-        BOOST_TEST((elements.second.link == plan_extreme{}));
+        BOOST_TEST((elements.second.link == plan_balance::extreme{}));
         for (holder_t const more : {holder_t{11}, most - 9, most - 8, most})
             BOOST_TEST((given_with(more) == elements));
     }

@@ -3,14 +3,15 @@
 #ifndef RESHARD_BIND_IMPL_ANY_PROGRAM_IPP
 #define RESHARD_BIND_IMPL_ANY_PROGRAM_IPP
 
-#include <reshard/bind/any_program.hpp>
+#include <reshard/bind/options.hpp>
 
+#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/group/solo.hpp>
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/planned_job.hpp>
 #include <reshard/plan/problem.hpp>
 
 #include <algorithm>

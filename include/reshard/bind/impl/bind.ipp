@@ -55,18 +55,17 @@ inline void fill_zeros(bound_plan const& bound, transfer const& t) {
                   {bound.whole.target_dtypes[t.target_key], {}}, &zero, target.data);
 }
 
-} // namespace detail
-
-RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t) {
-    if (t.source_key == detail::zero_source)
-        return detail::fill_zeros(bound, t);
-    detail::bound_end<void const*> const source = detail::source_end(bound, t);
-    detail::bound_end<void*> const target = detail::target_end(bound, t);
-    detail::copy_elements({detail::cut_of(bound.whole, t).extent, source.position.offset,
-                           source.position.strides, target.position.offset,
-                           target.position.strides},
-                          detail::conversion_of(bound, t), source.data, target.data);
+RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t) {
+    if (t.source_key == zero_source)
+        return fill_zeros(bound, t);
+    bound_end<void const*> const source = source_end(bound, t);
+    bound_end<void*> const target = target_end(bound, t);
+    copy_elements({cut_of(bound.whole, t).extent, source.position.offset, source.position.strides,
+                   target.position.offset, target.position.strides},
+                  conversion_of(bound, t), source.data, target.data);
 }
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -196,7 +196,8 @@ RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict c
 
 RESHARD_DECL std::optional<alias_difference>
 difference_between(any_group const& world, const_state_dict const& tensors, std::string const& name,
-                   std::string const& key, tensor_mover const& move) {
+                   std::string const& key,
+                   std::function<void(const_state_dict const&, state_dict const&)> const& move) {
     const_state_dict const alias = shards_of_key(tensors, name);
     const_state_dict const state = shards_of_key(tensors, key);
     auto const same = gather_values(world, int{is_same_memory(alias, state)});

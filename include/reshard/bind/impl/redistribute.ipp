@@ -8,7 +8,7 @@
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/planned_job.hpp>
 
 #include <memory>
 #include <string_view>
@@ -52,7 +52,8 @@ inline std::uint64_t digest_of_job(planned_job const& layouts,
                                    std::optional<mapping> const& program, options const& options) {
     return digest_of_all(planner_version, call_fingerprint(options).digest(),
                          program ? options.program.steps()->digest(*program) : 0,
-                         digest_of(layouts.source), digest_of(layouts.target));
+                         options.cache->digest(layouts.source),
+                         options.cache->digest(layouts.target));
 }
 
 } // namespace detail
@@ -86,12 +87,14 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
             options));
     std::uint64_t const digest = options.cache ? digest_of_job(*planned, program, options) : 0;
     std::shared_ptr<planned_job const> ready =
-        options.cache ? options.cache->find(digest) : nullptr;
+        options.cache ? options.cache->find_plan(digest) : nullptr;
     bool const was_kept = ready != nullptr;
     if (!was_kept) {
         fit_program(*planned, std::move(program), rules_of(options));
         plan_transfers(*planned, {}, {});
-        ready = options.cache ? options.cache->add(digest, std::move(planned)) : std::move(planned);
+        ready = std::move(planned);
+        if (options.cache)
+            options.cache->keep_plan(digest, ready);
     }
     auto state = bind_alone(std::move(ready), have.tensors, want.tensors);
     state->was_kept = was_kept;

@@ -7,7 +7,7 @@
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bridge/session.hpp>
-#include <reshard/bridge/side_layout.hpp>
+#include <reshard/bridge/stored_shards.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/process.hpp>
 #include <reshard/os/waiting.hpp>

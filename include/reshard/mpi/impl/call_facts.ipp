@@ -14,7 +14,6 @@
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_transfers.hpp>
-#include <reshard/plan/plan_digest.hpp>
 #include <reshard/plan/planned_job.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
@@ -61,13 +60,13 @@ RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const
     return {side_of(have), side_of(want)};
 }
 
-inline void add_side(hasher& digest, known_side const& side) {
+inline void add_side(hasher& digest, known_side const& side, any_plan_cache const& cache) {
     digest.add(std::uint64_t{side.held.size()});
     for (shard_descriptor const& shard : side.held)
         digest.add(digest_of(shard));
     for (shard_descriptor const& shard : side.joined)
         digest.add(digest_of(shard));
-    digest.add(side.layout ? digest_of(*side.layout) : 0);
+    digest.add(side.layout ? cache.digest(*side.layout) : 0);
 }
 
 /// A digest of what this rank does.
@@ -98,13 +97,11 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
     if (!options.cache)
         return notice;
     hasher sides;
-    add_side(sides, own.source);
-    add_side(sides, own.target);
+    add_side(sides, own.source, *options.cache);
+    add_side(sides, own.target, *options.cache);
     notice.digest = sides.value();
     std::uint64_t const mine = own_digest_of(options, notice.digest, world.rank());
-    if (auto const* const kept = options.cache->latest(
-            [&](planned_job const& planned) { return planned.own_digest == mine; }))
-        notice.latest_plan = kept->group_digest;
+    notice.latest_plan = options.cache->latest_plan(mine);
     return notice;
 }
 

@@ -14,7 +14,7 @@
 #include <reshard/layout/cover.hpp>
 #include <reshard/mpi/impl/call_facts.ipp>
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/planned_job.hpp>
 #include <reshard/plan/shard_index.hpp>
 
 #include <algorithm>
@@ -165,7 +165,7 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     auto const me = static_cast<holder_t>(ranks.rank());
     std::uint64_t const group_digest = digest_of_group(facts, program, options);
     std::uint64_t const digest = digest_of_all(group_digest, me);
-    plan_cache::pointer kept = options.cache->find(digest);
+    auto kept = options.cache->find_plan(digest);
     auto const latest = &call_notice::latest_plan;
     bool const all_used_it = std::ranges::all_of(
         facts.notices, [&](std::uint64_t plan) { return plan == group_digest; }, latest);
@@ -177,7 +177,7 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     planned->own_digest = own_digest;
     planned->group_digest = group_digest;
     if (!problem)
-        options.cache->add(digest, planned);
+        options.cache->keep_plan(digest, planned);
     return {std::move(planned), false, std::move(problem)};
 }
 

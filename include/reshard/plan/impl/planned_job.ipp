@@ -5,6 +5,7 @@
 
 #include <reshard/plan/planned_job.hpp>
 
+#include <reshard/core/digest.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -25,6 +26,16 @@ RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& sco
                                  plan_options const& nodes) {
     planned_job.problem = problem_of(planned_job.program, planned_job.source, planned_job.target);
     planned_job.whole = make_plan(planned_job.problem, scope, nodes);
+}
+
+RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
+                                            layout const& target, plan_options const& options) {
+    return digest_of_all(planner_version, digest_of(program), digest_of(source), digest_of(target),
+                         options);
+}
+
+RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope) {
+    return digest_of_all(structure, scope);
 }
 
 } // namespace reshard::detail

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_ASYNC_STATE_IPP
 #define RESHARD_STORAGE_IMPL_ASYNC_STATE_IPP
 
+#include <reshard/bind/plan_cache.hpp>
 #include <reshard/storage/save.hpp>
 
 #include <reshard/core/digest.hpp>
