@@ -143,9 +143,9 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, directory_query_f
                         source.shards()};
         known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
                       target.shards()};
-        auto const match = asking.lookup.steps->plan(ranks, {from, to}, std::nullopt, asking);
         call_notice const notice = notice_of(ranks, {from, to}, {});
         call_facts facts = facts_of_call(ranks, {from, to}, gather_values(ranks, notice));
+        auto const match = asking.lookup.steps->plan(ranks, facts, std::nullopt, asking);
         auto const gathered = plan_of_call(ranks, facts, std::nullopt, {}).planned;
         auto const me = static_cast<holder_t>(rank);
         BOOST_TEST((elements_of(*match, me) == elements_of(*gathered, me)),

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -54,6 +55,16 @@ RESHARD_DECL std::string encode(local_error const& problem);
 
 RESHARD_DECL local_error decode(std::string const& bytes);
 
+/// Throws the error of the lowest rank that has one.
+///
+/// \param text_of the text of a notice that `encode` wrote
+template <class Notice, class TextOf = std::identity>
+void throw_first(std::vector<Notice> const& notices, TextOf const& text_of = {}) {
+    for (Notice const& notice : notices)
+        if (auto const problem = decode(std::invoke(text_of, notice)))
+            throw error(*problem);
+}
+
 /// The call that a rank without an error reports: `agree_to_run` has a name for it, other
 /// collectives have none.
 RESHARD_DECL std::string named_call(std::string const& bytes);
@@ -67,9 +78,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 ///         begins another call
 void agree(group auto const& world, detail::local_error const& own_error) {
     std::vector<std::string> const all = world.all_gather(detail::encode(own_error));
-    for (std::string const& bytes : all)
-        if (auto const problem = detail::decode(bytes))
-            throw error(*problem);
+    detail::throw_first(all);
     for (std::size_t rank = 0; rank < all.size(); ++rank)
         if (all[rank].size() > 1)
             fail(errc::ranks_disagree, "rank ", rank, " runs ", detail::named_call(all[rank]),
@@ -194,9 +203,7 @@ struct call_opening {
 ///         first value that differs with both values
 std::vector<std::string> open_call(group auto const& world, call_opening const& opening) {
     std::vector<std::string> all = world.all_gather(encode(opening));
-    for (std::string const& bytes : all)
-        if (auto const problem = decode(bytes))
-            throw error(*problem);
+    throw_first(all);
     std::vector<std::string> attachments = take_attachments(all);
     std::size_t const rank = first_other(all);
     if (rank == 0)
@@ -225,9 +232,7 @@ void agree_on_digest(group auto const& world, std::string_view noun, std::uint64
                      local_error const& own_error = std::nullopt) {
     std::vector<std::string> const all =
         world.all_gather(own_error ? encode(own_error) : '\0' + std::to_string(digest));
-    for (std::string const& bytes : all)
-        if (auto const problem = decode(bytes))
-            throw error(*problem);
+    throw_first(all);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
             fail(errc::ranks_disagree, "rank 0 has ", noun, " with digest ", all[0].substr(1),

@@ -50,35 +50,6 @@ std::optional<layout> share_known(group auto const& world, std::optional<layout>
     return own_layout;
 }
 
-/// The result of `replicate_layout`, for ranks that have agreed on the call.
-///
-/// \par Collective every rank of the group, in the same order
-std::optional<layout> replicate_known(group auto const& world, std::optional<layout> layout,
-                                      std::string_view noun) {
-    std::string digest;
-    agree_on(world, [&] {
-        if (layout)
-            digest = digest_text(to_bytes(*layout));
-    });
-    std::vector<std::string> const digests = world.all_gather(digest);
-    return share_known(world, std::move(layout), digests, noun);
-}
-
-/// The layout that the ranks know, on every rank; none if no rank knows one.
-///
-/// Ranks compare digests. If all know it no more is sent; otherwise the lowest rank that does sends
-/// it. `noun` is for messages: `source` or `target`.
-///
-/// \par Collective every rank of the group, in the same order
-/// \par Units      a digest of some 20 bytes a rank, and perhaps one layout
-/// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do
-///         different things; on every rank
-std::optional<layout> replicate_layout(group auto const& world, std::optional<layout> layout,
-                                       std::string_view noun) {
-    detail::agree_to_run(world, "replicate_layout of the " + std::string(noun), 0);
-    return detail::replicate_known(world, std::move(layout), noun);
-}
-
 /// A tensor as one rank sees it: the begin of each of its shards.
 struct cut_tensor {
     std::string key;
@@ -101,17 +72,6 @@ RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const
 /// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors;
 ///         it names both ranks
 RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks);
-
-/// The catalog of all ranks' tensors, equal on every rank, and equal to the catalog of their
-/// layout. A rank sends where its shards begin along each axis, for any number of shards.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error on every rank, as `merge_cuts`
-catalog gather_catalog(group auto const& world, std::vector<shard_descriptor> const& shards) {
-    std::vector<cut_tensor> tensors;
-    agree_on(world, [&] { tensors = cuts_of(shards); });
-    return merge_cuts(gather_values(world, tensors));
-}
 
 /// The result of `gather_layout`, for ranks that have agreed on the call.
 ///

@@ -286,12 +286,6 @@ RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 /// \param nodes of each rank, the lowest rank on its node
 RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes);
 
-/// The nodes that the caller names (see `options::processes_per_node`), or the actual ones.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error as `agreed_node_of`
-RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node);
-
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -52,22 +52,6 @@ struct two_sides {
 /// What this rank knows. Does not communicate.
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
 
-/// The steps of a call that looks up the sources of its tensors. One that gathers all shards
-/// compiles none of it.
-struct lookup_steps {
-    /// The plan of this process, in memory that grows with its own shards, their sources, and the
-    /// number of keys. It is the plan of gathered layouts, if replicas are described identically;
-    /// but of source shards that overlap without being replicas, only those that some rank wants
-    /// are detected.
-    ///
-    /// \par Collective every rank of the group, in the same order; nothing else communicates over
-    ///     it
-    /// \pre  each side's layout is known to all ranks, or to none
-    /// \throws error on every rank: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
-    std::shared_ptr<planned_job> (*plan)(mpi_group const& world, two_sides const& sides,
-                                         std::optional<mapping> program, options const& options);
-};
-
 /// The report of a rank to the others on one side.
 struct side_notice {
     layout_notice spread;         ///< the shards may be missing, see `call_notice::tells_shards`
@@ -109,6 +93,22 @@ struct call_facts {
     two_sides sides; ///< with the layouts that any rank knows
     std::vector<call_notice> notices;
     std::vector<int> nodes; ///< of each rank, the lowest rank on its node
+};
+
+/// The steps of a call that looks up the sources of its tensors. One that gathers all shards
+/// compiles none of it.
+struct lookup_steps {
+    /// The plan of this process, in memory that grows with its own shards, their sources, and the
+    /// number of keys. It is the plan of gathered layouts, if replicas are described identically;
+    /// but of source shards that overlap without being replicas, only those that some rank wants
+    /// are detected.
+    ///
+    /// \par Collective every rank of the group, in the same order; nothing else communicates over
+    ///     it
+    /// \pre  each side's layout is known to all ranks, or to none
+    /// \throws error on every rank: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
+    std::shared_ptr<planned_job> (*plan)(mpi_group const& world, call_facts const& facts,
+                                         std::optional<mapping> program, options const& options);
 };
 
 /// Reads the notices. Sends a layout if only some ranks know it.

@@ -332,7 +332,8 @@ BOOST_AUTO_TEST_CASE(a_format_that_is_asked_for_is_one_that_there_is) {
     auto const says = [](error const& thrown) {
         return thrown.code() == errc::usage &&
                std::string(thrown.what())
-                   .starts_with("cannot read format 'nonsense'; choose deepspeed_universal, gguf, ");
+                   .starts_with(
+                       "cannot read format 'nonsense'; choose deepspeed_universal, gguf, ");
     };
     BOOST_CHECK_EXCEPTION(open_checkpoint(directory.path() / "x.safetensors", options), error,
                           says);

@@ -75,13 +75,6 @@ struct mapping_notice {
     }
 };
 
-/// \throws error the lowest failing rank's
-inline void throw_first(std::vector<mapping_notice> const& notices) {
-    for (mapping_notice const& notice : notices)
-        if (auto const problem = decode(notice.problem))
-            throw error(*problem);
-}
-
 /// \throws error with errc::ranks_disagree
 inline void check_equal(std::vector<mapping_notice> const& notices) {
     for (std::size_t rank = 1; rank < notices.size(); ++rank)
@@ -106,7 +99,7 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
     std::vector<mapping_notice> notices = gather_values(ranks, own_notice);
     auto const owners = std::ranges::count(notices, true, &mapping_notice::has_program);
     if (owners == 0 || owners == ranks.size()) {
-        throw_first(notices);
+        throw_first(notices, &mapping_notice::problem);
         check_equal(notices);
         return mapping;
     }
@@ -116,7 +109,7 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
         if (!notice.has_program)
             notice.problem.clear(); // it is the lack of a program
     }
-    throw_first(notices);
+    throw_first(notices, &mapping_notice::problem);
     return mapping_of_others(ranks, has, std::move(mapping));
 }
 

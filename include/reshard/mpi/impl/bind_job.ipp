@@ -165,9 +165,7 @@ inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
 /// \throws error the lowest failing rank's, on every rank
 inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_notice) {
     std::vector<bind_notice> const notices = gather_values(ranks, own_notice);
-    for (bind_notice const& notice : notices)
-        if (auto const problem = decode(notice.problem))
-            throw error(*problem);
+    throw_first(notices, &bind_notice::problem);
     return std::ranges::max(notices, {}, &bind_notice::bytes).bytes;
 }
 

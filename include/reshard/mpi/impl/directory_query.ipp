@@ -31,11 +31,13 @@ namespace reshard::detail {
 /// The steps of `query_directory`.
 class plan_search {
 public:
-    plan_search(mpi_group const& world, options const& options)
+    plan_search(mpi_group const& world, std::vector<int> const& nodes, options const& options)
         : world_(world),
           me_(static_cast<holder_t>(world.rank())),
           how_(options),
-          nodes_(with_nodes(world, options.processes_per_node)),
+          nodes_{.processes_per_node = options.processes_per_node > 0
+                                           ? options.processes_per_node
+                                           : equal_ranks_per_node(nodes)},
           exchange_(world) {
         nodes_.replicas = replica_choice::by_target; // nobody knows the others' targets
     }
@@ -200,10 +202,11 @@ private:
     std::shared_ptr<planned_job> planned_ = std::make_shared<planned_job>();
 };
 
-inline std::shared_ptr<planned_job> query_directory(mpi_group const& world, two_sides const& sides,
+inline std::shared_ptr<planned_job> query_directory(mpi_group const& world, call_facts const& facts,
                                                     std::optional<mapping> program,
                                                     options const& options) {
-    return plan_search(world, options).run(sides.source, sides.target, std::move(program));
+    return plan_search(world, facts.nodes, options)
+        .run(facts.sides.source, facts.sides.target, std::move(program));
 }
 
 } // namespace reshard::detail

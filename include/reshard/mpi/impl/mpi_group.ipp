@@ -321,13 +321,6 @@ RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes) {
     return count == nodes.size() ? 0 : static_cast<holder_t>(count);
 }
 
-RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node) {
-    if (processes_per_node == 0 && ranks.size() > 1)
-        processes_per_node =
-            equal_ranks_per_node(gather_values(ranks, agreed_node_of(ranks).numbers.front()));
-    return {.processes_per_node = processes_per_node};
-}
-
 } // namespace reshard::detail
 
 #endif

@@ -116,7 +116,7 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
     auto const& [source, target] = facts.sides;
     bool const are_known = source.layout && target.layout;
     if (!are_known && !options.lookup.gathers(static_cast<std::size_t>(ranks.size()))) {
-        auto planned = options.lookup.steps->plan(ranks, facts.sides, std::move(program), options);
+        auto planned = options.lookup.steps->plan(ranks, facts, std::move(program), options);
         planned->conversions = conversions_of(options.program);
         return {std::move(planned), {}};
     }

@@ -212,11 +212,6 @@ inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
     return {work.whole, work.problem, source.shapes(), work.targets, &all_conversions()};
 }
 
-struct rank_of_load {
-    int rank = 0;
-    int ranks = 1;
-};
-
 /// The work of a process before it reads.
 struct load_stage {
     std::unique_ptr<load_plan> work;
@@ -226,17 +221,16 @@ struct load_stage {
 /// Plans the reads of one rank, and compares its share of the copies that are read. Does not
 /// communicate.
 inline load_stage stage_load(checkpoint const& source, target_tensors const& want, layout wanted,
-                             rank_of_load at, options const& options) {
+                             group_place at, options const& options) {
     load_stage stage;
-    at_path(source.metadata().path, [&] {
-        stage.work =
-            plan_load(source, want, std::move(wanted), static_cast<holder_t>(at.rank), options);
-    });
+    at_path(source.metadata().path,
+            [&] { stage.work = plan_load(source, want, std::move(wanted), at.me, options); });
     load_plan const& work = *stage.work;
-    check_copies(source, work.program, at.rank, at.ranks);
+    auto const rank = static_cast<int>(at.me), ranks = static_cast<int>(at.ranks);
+    check_copies(source, work.program, rank, ranks);
     if (!united(source))
-        check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), at.rank,
-                             at.ranks);
+        check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), rank,
+                             ranks);
     stage.reads =
         std::make_unique<planned_reads>(source, loops_of(bound_by(work, source)), options.verify);
     return stage;
@@ -257,13 +251,13 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
     load_stage stage;
     read_notice own_notice;
     own_notice.problem = encode(attempt([&] {
-        stage = stage_load(source, want, std::move(wanted), {world.rank(), world.size()}, options);
+        stage = stage_load(
+            source, want, std::move(wanted),
+            {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())}, options);
         own_notice = notice_of(*stage.reads, options.reads);
     }));
     auto const reads = gather_values(world, own_notice);
-    for (read_notice const& notice : reads)
-        if (auto const problem = decode(notice.problem))
-            throw error(*problem);
+    throw_first(reads, &read_notice::problem);
     if (united(source))
         check_replicas(world, source, tensors_used(stage.work->problem, source.files_layout()));
     for (transfer const& t : stage.work->whole.transfers)
