@@ -130,8 +130,8 @@ public:
     /// that throws.
     function const* made() const {
         static function const unknown = [](catalog const&, catalog const*) -> mapping {
-            fail(errc::usage, "the program is said to be that of other ranks, and no rank has one; "
-                              "give it on one of them");
+            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
+                              "it on one of them");
         };
         return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
     }
@@ -173,7 +173,8 @@ public:
     virtual plan_pointer find_plan(std::uint64_t digest) = 0;
     virtual void keep_plan(std::uint64_t digest, plan_pointer plan) = 0;
 
-    /// What the whole group gave to the plan that this rank used last for its own digest, or 0.
+    /// The digest of the whole group for the plan that this rank used last for its own digest, or
+    /// 0.
     virtual std::uint64_t latest_plan(std::uint64_t own_digest) const = 0;
 
     virtual std::uint64_t digest(layout const& some) const = 0;
@@ -229,7 +230,7 @@ enum class file_reads : std::uint8_t {
 /// The options of a redistribution; equal on every rank, except the cache, the functions and the
 /// deadline.
 struct options {
-    /// What each target tensor is made of; by default, the source tensor of the same name.
+    /// The program of the target tensors; by default, each is the source tensor of the same name.
     any_program program = {};
     /// `rounds(budget, allocate, release)` of `bind/rounds.hpp`; by default, one round.
     detail::memory_rounds memory = {};
@@ -244,8 +245,8 @@ struct options {
     /// A load reads bytes of files that several nodes need on one rank of all, which passes them
     /// on: faster if one rank sends more in a second than all nodes together read.
     bool relays = false;
-    /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of what each
-    /// holds, of the program and of the options. If every rank has kept the plan, nothing else is
+    /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of their
+    /// shards, of the program and of the options. If every rank has kept the plan, nothing else is
     /// exchanged; if one has not, or anything has changed, all plan. Every rank gives a cache, or
     /// none does.
     ///
@@ -255,12 +256,12 @@ struct options {
     /// Patterns of target keys whose shapes may differ from the source's or the program's (see
     /// `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
-    /// What is done about keys that only one side has. By default, a missing source is an error.
+    /// The treatment of keys that only one side has. By default, a missing source is an error.
     std::optional<strictness> strict = {};
-    /// If no rank knows a layout, all ranks tell all others their shards. With hundreds of ranks,
+    /// If no rank knows a layout, all ranks send all others their shards. With hundreds of ranks,
     /// give `directory()` of `mpi/directory_query.hpp`.
     detail::shard_lookup lookup = {};
-    /// Ranks of a machine share a node, or as many of them as RESHARD_RANKS_PER_NODE says.
+    /// Ranks of a machine share a node, or RESHARD_RANKS_PER_NODE of them do.
     node_exchange on_node = node_exchange::chosen;
     /// The longest that this rank waits for others at any one place, as seconds or as a duration of
     /// `std::chrono`; 0 and infinity: as long as it takes. Then all ranks that wait get an error
@@ -276,8 +277,9 @@ struct options {
     bool verify = true;
     /// Of a load. Files that are mapped are read directly.
     file_reads reads = file_reads::chosen;
-    /// What a load must fill, over all ranks, or it writes nothing: no key may be missing, or left
-    /// out by `strict`. Patterns are matched with what the ranks want. Not of a redistribution.
+    /// The tensors that a load must fill, over all ranks, or it writes nothing: no key may be
+    /// missing, or omitted by `strict`. Patterns are matched with the keys that the ranks want. Not
+    /// of a redistribution.
     std::vector<state_need> needs = {};
     /// A load may cut fused tensors otherwise than they were made for, as FSDP may.
     bool cut_fused = false;

@@ -13,7 +13,7 @@
 #include <optional>
 
 /// \file
-/// A plan that owns what it was made from, and digests that stand for that.
+/// A plan that owns its problem, with digests of it.
 
 namespace reshard::detail {
 
