@@ -96,9 +96,9 @@ struct alias_difference {
 RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
                                                               alias_copy const& copy);
 
-/// The first element of `name` that differs from that of `key`, over all ranks, or nothing. What
-/// all ranks have in the same memory is not looked at; else each rank needs memory for a copy of
-/// its shards of `name`.
+/// The first element of `name` that differs from the element of `key`, over all ranks, if any.
+/// Memory that all ranks share is not compared; else each rank needs memory for a copy of its
+/// shards of `name`.
 ///
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL std::optional<alias_difference> difference_between(

@@ -45,7 +45,7 @@ concept catalog_program = requires(P const& program, catalog const& source, cata
     { mapping_of(program, source, target) } -> std::convertible_to<mapping>;
 };
 
-/// What is known of one side of a call.
+/// The known facts about one side of a call.
 struct side_facts {
     layout const* known = nullptr;             ///< null if no rank knows it
     std::vector<std::vector<cut_tensor>> cuts; ///< of each rank, if `known` is null
@@ -54,10 +54,10 @@ struct side_facts {
 /// Fills tensors from others of the same ranks.
 using tensor_mover = std::function<void(const_state_dict const& have, state_dict const& want)>;
 
-/// What a call does with its program. A call that moves tensors by name compiles none of it.
+/// The steps of a call with its program. A call that moves tensors by name compiles none of it.
 struct program_steps {
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank alike: what the program throws; errc::ranks_disagree if it
+    /// \throws error on every rank: as the program; errc::ranks_disagree if it
     ///         gives different mappings
     mapping (*make_mapping)(any_group const& ranks, any_program const& program,
                             side_facts const& source, side_facts const& target);
@@ -65,7 +65,7 @@ struct program_steps {
     /// Refuses tensors that the program takes for equal, and that differ.
     ///
     /// \par Collective every rank of the group, in the same order
-    /// \throws error with errc::overlap, on every rank alike
+    /// \throws error with errc::overlap, on every rank
     void (*compare_copies)(any_group const& ranks, const_state_dict const& tensors,
                            mapping const& program, tensor_mover const& move);
 
@@ -98,7 +98,7 @@ public:
 
     any_program(mapping mapping) : any_program(content(std::move(mapping))) {}
 
-    /// By name where there is no mapping.
+    /// By name if there is no mapping.
     any_program(std::optional<mapping> mapping) {
         if (mapping)
             *this = std::move(*mapping);
@@ -116,8 +116,8 @@ public:
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
     any_program(F program) : any_program(content(function(std::move(program)))) {}
 
-    /// The one that other ranks of a redistribution have, as those of the other side: this rank
-    /// need not know it. They give a function, or text that was parsed.
+    /// The program that other ranks of a redistribution have, for example on the other side: this
+    /// rank need not know it. They give a function, or text that was parsed.
     static any_program of_other_ranks() { return any_program(content(elsewhere())); }
 
     bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
@@ -130,13 +130,13 @@ public:
     /// that throws.
     function const* made() const {
         static function const unknown = [](catalog const&, catalog const*) -> mapping {
-            fail(errc::usage, "the program is said to be that of other ranks, and no rank has one; "
-                              "give it on one of them");
+            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
+                              "it on one of them");
         };
         return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
     }
 
-    /// What a call does with it, or null if tensors move by name.
+    /// The steps of a call with it, or null if tensors move by name.
     detail::program_steps const* steps() const { return steps_; }
 
 private:
@@ -173,7 +173,8 @@ public:
     virtual plan_pointer find_plan(std::uint64_t digest) = 0;
     virtual void keep_plan(std::uint64_t digest, plan_pointer plan) = 0;
 
-    /// What the whole group gave to the plan that this rank used last for its own digest, or 0.
+    /// The digest of the whole group for the plan that this rank used last for its own digest, or
+    /// 0.
     virtual std::uint64_t latest_plan(std::uint64_t own_digest) const = 0;
 
     virtual std::uint64_t digest(layout const& some) const = 0;
@@ -229,7 +230,7 @@ enum class file_reads : std::uint8_t {
 /// The options of a redistribution; equal on every rank, except the cache, the functions and the
 /// deadline.
 struct options {
-    /// What each target tensor is made of; by default, the source tensor of the same name.
+    /// The program of the target tensors; by default, each is the source tensor of the same name.
     any_program program = {};
     /// `rounds(budget, allocate, release)` of `bind/rounds.hpp`; by default, one round.
     detail::memory_rounds memory = {};
@@ -244,23 +245,23 @@ struct options {
     /// A load reads bytes of files that several nodes need on one rank of all, which passes them
     /// on: faster if one rank sends more in a second than all nodes together read.
     bool relays = false;
-    /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of what each
-    /// holds, of the program and of the options. If every rank has kept the plan, nothing else is
+    /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of their
+    /// shards, of the program and of the options. If every rank has kept the plan, nothing else is
     /// exchanged; if one has not, or anything has changed, all plan. Every rank gives a cache, or
     /// none does.
     ///
     /// \par Source Megatron-Core's assume_constant_structure, which the caller promises: a
     ///             structure that changes corrupts a checkpoint there, and is planned again here
     detail::any_plan_cache* cache = nullptr;
-    /// Patterns of target keys whose shapes may differ from what the source has or the program
-    /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
+    /// Patterns of target keys whose shapes may differ from the source's or the program's (see
+    /// `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
-    /// What is done about keys that only one side has. By default, a missing source is an error.
+    /// The treatment of keys that only one side has. By default, a missing source is an error.
     std::optional<strictness> strict = {};
-    /// If no rank knows a layout, all ranks tell all others their shards. With hundreds of ranks,
+    /// If no rank knows a layout, all ranks send all others their shards. With hundreds of ranks,
     /// give `directory()` of `mpi/directory_query.hpp`.
     detail::shard_lookup lookup = {};
-    /// Ranks of a machine share a node, or as many of them as RESHARD_RANKS_PER_NODE says.
+    /// Ranks of a machine share a node, or RESHARD_RANKS_PER_NODE of them do.
     node_exchange on_node = node_exchange::chosen;
     /// The longest that this rank waits for others at any one place, as seconds or as a duration of
     /// `std::chrono`; 0 and infinity: as long as it takes. Then all ranks that wait get an error
@@ -276,8 +277,9 @@ struct options {
     bool verify = true;
     /// Of a load. Files that are mapped are read directly.
     file_reads reads = file_reads::chosen;
-    /// What a load must fill, over all ranks, or it writes nothing: no key may be missing, or left
-    /// out by `strict`. Patterns are matched with what the ranks want. Not of a redistribution.
+    /// The tensors that a load must fill, over all ranks, or it writes nothing: no key may be
+    /// missing, or omitted by `strict`. Patterns are matched with the keys that the ranks want. Not
+    /// of a redistribution.
     std::vector<state_need> needs = {};
     /// A load may cut fused tensors otherwise than they were made for, as FSDP may.
     bool cut_fused = false;

@@ -12,11 +12,11 @@
 #include <utility>
 
 /// \file
-/// Plans that are kept, and found again by a digest of what they were made from.
+/// Plans that are kept, and found again by a digest of their problems.
 
 namespace reshard {
 
-/// The plans of one rank, by a digest of what all ranks hold. See `options::cache`.
+/// The plans of one rank, by a digest of the shards of all ranks. See `options::cache`.
 class plan_cache final : public detail::any_plan_cache,
                          public detail::digest_cache<detail::planned_job> {
 public:

@@ -183,7 +183,7 @@ public:
         return nullptr;
     }
 
-    /// Keeps a value, in the place of another one of that digest.
+    /// Keeps a value, and replaces another one with that digest.
     pointer add(std::uint64_t digest, Value value) {
         return add(digest, std::make_shared<Value const>(std::move(value)));
     }

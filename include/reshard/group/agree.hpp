@@ -74,7 +74,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// Throws on every rank the error of the lowest rank that has one, or returns on all.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank; errc::ranks_disagree if a rank
+/// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if a rank
 ///         begins another call
 void agree(group auto const& world, detail::local_error const& own_error) {
     std::vector<std::string> const all = world.all_gather(detail::encode(own_error));
@@ -226,7 +226,7 @@ void agree_to_run(group auto const& world, std::string_view operation,
 /// Refuses ranks whose `digest` of `noun` differs, or which have an error already.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank; else errc::ranks_disagree, which
+/// \throws error of the lowest failing rank, on every rank; else errc::ranks_disagree, which
 ///         names the first two ranks that differ, and both digests
 void agree_on_digest(group auto const& world, std::string_view noun, std::uint64_t digest,
                      local_error const& own_error = std::nullopt) {

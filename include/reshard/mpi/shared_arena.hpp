@@ -34,7 +34,7 @@ struct arena_options {
 
 namespace detail {
 
-/// What is about to be written to one segment.
+/// The bytes that will be written to one segment.
 struct segment_writes {
     address_range segment;
     address_range hull = {0, 0}; ///< from the first byte to the last

@@ -13,7 +13,7 @@
 #include <optional>
 
 /// \file
-/// A plan that owns what it was made from, and digests that stand for that.
+/// A plan that owns its problem, with digests of it.
 
 namespace reshard::detail {
 
@@ -53,10 +53,10 @@ RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> p
 RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
                                  plan_options const& nodes);
 
-/// What a planner makes of the same inputs; goes up when it makes something else.
+/// The version of the planner; goes up when it makes another plan of the same inputs.
 inline constexpr std::uint64_t planner_version = 2;
 
-/// A digest of mapping, layouts and options: what all holders have in common.
+/// A digest of mapping, layouts and options, which are the same for all holders.
 RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
                                             layout const& target, plan_options const& options = {});
 

@@ -87,8 +87,8 @@ inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call
     return planned;
 }
 
-/// The nodes that are there, if they matter. If they are unlike one another, or there is only one,
-/// nothing is passed on.
+/// The nodes of the group, if they matter. If they differ, or there is only one, nothing is passed
+/// on.
 inline plan_options nodes_for(layout const& source, std::vector<int> const& ranks,
                               options const& options) {
     bool const matters =
