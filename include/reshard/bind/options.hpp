@@ -5,7 +5,6 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/group/gather_layout.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/state_need.hpp>
@@ -37,18 +36,13 @@ struct layout;
 namespace detail {
 
 struct conversion_kernels;
+struct side_facts;
 
 /// A program that has a function `mapping_of(program, source, target)` in its own namespace, as
 /// `aoa::program` has.
 template <class P>
 concept catalog_program = requires(P const& program, catalog const& source, catalog const* target) {
     { mapping_of(program, source, target) } -> std::convertible_to<mapping>;
-};
-
-/// The known facts about one side of a call.
-struct side_facts {
-    layout const* known = nullptr;             ///< null if no rank knows it
-    std::vector<std::vector<cut_tensor>> cuts; ///< of each rank, if `known` is null
 };
 
 /// Fills tensors from others of the same ranks.

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <ranges>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -63,15 +63,15 @@ constexpr void sort_numbers(std::vector<std::uint32_t>& numbers, Before const& i
 ///
 /// \param values at most 2^32
 /// \pre `is_before` is a strict weak order
-template <std::ranges::random_access_range Values, class Before>
+template <class Values, class Before>
 constexpr void sort_by(Values&& values, Before const& is_before) {
-    auto const first = std::ranges::begin(values);
-    std::vector<std::uint32_t> order(static_cast<std::size_t>(std::ranges::size(values)), 0);
+    auto const first = std::begin(values);
+    std::vector<std::uint32_t> order(std::size(values), 0);
     for (std::uint32_t i = 0; i < order.size(); ++i)
         order[i] = i;
     sort_numbers(order,
                  [&](std::uint32_t a, std::uint32_t b) { return is_before(first[a], first[b]); });
-    std::vector<std::ranges::range_value_t<Values>> sorted;
+    std::vector<std::remove_cvref_t<decltype(*first)>> sorted;
     sorted.reserve(order.size());
     for (std::uint32_t const i : order)
         sorted.push_back(std::move(first[i]));

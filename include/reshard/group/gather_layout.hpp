@@ -73,6 +73,12 @@ RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const
 ///         it names both ranks
 RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks);
 
+/// The known facts about one side of a call.
+struct side_facts {
+    layout const* known = nullptr;             ///< null if no rank knows it
+    std::vector<std::vector<cut_tensor>> cuts; ///< of each rank, if `known` is null
+};
+
 /// The result of `gather_layout`, for ranks that have agreed on the call.
 ///
 /// \par Collective every rank of the group, in the same order

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -155,7 +156,7 @@ private:
             if (step->input != relay::no_input)
                 step->input = positions[step->input - first];
         }
-        sort_by(std::ranges::subrange(relays, result_.relays.end()),
+        sort_by(std::span(relays, result_.relays.end()),
                 [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
     }
 

@@ -9,6 +9,7 @@
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/plan/planned_job.hpp>

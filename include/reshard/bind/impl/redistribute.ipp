@@ -8,6 +8,7 @@
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/expr/mapping.hpp>
+#include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/planned_job.hpp>
 
 #include <memory>
