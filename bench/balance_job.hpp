@@ -68,7 +68,7 @@ private:
         reshard::mapping program;
     };
 
-    static double ratio(reshard::plan_extreme const& busiest) {
+    static double ratio(reshard::plan_balance::extreme const& busiest) {
         return busiest.bytes == 0
                    ? 1
                    : static_cast<double>(busiest.bytes) / static_cast<double>(busiest.least_bytes);

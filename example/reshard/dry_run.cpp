@@ -89,13 +89,13 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
 }
 
 json::object json_of(plan_balance const& balance) {
-    auto const line_of = [](std::string_view noun, plan_extreme const& busiest) {
+    auto const line_of = [](std::string_view noun, plan_balance::extreme const& busiest) {
         return json::object{
             {noun, busiest.number}, {"bytes", busiest.bytes}, {"least_bytes", busiest.least_bytes}};
     };
     json::object object{{"sender", line_of("rank", balance.sender)},
                         {"receiver", line_of("rank", balance.receiver)}};
-    if (balance.link != plan_extreme{})
+    if (balance.link != plan_balance::extreme{})
         object["link"] = line_of("node", balance.link);
     return object;
 }

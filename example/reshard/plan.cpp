@@ -112,7 +112,7 @@ std::string text_of(relabelling const& played) {
 
 /// The busiest ranks beside the least load of any choice of senders, if none passes on what it got.
 std::string text_of(plan_balance const& balance, bool relays) {
-    auto const line = [&](std::string const& who, plan_extreme const& busiest) {
+    auto const line = [&](std::string const& who, plan_balance::extreme const& busiest) {
         return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
                " bytes to others" +
                (relays ? std::string()
@@ -121,7 +121,7 @@ std::string text_of(plan_balance const& balance, bool relays) {
                "\n";
     };
     std::string text = balance.sender.bytes > 0 ? line("rank", balance.sender) : std::string();
-    if (balance.link != plan_extreme{})
+    if (balance.link != plan_balance::extreme{})
         text += line("node", balance.link);
     return text;
 }

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a typed::state_dict has one key with two global shapes
+// facts: "w".*on_axis<0.*wanted<4.*actual<8
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

@@ -82,6 +82,7 @@ made_plan listed_plan(source_tensors const& have, target_tensors const& want, gr
 ///         an arena of other ranks, and for a layout beside the tensors
 template <class Plan, class Group>
 job prepare(Group const& world, source_tensors have, target_tensors want) {
+    static_assert(sizeof(Plan) > 0); // an error of the plan names the caller
     return prepare_made(world, detail::plan_maker{&detail::listed_plan<Plan>}, std::move(have),
                         std::move(want));
 }
@@ -92,6 +93,7 @@ job prepare(Group const& world, source_tensors have, target_tensors want) {
 /// \throws error as `prepare`
 template <class Plan, class Group>
 void redistribute(Group const& world, source_tensors have, target_tensors want) {
+    static_assert(sizeof(Plan) > 0);
     job ready = prepare<Plan>(world, std::move(have), std::move(want));
     run(ready);
 }

@@ -133,7 +133,8 @@ constexpr plan_cost cost_of(traffic<Ranks> const& traffic) {
 /// ```
 template <class Plan>
 constexpr plan_cost cost_of() {
-    return detail::cost_of(detail::traffic_of<Plan>);
+    constexpr std::size_t targets = Plan::size; // an error of the plan names the caller
+    return detail::cost_of(detail::traffic_of<Plan, 0, targets>);
 }
 
 namespace typed {

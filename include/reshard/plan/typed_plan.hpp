@@ -196,8 +196,6 @@ namespace reshard::typed {
 /// has its own name, `struct trained : layout<...> {};`, makes for shorter messages.
 template <class Source, class Target, class... Definitions>
 class plan {
-    static_assert(detail::definitions_fit<Source, Target, Definitions...>());
-
 public:
     using source_layout = Source;
     using target_layout = Target;
@@ -264,6 +262,17 @@ private:
     static constexpr std::array<Result const*, size> by_name(std::index_sequence<I...>) {
         return {detail::by_name_value<Of, Result, source_kind(I), Target::kinds[I]>()...};
     }
+};
+
+/// A plan with an error moves nothing, so that the error is the only one.
+template <class Source, class Target, class... Definitions>
+    requires(!detail::is_plan<Source, Target, Definitions...>)
+class plan<Source, Target, Definitions...> : public plan<layout<mesh{}>, layout<mesh{}>> {
+    static_assert(detail::check_rule(detail::broken_by_plan<Source, Target, Definitions...>()));
+
+public:
+    using source_layout = Source;
+    using target_layout = Target;
 };
 
 } // namespace reshard::typed
