@@ -64,12 +64,10 @@ BOOST_AUTO_TEST_CASE(checks_of_objects_values_and_layouts_against_another_call_a
     });
 }
 
-BOOST_AUTO_TEST_CASE(layouts_that_are_gathered_or_told_against_another_call_are_told) {
+BOOST_AUTO_TEST_CASE(layouts_that_are_gathered_against_another_call_are_told) {
     is_stated("gather_layout", [](mpi_group const& ranks) {
         gather_layout(ranks, std::vector<shard_descriptor>());
     });
-    is_stated("replicate_layout of the source",
-              [](mpi_group const& ranks) { replicate_layout(ranks, std::nullopt, "source"); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
