@@ -6,7 +6,6 @@
 #include "job.hpp"
 
 #include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/infer_source.hpp>
 #include <reshard/aoa/reverse.hpp>
 
 #include <string>

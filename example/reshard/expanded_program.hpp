@@ -7,7 +7,7 @@
 #include "rename_rules.hpp"
 
 #include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/infer_source.hpp>
+#include <reshard/aoa/reverse.hpp>
 #include <reshard/format/layout_file.hpp>
 
 #include <optional>

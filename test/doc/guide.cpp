@@ -483,6 +483,13 @@ static_assert(reshard::typed::has_equal_shards<served> &&
               reshard::cost_of<serve>().by_process[0].bytes_in == 32);
 // [/typed]
 
+// [typed_program]
+using serve_text =
+    reshard::typed::plan<trained, served,
+                         reshard::typed::program<"q, k -> qk, axis=0">>;
+// [/typed_program]
+static_assert(reshard::cost_of<serve_text>().by_process[0].bytes_in == 32);
+
 // [typed_model]
 template <std::size_t Layer, auto Name, reshard::index_vector Shape, auto... Cut>
 using weight =

@@ -6,7 +6,7 @@
 #ifndef RESHARD_AOA_LOWER_CONTEXT_HPP
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
 
-#include <reshard/aoa/budget.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/config.hpp>

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 /// \file
 /// The keys of a typed layout, found in a few steps, since compilers limit the steps of a constant;
@@ -82,6 +83,55 @@ private:
     std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else index + 1
     std::optional<std::pair<std::size_t, std::size_t>> twice_;
 };
+
+/// The different ones of at most `N` keys, while the compiler reads them.
+template <std::size_t N>
+class key_numbers {
+public:
+    /// The number of a key, a new one for a new key.
+    constexpr std::size_t add(hashed_key const& key) {
+        std::uint32_t& slot = slots_[slot_of(key)];
+        if (slot == 0) {
+            keys_.push_back(key);
+            slot = static_cast<std::uint32_t>(keys_.size());
+        }
+        return slot - 1;
+    }
+
+    /// The number of a key, or the number of keys.
+    constexpr std::size_t find(hashed_key const& key) const {
+        std::uint32_t const slot = slots_[slot_of(key)];
+        return slot == 0 ? keys_.size() : slot - 1;
+    }
+
+    constexpr std::vector<hashed_key> const& all() const { return keys_; }
+
+private:
+    constexpr std::size_t slot_of(hashed_key const& key) const {
+        std::size_t slot = key.hash % slots_.size();
+        while (slots_[slot] != 0 && keys_[slots_[slot] - 1] != key)
+            slot = (slot + 1) % slots_.size();
+        return slot;
+    }
+
+    std::vector<hashed_key> keys_;
+    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else number + 1
+};
+
+/// Whether a key has one of those inside, as that of an optimizer state has its parameter's.
+template <std::size_t N>
+constexpr bool contains_key(std::string_view key, typed_keys<N> const& keys) {
+    auto const is_border = [&](std::size_t i, std::string_view borders) {
+        return i == key.size() || borders.find(key[i]) != borders.npos;
+    };
+    for (std::size_t begin = 0; N > 0 && begin < key.size(); ++begin)
+        for (std::size_t end = begin + 1; end <= key.size(); ++end)
+            if ((begin == 0 || is_border(begin - 1, "./:")) && is_border(end, "./:_") &&
+                end - begin < key.size() &&
+                keys.find(hashed_key(key.substr(begin, end - begin))) < N)
+                return true;
+    return false;
+}
 
 /// A list of the tensors of a list, or of the one tensor.
 template <class Tensor>

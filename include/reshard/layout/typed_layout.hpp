@@ -116,6 +116,10 @@ struct tensor : detail::typed_form<T, Shape, Placements...> {
     /// The shard that holds that region.
     template <box Region>
     using shard_of = shard<Key, T, Shape, Region>;
+
+    /// What it is in another template, such as `typed::source`.
+    template <template <detail::fixed_string, class, index_vector> class Other>
+    using as = Other<Key, T, Shape>;
 };
 
 /// In `with_placements`: those that the tensor has.

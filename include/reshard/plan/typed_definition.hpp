@@ -13,6 +13,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 /// \file
@@ -207,6 +208,53 @@ struct source_in {
     static_assert(holds<(position < Layout::keys.size()), of_key<Key>>,
                   "typed::source_of names a tensor that the layout does not have");
 };
+
+/// A type that says of each tensor of a target what it is, such as `typed::program`.
+template <class T>
+concept program_type = requires { T::statements; };
+
+/// A list of the definition of a tensor, or an empty one for the source tensor of its key.
+template <class Tensor, class Value>
+struct tensor_definition {
+    using type = boost::mp11::mp_list<>;
+};
+
+template <fixed_string Key, class T, index_vector Shape, auto... Placements,
+          typed::expression Value>
+struct tensor_definition<typed::tensor<Key, T, Shape, Placements...>, Value> {
+    using type = boost::mp11::mp_list<typed::definition<Key, Value>>;
+};
+
+template <class Values, class... Tensors, std::size_t... I>
+auto definitions_of(boost::mp11::mp_list<Tensors...>, std::index_sequence<I...>)
+    -> boost::mp11::mp_append<
+        boost::mp11::mp_list<>,
+        typename tensor_definition<Tensors, decltype(Values::template value_of<I>())>::type...>;
+
+/// The definitions of all tensors that a program makes; none if it is wrong.
+template <class Target, class Values, bool IsRight = Values::is_right>
+struct program_definitions {
+    static constexpr bool is_right = true;
+    using type = decltype(definitions_of<Values>(typename Target::tensors(),
+                                                 std::make_index_sequence<Target::keys.size()>()));
+};
+
+template <class Target, class Values>
+struct program_definitions<Target, Values, false> {
+    static constexpr bool is_right = false;
+    using type = boost::mp11::mp_list<>;
+};
+
+/// A definition, or those of a program, as a list.
+template <class Source, class Target, class Item>
+struct definition_list {
+    static constexpr bool is_right = true;
+    using type = boost::mp11::mp_list<Item>;
+};
+
+template <class Source, class Target, program_type Program>
+struct definition_list<Source, Target, Program>
+    : program_definitions<Target, typename Program::template values<Source, Target>> {};
 
 } // namespace reshard::detail
 

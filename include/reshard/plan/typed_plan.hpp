@@ -72,6 +72,8 @@ constexpr expression expression_of(std::vector<typed::kind const*> const& source
 template <class Value>
 constexpr kind_transfers plan_kind(typed::kind const& target,
                                    std::vector<typed::kind const*> const& sources) {
+    if constexpr (requires { Value::keeps_memory; })
+        return {};
     expression const value = expression_of<Value>(sources);
     shard_grid const wanted = grid_of(target.spread());
     std::vector<shard_grid> grids;
@@ -184,8 +186,8 @@ namespace reshard::typed {
 
 /// How the tensors of the layout `Target` are made of the tensors of `Source`, all of it constants.
 ///
-/// A target tensor of which no `definition` is given is the source tensor of its key. What
-/// does not fit does not compile, and says why.
+/// A target tensor of which no `definition` is given is the source tensor of its key. A
+/// `typed::program` gives definitions as text. What does not fit does not compile, and says why.
 ///
 /// ```
 /// using job = plan<trained, served, definition<"qk", concat<0, q, k>>>;
@@ -264,16 +266,17 @@ private:
     }
 };
 
-/// A plan with an error moves nothing, so that the error is the only one.
-template <class Source, class Target, class... Definitions>
-    requires(!detail::is_plan<Source, Target, Definitions...>)
-class plan<Source, Target, Definitions...> : public plan<layout<mesh{}>, layout<mesh{}>> {
-    static_assert(detail::check_rule(detail::broken_by_plan<Source, Target, Definitions...>()));
-
-public:
-    using source_layout = Source;
-    using target_layout = Target;
-};
+/// The same with programs, whose definitions are the plan's; it does nothing if one is wrong, since
+/// its error is said already.
+template <class Source, class Target, class... Items>
+    requires(detail::program_type<Items> || ...)
+class plan<Source, Target, Items...>
+    : public boost::mp11::mp_append<
+          plan<boost::mp11::mp_if_c<(detail::definition_list<Source, Target, Items>::is_right &&
+                                     ...),
+                                    Source, Target>,
+               Target>,
+          typename detail::definition_list<Source, Target, Items>::type...> {};
 
 } // namespace reshard::typed
 

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/infer_source.hpp>
+#include <reshard/aoa/reverse.hpp>
 
 #include "aoa/language.hpp"
 

@@ -5,7 +5,6 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/inverse.hpp>
-#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>

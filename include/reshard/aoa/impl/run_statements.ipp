@@ -3,7 +3,6 @@
 #ifndef RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 #define RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 
-#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/make_finding.hpp>

@@ -6,7 +6,7 @@
 #include <reshard/aoa/scale_suffix.hpp>
 
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 #include <reshard/expr/check.hpp>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/macro/macros.hpp>
 
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/key_index.hpp>
 

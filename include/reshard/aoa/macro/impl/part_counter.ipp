@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/macro/parts.hpp>
 
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 #include <reshard/core/error.hpp>
 
 #include <algorithm>
