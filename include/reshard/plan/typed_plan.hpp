@@ -266,7 +266,7 @@ private:
 /// A plan with an error moves nothing, so that the error is the only one.
 template <class Source, class Target, class... Definitions>
     requires(!detail::is_plan<Source, Target, Definitions...>)
-class plan<Source, Target, Definitions...> : public plan<layout<mesh{}>, layout<mesh{}>> {
+class plan<Source, Target, Definitions...> : public plan<detail::no_tensors, detail::no_tensors> {
     static_assert(detail::check_rule(detail::broken_by_plan<Source, Target, Definitions...>()));
 
 public:
