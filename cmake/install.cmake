@@ -51,6 +51,7 @@ function(reshard_install_pc component description requires libs)
     install(FILES "${file}" DESTINATION "${reshard_pc_dir}" COMPONENT reshard_development)
 endfunction()
 reshard_install_pc(core "layouts, programs and plans of sharded tensors" "" "")
+reshard_install_pc(analysis "the time and the balance of plans of sharded tensors" reshard-core "")
 reshard_install_pc(format "metadata of checkpoints" "reshard-core libxxhash zlib" "-lboost_json")
 reshard_install_pc(mpi "sharded tensors moved over MPI; compile with mpic++" reshard-core
     "-lboost_mpi -lboost_serialization")

@@ -1,6 +1,6 @@
 # Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-# The four targets, by weight of what they stand on; who only plans links no MPI. Each has a twin,
+# The targets, by weight of what they stand on; who only plans links no MPI. Each has a twin,
 # reshard::compiled_<name>: a static library of what is neither a template nor constexpr, and headers
 # that only declare it. A program links one kind or the other.
 
@@ -68,6 +68,7 @@ endfunction()
 
 reshard_add_library(core LINK Boost::headers
     ROOMS core layout tensor copy os group expr plan aoa bind bridge model)
+reshard_add_library(analysis OF core ROOMS analysis)
 if(TARGET Boost::json AND TARGET xxHash::xxhash AND TARGET ZLIB::ZLIB)
     reshard_add_library(format OF core LINK Boost::json xxHash::xxhash ZLIB::ZLIB ROOMS format)
 endif()

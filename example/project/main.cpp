@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
     using reshard::layout, reshard::shard;
     auto const rank = static_cast<reshard::holder_t>(world.rank());
 
-    // Who holds what of a 10 x 6 matrix: by rows, and by columns, as evenly as it goes.
+    // The layouts of a 10 x 6 matrix: by rows, and by columns, as evenly as possible.
     auto const along = [&](std::size_t axis) {
         return reshard::layout_of({sharding_of(
             "w", reshard::data_type::f32, {{{"ranks", world.size()}}, {shard{axis}}, {10, 6}})});

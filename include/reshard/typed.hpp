@@ -14,6 +14,6 @@
 
 /// \file
 /// Everything whose layouts are types: shards, layouts and expressions, the plan that the compiler
-/// makes of them, what it costs, and running it.
+/// makes of them, its cost, and running it.
 
 #endif

@@ -51,6 +51,7 @@ class Reshard(ConanFile):
         own = not self.options.system
         for name, requires, boost, libraries in (
             ("core", [], ["boost::headers"], []),
+            ("analysis", ["core"], [], []),
             ("format", ["core"], ["boost::json", "xxhash::xxhash", "zlib::zlib"], ["boost_json", "xxhash", "z"]),
             ("mpi", ["core"], ["boost::mpi", "boost::serialization", "openmpi::openmpi"], ["boost_mpi", "boost_serialization"]),
             ("storage", ["format", "mpi"], [], []),

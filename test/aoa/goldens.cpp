@@ -19,8 +19,8 @@
 #include <optional>
 #include <sstream>
 
-// Goldens: NAME.aoa is a program, NAME.expect what the stage that gives the directory its name says
-// of it.
+// Goldens: NAME.aoa is a program, NAME.expect the output of the stage that gives the directory its
+// name.
 // Comments at the beginning of the program give the tensors that it is for:
 //     #! source KEY DTYPE SHAPE [PARTS]      as in  #! source w float32 4,6 1,2
 //     #! target KEY DTYPE SHAPE [PARTS]
@@ -35,7 +35,7 @@
 //     #! refuse copies
 // and, of a check:
 //     #! report                              the classes of the keys, and what is destroyed
-// Of `infer` the source is what is known of what a reversed program makes, or nothing.
+// For `infer` the source is the known results of a reversed program, if any.
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -83,7 +83,7 @@ catalog_entry entry_of(std::istringstream& words, std::string const& key) {
     return entry;
 }
 
-/// A line about the stages: which option, and what it is set to.
+/// A line about the stages: an option, and its value.
 void set_option(tensors& tensors, std::string const& option, std::string const& value) {
     tensors.options.reverse = tensors.options.reverse || option == "reverse";
     tensors.has_report = tensors.has_report || option == "report";
@@ -175,7 +175,7 @@ std::string report_text(program_report const& report) {
            (reason.empty() ? "invertible\n" : "not invertible: " + reason + '\n');
 }
 
-/// What can be told of the tensors that a program reads.
+/// The facts that can be given about the tensors that a program reads.
 std::string inferred(program const& written, tensors tensors) {
     tensors.options.reverse = true;
     std::vector<known_tensor> known_tensors;

@@ -2,16 +2,19 @@
 
 #include <reshard.hpp>
 #include <reshard/adapt/raw_tensor.hpp>
+#include <reshard/analysis.hpp>
 #include <reshard/aoa.hpp>
+#include <reshard/bind/plan_cache.hpp>
+#include <reshard/bind/rounds.hpp>
 #include <reshard/model.hpp>
 #include <reshard/mpi.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
-#include <reshard/plan/relabelling.hpp>
 #include <reshard/plan/rounds.hpp>
-#include <reshard/plan/simulation.hpp>
 #include <reshard/plan/verify.hpp>
 #include <reshard/storage.hpp>
 #include <reshard/typed.hpp>
@@ -34,7 +37,7 @@
 
 #include <unistd.h>
 
-// What the pages of doc/ quote: each part between two marks stands on a page, and test/doc/pages.py
+// The quotes of the pages of doc/: each part between two marks is on a page, and test/doc/pages.py
 // compares them. Most of it runs here, on any number of ranks.
 
 using namespace reshard;
@@ -162,7 +165,7 @@ void overlapping_targets(boost::mpi::communicator const& world) {
     }
 }
 
-/// What a rank says of its tensors.
+/// The description of a rank's tensors.
 void describe(holder_t rank) {
     index_t const n = 12;
     index_t const columns = 6;
@@ -450,10 +453,9 @@ void known_layouts(mpi_group const& world) {
     };
     auto const release = [](std::vector<std::string> const&) {
     }; // nobody reads these any more
-    reshard::redistribute(world, have, {{}, after},
-                          {.memory_budget = 80'000'000'000,
-                           .allocate = allocate,
-                           .release = release});
+    reshard::redistribute(
+        world, have, {{}, after},
+        {.memory = reshard::rounds(80'000'000'000, allocate, release)});
     // [/budget]
     expect(filled.size() == 1 && filled[0] == result, "budget");
 }
@@ -665,7 +667,7 @@ void states(mpi_group const& group, std::filesystem::path const& directory) {
            "aliases");
 }
 
-/// What an optimizer keeps of a parameter that it knows by its memory.
+/// The state that an optimizer keeps of a parameter that it knows by its memory.
 struct adam_moment {
     float const* parameter;
     std::vector<float> moment;

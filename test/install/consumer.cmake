@@ -19,7 +19,7 @@ if(mode STREQUAL "install")
     run("${CMAKE_COMMAND}" --install "${binary_dir}" --component reshard_development
         --prefix "${work_dir}/made")
     file(RENAME "${work_dir}/made" "${work_dir}/moved")
-    set(consumers core mpi project missing)
+    set(consumers core analysis mpi project missing)
 else()
     set(consumers core mpi compiled)
 endif()

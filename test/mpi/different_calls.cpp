@@ -13,7 +13,7 @@
 #include <string>
 
 /// \file
-/// Ranks that make different calls: each is told of both, and none waits.
+/// Ranks that make different calls: each error names both, and none waits.
 
 using namespace reshard;
 using namespace reshard::detail;

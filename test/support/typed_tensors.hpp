@@ -18,7 +18,7 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// What the element of a tensor at a global index is.
+/// The value of the element of a tensor at a global index.
 using element_rule = std::function<double(std::string_view key, index_vector const& at)>;
 
 /// Memory for all shards of a layout all of whose tensors have elements of type `T`.
@@ -39,7 +39,7 @@ public:
         });
     }
 
-    /// The number of elements that are not what the rule says.
+    /// The number of elements that contradict the rule.
     std::size_t differences(element_rule const& rule) {
         std::size_t wrong = 0;
         each([&](shard_descriptor const& descriptor, index_vector const& at, T& element) {

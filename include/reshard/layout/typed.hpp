@@ -34,7 +34,7 @@ struct fixed_string {
     constexpr fixed_string() = default;
     constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
 
-    /// Writes `count` characters at a place; a plain loop, which compilers run fastest.
+    /// Writes `count` characters at an index; a plain loop, which compilers run fastest.
     constexpr void put(std::size_t index, char const* text, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i)
             characters[index + i] = text[i];
@@ -53,7 +53,7 @@ constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
     return a.view() == b.view();
 }
 
-/// One text behind the other.
+/// One text after the other.
 template <std::size_t N, std::size_t M>
 constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
     fixed_string<N + M - 1> joined;

@@ -111,7 +111,7 @@ struct layer_list<Layer, std::index_sequence<I...>> {
 
 namespace reshard::typed {
 
-/// The tensors of layers 0 to `Count - 1`, as an `mp_list`: those of layer `i` are `Layer<i>`, a
+/// The tensors of layers 0 to `Count - 1`, as an `mp_list`: for layer `i` these are `Layer<i>`, a
 /// tensor or an `mp_list` of tensors.
 template <std::size_t Count, template <std::size_t> class Layer>
 using layers = typename detail::layer_list<Layer, std::make_index_sequence<Count>>::type;

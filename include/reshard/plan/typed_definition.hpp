@@ -16,11 +16,11 @@
 #include <utility>
 
 /// \file
-/// What a target tensor is, as a type, and the sentences for what does not fit.
+/// The definition of a target tensor, as a type, and the sentences for errors.
 
 namespace reshard::typed {
 
-/// Says that the target tensor `Key` is what the typed expression yields.
+/// Defines the target tensor `Key` as the result of the typed expression.
 template <detail::fixed_string Key, expression Value>
 struct definition {
     using value_type = Value;

@@ -113,7 +113,7 @@ RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& t
     throw statement_error{
         errc::syntax,
         attribute.word == "copy_of"
-            ? "'copy_of' is only allowed where a tensor is removed, as in  head "
+            ? "'copy_of' is only allowed in a statement that removes a tensor, as in  head "
               "-> _, copy_of=\"embed\""
             : words("'", attribute.word, "' is only allowed with fused_qkv and fused_qkv_old"),
         attribute.where};
@@ -143,7 +143,7 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
     }
     if (extents.size() > said.size() + 1)
         throw statement_error{errc::syntax,
-                              words("a reshape leaves one extent open at most, here '*' stands ",
+                              words("a reshape can leave only one extent open, but '*' occurs ",
                                     extents.size() - said.size(), " times"),
                               attribute.where};
     index_t const product = element_count(said);

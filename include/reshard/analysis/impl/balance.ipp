@@ -1,9 +1,9 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_IMPL_BALANCE_IPP
-#define RESHARD_PLAN_IMPL_BALANCE_IPP
+#ifndef RESHARD_ANALYSIS_IMPL_BALANCE_IPP
+#define RESHARD_ANALYSIS_IMPL_BALANCE_IPP
 
-#include <reshard/plan/balance.hpp>
+#include <reshard/analysis/balance.hpp>
 
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/load_balance.hpp>
@@ -18,7 +18,7 @@ namespace reshard {
 
 namespace detail {
 
-inline plan_extreme extreme_of(std::vector<index_t> const& bytes, index_t least) {
+inline plan_balance::extreme extreme_of(std::vector<index_t> const& bytes, index_t least) {
     if (bytes.empty())
         return {};
     auto const most = std::max_element(bytes.begin(), bytes.end());

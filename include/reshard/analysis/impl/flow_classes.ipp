@@ -1,19 +1,93 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_PLAN_IMPL_FLOW_CLASSES_IPP
-#define RESHARD_PLAN_IMPL_FLOW_CLASSES_IPP
-
-#include <reshard/plan/flow_classes.hpp>
+#ifndef RESHARD_ANALYSIS_IMPL_FLOW_CLASSES_IPP
+#define RESHARD_ANALYSIS_IMPL_FLOW_CLASSES_IPP
 
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/plan/network.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Flows that are equal, however they run: the same bytes over links that others share equally.
 
 namespace reshard::detail {
+
+/// Lists of different lengths, one after the other.
+template <class T>
+class ragged_list {
+public:
+    /// Of pairs of the number of a list and an element, sorted by number.
+    ragged_list(std::size_t count, std::vector<std::pair<std::uint32_t, T>> const& elements)
+        : first_(count + 1, 0) {
+        elements_.reserve(elements.size());
+        for (auto const& [list, element] : elements) {
+            ++first_[list + 1];
+            elements_.push_back(element);
+        }
+        for (std::size_t i = 0; i < count; ++i)
+            first_[i + 1] += first_[i];
+    }
+    ragged_list() = default;
+
+    std::span<T const> operator[](std::size_t i) const {
+        return std::span(elements_).subspan(first_[i], first_[i + 1] - first_[i]);
+    }
+
+private:
+    std::vector<std::size_t> first_;
+    std::vector<T> elements_;
+};
+
+/// Flows in classes, and the links that they use.
+///
+/// Each flow of a class has equally many bytes, which take the same time on each link on its way,
+/// and shares it with the same number of flows of each class as the others of its class. So all of
+/// them are as fast, and end at once.
+///
+/// \par Source the coarsest equitable partition of a graph, by refinement of colours
+struct flow_classes {
+    struct flow_class {
+        std::size_t example = 0; ///< the number of one of the flows
+        index_t bytes = 0;
+        double latency = 0;
+    };
+
+    /// Flows of a class over one link.
+    struct use {
+        std::uint32_t other = 0; ///< the class of flows, or of links
+        std::uint32_t count = 0; ///< of the flows over one of the links
+        double seconds_per_byte = 0;
+
+        constexpr bool operator==(use const&) const = default;
+    };
+
+    /// That a class waits for another one.
+    struct wait {
+        std::uint32_t flow = 0;
+        index_t bytes_ahead = 0;
+    };
+
+    using link_name = std::pair<network::link_kind, holder_t>;
+
+    std::vector<std::uint32_t> class_of_flow;
+    std::vector<flow_class> flows; ///< after the flows that they wait for
+    ragged_list<wait> waits;       ///< by class of flows
+    std::vector<link_name> links;  ///< in order
+    std::vector<std::uint32_t> class_of_link;
+    std::size_t link_class_count = 0;
+    ragged_list<use> flows_of; ///< by class of links
+    ragged_list<use> links_of; ///< by class of flows
+};
 
 /// The links that a flow passes, and how long a byte keeps each of them busy.
 struct flow_path {
@@ -73,10 +147,10 @@ inline flow_path path_of(simulated_flow const& flow, network const& over) {
     return path;
 }
 
-/// Colours flows and links until those of one colour are alike.
+/// Colours flows and links until all of one colour are equal.
 ///
-/// Colours are digests of what is known of a flow or a link, so they do not depend on the order of
-/// the flows. A collision, which is most unlikely, would make different flows alike.
+/// Colours are digests of the known properties of a flow or a link, so they do not depend on the
+/// order of the flows. A collision, which is most unlikely, would make different flows equal.
 class flow_colours {
 public:
     flow_colours(std::span<simulated_flow const> flows, network const& over)
@@ -112,7 +186,7 @@ public:
     std::vector<flow_path> const& paths() const { return paths_; }
     std::vector<flow_classes::link_name> const& names() const { return names_; }
     std::vector<std::uint64_t> const& of_link() const { return of_link_; }
-    /// What sorts flows behind those that they wait for.
+    /// The key that sorts flows after the flows that they wait for.
     std::pair<std::uint32_t, std::uint64_t> of_flow(std::size_t i) const {
         return {depth_[i], of_flow_[i]};
     }
@@ -126,8 +200,7 @@ private:
         for (simulated_flow::awaited const& awaited : flows_[i].waits_for)
             if (awaited.flow >= i || awaited.bytes_ahead < 0)
                 fail(errc::usage, "flow ", i, " waits for ", awaited.bytes_ahead, " bytes of flow ",
-                     awaited.flow,
-                     "; a flow waits for 0 bytes or more of one that stands before it");
+                     awaited.flow, "; a flow waits for 0 bytes or more of a flow before it");
     }
 
     void colour_links(bool are_all_different) {
@@ -169,7 +242,7 @@ private:
     std::vector<flow_path> paths_;
     std::vector<flow_classes::link_name> names_;
     std::vector<std::uint64_t> of_link_, of_flow_;
-    std::vector<std::uint32_t> depth_; ///< of flows that wait for one another
+    std::vector<std::uint32_t> depth_; ///< of flows that wait for each other
 };
 
 /// The number of the class of each, by the order of their colours, and the first of each class.
@@ -233,7 +306,10 @@ inline ragged_list<flow_classes::wait> waits_of(std::span<simulated_flow const> 
     return {classes.examples.size(), pairs};
 }
 
-RESHARD_DECL flow_classes classify(std::span<simulated_flow const> flows, network const& over) {
+/// \throws error with errc::usage for negative bytes or runs, and for a flow that waits for one
+///         that is not before it
+/// \pre the network is valid
+inline flow_classes classify(std::span<simulated_flow const> flows, network const& over) {
     flow_colours colours(flows, over);
     colours.refine();
     numbered_classes const by_colour(flows.size(),
