@@ -29,18 +29,15 @@ public:
             shards_ = descriptors_of<Layout>(static_cast<holder_t>(rank));
         for (shard_descriptor const& shard : shards_)
             bytes_.emplace_back(static_cast<std::size_t>(
-                byte_count(element_count(local_shape(shard)), shard.dtype) + 1));
+                byte_count(element_count(shard.region.shape), shard.dtype) + 1));
     }
 
     /// Each element is its index in its tensor, with another beginning for each key.
     void fill() {
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            for (index_t n = 0; n < element_count(local_shape(shards_[i])); ++n) {
+            for (index_t n = 0; n < element_count(shards_[i].region.shape); ++n) {
                 shard_descriptor const& shard = shards_[i];
-                index_vector at = unravel_index(n, local_shape(shard));
-                for (axis_cycle const& cycle : shard.cycles)
-                    at[cycle.axis] =
-                        at[cycle.axis] / cycle.block * cycle.period + at[cycle.axis] % cycle.block;
+                index_vector at = unravel_index(n, shard.region.shape);
                 for (std::size_t axis = 0; axis < at.size(); ++axis)
                     at[axis] += shard.region.offset[axis];
                 put(i, n, static_cast<double>(ravel_index(at, shard.global_shape) + shard.key[0]));
@@ -51,7 +48,7 @@ public:
     state_dict views(std::size_t without = 0) {
         state_dict tensors;
         for (std::size_t i = without; i < shards_.size(); ++i) {
-            index_vector const shape = local_shape(shards_[i]);
+            index_vector const& shape = shards_[i].region.shape;
             tensors.add(shards_[i], tensor_view{bytes_[i].data(), shards_[i].dtype, shape,
                                                 row_major_strides(shape)});
         }
@@ -199,41 +196,10 @@ namespace {
 struct replicated
     : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, replicate{}, shard{1}>,
                     matrix<"b", 3, 6, shard{0}, shard{1}>> {};
-/// Blocks of rows and of columns, and the same tensors cut by rows.
-template <index_t Ranks>
-struct blocks : typed::layout<mesh{{"p", Ranks}}, matrix<"a", 10, 6, block_cyclic{0, 2}>,
-                              matrix<"b", 3, 6, block_cyclic{1, 1}>> {};
-template <index_t Ranks>
-struct no_blocks
-    : typed::layout<mesh{{"p", Ranks}}, matrix<"a", 10, 6, shard{0}>, matrix<"b", 3, 6, shard{0}>> {
-};
-
-template <index_t Ranks>
-void check_between_blocks(boost::mpi::communicator const& world) {
-    if (world.size() >= Ranks)
-        check_both_ways<blocks<Ranks>, no_blocks<Ranks>>(world);
-}
-
-struct dealt_out : typed::layout<mesh{{"p", 2}, {"q", 2}},
-                                 matrix<"a", 10, 6, block_cyclic{0, 2}, block_cyclic{1, 1}>,
-                                 matrix<"b", 3, 6, block_cyclic{1, 2}, replicate{}>> {};
-struct two_ways
-    : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, strided_shard{0}, shard{0}>,
-                    matrix<"b", 3, 6, shard{1}, strided_shard{1}>> {};
-
 struct uneven : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
                               matrix<"b", 3, 6, replicate{}>> {};
 
 } // namespace
-
-BOOST_AUTO_TEST_CASE(blocks_that_are_dealt_out_are_moved) {
-    boost::mpi::communicator const world;
-    check_between_blocks<1>(world);
-    check_between_blocks<2>(world);
-    check_between_blocks<3>(world);
-    if (world.size() >= 4)
-        check_both_ways<dealt_out, two_ways>(world);
-}
 
 BOOST_AUTO_TEST_CASE(replicas_and_sizes_that_differ_are_moved_in_a_larger_group) {
     boost::mpi::communicator const world;

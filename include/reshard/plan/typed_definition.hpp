@@ -196,6 +196,9 @@ template <class Source, class Target, class... Definitions>
 concept is_plan =
     std::same_as<decltype(broken_by_plan<Source, Target, Definitions...>()), no_rule_broken>;
 
+/// Both sides of a plan that moves nothing.
+struct no_tensors : typed::layout<mesh{}> {};
+
 /// The source tensor of a layout, as an expression.
 template <class Layout, fixed_string Key>
 struct source_in {

@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(blocks_and_strided_shards_are_as_untyped) {
                      distribution(ranks, {strided_shard{0}, shard{0}}, {10, 3}))});
     BOOST_TEST((layout(dealt_out()) == expected));
     BOOST_TEST((descriptors_of<dealt_out>(3) == shards_of(expected, 3)));
-    // Rank 3 has the rows 2, 3, 6 and 7, and the columns 3 to 5.
-    BOOST_TEST((local_shape(descriptors_of<dealt_out>(3)[0]) == index_vector{4, 3}));
+    // Rank 3 has the rows 2, 3, 6, 7 and 10, and the columns 3 to 5.
+    BOOST_TEST((local_shape(descriptors_of<dealt_out>(3)[0]) == index_vector{5, 3}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
