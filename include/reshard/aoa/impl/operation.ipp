@@ -194,10 +194,10 @@ RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size
         });
     if (attribute.word == "reshape")
         return each_value(attribute, "reshape of", [&](expression const& value) {
-            index_vector const list =
+            index_vector const extents =
                 filled_in(parse_extents(attribute), element_count(value.shape), attribute);
-            return reshape(value, reshaped_shape(value.shape, list, is_single ? wanted_ : nullptr),
-                           limit_);
+            return reshape(
+                value, reshaped_shape(value.shape, extents, is_single ? wanted_ : nullptr), limit_);
         });
     if (attribute.word == "resize")
         return each_value(attribute, "resize of", [&](expression const& value) {
