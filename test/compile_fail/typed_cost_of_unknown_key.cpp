@@ -2,7 +2,7 @@
 // facts: "b".*actual<4.*2
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/typed_cost.hpp>
+#include <reshard/typed.hpp>
 
 using namespace reshard;
 

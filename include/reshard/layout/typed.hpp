@@ -4,13 +4,13 @@
 #define RESHARD_LAYOUT_TYPED_HPP
 
 #include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/typed_keys.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -25,64 +25,6 @@
 /// Shards and state dicts as types: what contradicts itself does not compile.
 
 namespace reshard::detail {
-
-/// `N - 1` characters and a terminating zero, from a string literal.
-template <std::size_t N>
-struct fixed_string {
-    char characters[N] = {};
-
-    constexpr fixed_string() = default;
-    constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
-
-    /// Writes `count` characters at an index; a plain loop, which compilers run fastest.
-    constexpr void put(std::size_t index, char const* text, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i)
-            characters[index + i] = text[i];
-    }
-
-    /// The text without the terminating zero.
-    constexpr std::string_view view() const { return {characters, N - 1}; }
-    constexpr operator std::string_view() const { return view(); }
-
-    constexpr auto operator<=>(fixed_string const&) const = default;
-};
-
-/// Compares texts, also of different lengths as types.
-template <std::size_t N, std::size_t M>
-constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
-    return a.view() == b.view();
-}
-
-/// One text after the other.
-template <std::size_t N, std::size_t M>
-constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
-    fixed_string<N + M - 1> joined;
-    joined.put(0, a.characters, N - 1);
-    joined.put(N - 1, b.characters, M);
-    return joined;
-}
-
-template <std::size_t N, std::size_t M>
-constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, char const (&b)[M]) {
-    return a + fixed_string<M>(b);
-}
-
-/// The number of digits of a number.
-constexpr std::size_t digit_count(std::size_t number) {
-    std::size_t digits = 1;
-    while (number /= 10)
-        ++digits;
-    return digits;
-}
-
-template <std::size_t Number>
-constexpr auto digits_of() {
-    char digits[digit_count(Number) + 1] = {};
-    std::size_t remainder = Number;
-    for (std::size_t index = digit_count(Number); index-- > 0; remainder /= 10)
-        digits[index] = static_cast<char>('0' + remainder % 10);
-    return fixed_string<sizeof(digits)>(digits);
-}
 
 /// A type with a data type as its `value`, such as `data_type_constant`.
 template <class T>
@@ -142,20 +84,6 @@ constexpr std::size_t axis_that_differs(index_vector const& a, index_vector cons
                                     a.begin());
 }
 
-/// \name The facts of a condition: types, since compilers print those
-/// \{
-template <fixed_string Key>
-struct of_key {};
-template <std::size_t Axis>
-struct on_axis {}; ///< of the tensor
-template <fixed_string Name>
-struct on_mesh_axis {};
-template <auto... Values>
-struct wanted {};
-template <auto... Values>
-struct actual {};
-/// \}
-
 template <template <auto...> class Fact, index_vector Numbers, std::size_t... I>
 consteval Fact<Numbers.values[I]...> fact_of(std::index_sequence<I...>) {
     return {};
@@ -166,10 +94,6 @@ template <template <auto...> class Fact, index_vector Numbers>
 consteval auto fact_of() {
     return fact_of<Fact, Numbers>(std::make_index_sequence<Numbers.size()>());
 }
-
-/// `Is`, with facts for the message of a compiler.
-template <bool Is, class... Facts>
-inline constexpr bool holds = Is;
 
 /// A rule that does not hold, and the facts.
 ///
@@ -193,14 +117,6 @@ consteval auto broken_by_shape() {
 } // namespace reshard::detail
 
 namespace reshard::typed {
-
-/// A text that keys are made of: `key<"layers."> + number<3> + ".weight"` is `"layers.3.weight"`.
-template <detail::fixed_string Text>
-inline constexpr auto key = Text;
-
-/// A number as such a text.
-template <std::size_t Number>
-inline constexpr auto number = detail::digits_of<Number>();
 
 /// A shard whose key, element type, global shape and region are part of its type.
 ///

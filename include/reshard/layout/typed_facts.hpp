@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,56 @@
 /// examined once.
 
 namespace reshard {
+
+namespace typed {
+
+/// In `with_placements`: those that the tensor has.
+struct own_placements {
+    constexpr bool operator==(own_placements const&) const = default;
+};
+
+} // namespace typed
+
+namespace detail {
+
+template <auto Placement>
+struct placed {
+    static constexpr auto value = Placement;
+};
+
+template <class Tensors, auto... Placements>
+struct replaced;
+
+template <fixed_string Key, class T, index_vector Shape, auto... Own, auto... Placements>
+struct replaced<typed::tensor<Key, T, Shape, Own...>, Placements...> {
+    template <auto Placement>
+    using spliced = boost::mp11::mp_if_c<
+        std::same_as<std::remove_cv_t<decltype(Placement)>, typed::own_placements>,
+        boost::mp11::mp_list<placed<Own>...>, boost::mp11::mp_list<placed<Placement>>>;
+    template <class... Values>
+    using tensor = typed::tensor<Key, T, Shape, Values::value...>;
+
+    using type = boost::mp11::mp_apply<
+        tensor, boost::mp11::mp_append<boost::mp11::mp_list<>, spliced<Placements>...>>;
+};
+
+template <class... Tensors, auto... Placements>
+struct replaced<boost::mp11::mp_list<Tensors...>, Placements...> {
+    using type = boost::mp11::mp_list<typename replaced<Tensors, Placements...>::type...>;
+};
+
+} // namespace detail
+
+namespace typed {
+
+/// The same tensor, or list of tensors, with other placements.
+///
+/// `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second stage of
+/// pipeline and leaves it cut as it is.
+template <class Tensors, auto... Placements>
+using with_placements = typename detail::replaced<Tensors, Placements...>::type;
+
+} // namespace typed
 
 namespace detail {
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,10 +17,86 @@
 #include <vector>
 
 /// \file
-/// The keys of a typed layout, found in a few steps, since compilers limit the steps of a constant;
-/// and lists of tensors.
+/// Texts as types, the facts of a compile error, lists of tensors, and the keys of a typed layout,
+/// found in a few steps, since compilers limit the steps of a constant.
 
 namespace reshard::detail {
+
+/// `N - 1` characters and a terminating zero, from a string literal.
+template <std::size_t N>
+struct fixed_string {
+    char characters[N] = {};
+
+    constexpr fixed_string() = default;
+    constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
+
+    /// Writes `count` characters at an index; a plain loop, which compilers run fastest.
+    constexpr void put(std::size_t index, char const* text, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            characters[index + i] = text[i];
+    }
+
+    /// The text without the terminating zero.
+    constexpr std::string_view view() const { return {characters, N - 1}; }
+    constexpr operator std::string_view() const { return view(); }
+
+    constexpr auto operator<=>(fixed_string const&) const = default;
+};
+
+/// Compares texts, also of different lengths as types.
+template <std::size_t N, std::size_t M>
+constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
+    return a.view() == b.view();
+}
+
+/// One text after the other.
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
+    fixed_string<N + M - 1> joined;
+    joined.put(0, a.characters, N - 1);
+    joined.put(N - 1, b.characters, M);
+    return joined;
+}
+
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, char const (&b)[M]) {
+    return a + fixed_string<M>(b);
+}
+
+/// The number of digits of a number.
+constexpr std::size_t digit_count(std::size_t number) {
+    std::size_t digits = 1;
+    while (number /= 10)
+        ++digits;
+    return digits;
+}
+
+template <std::size_t Number>
+constexpr auto digits_of() {
+    char digits[digit_count(Number) + 1] = {};
+    std::size_t remainder = Number;
+    for (std::size_t index = digit_count(Number); index-- > 0; remainder /= 10)
+        digits[index] = static_cast<char>('0' + remainder % 10);
+    return fixed_string<sizeof(digits)>(digits);
+}
+
+/// \name The facts of a condition: types, since compilers print those
+/// \{
+template <fixed_string Key>
+struct of_key {};
+template <std::size_t Axis>
+struct on_axis {}; ///< of the tensor
+template <fixed_string Name>
+struct on_mesh_axis {};
+template <auto... Values>
+struct wanted {};
+template <auto... Values>
+struct actual {};
+/// \}
+
+/// `Is`, with facts for the message of a compiler.
+template <bool Is, class... Facts>
+inline constexpr bool holds = Is;
 
 /// A key and its hash; each key's is a separate constant.
 struct hashed_key {
@@ -38,6 +115,10 @@ struct hashed_key {
         return hash == other_key.hash && text == other_key.text;
     }
 };
+
+/// The key of a tensor; layouts with the same key share it.
+template <fixed_string Key>
+inline constexpr hashed_key hash_of{Key.view()};
 
 /// Keys and their indices in a list, as a table that is made once and searched often.
 ///
@@ -149,6 +230,13 @@ template <class... Items>
 using all_tensors =
     boost::mp11::mp_append<boost::mp11::mp_list<>, typename tensor_list<Items>::type...>;
 
+/// The keys of a layout.
+template <class... Tensors>
+consteval typed_keys<sizeof...(Tensors)> keys_of(boost::mp11::mp_list<Tensors...>) {
+    return typed_keys<sizeof...(Tensors)>(
+        std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
+}
+
 template <template <std::size_t> class Layer, class Numbers>
 struct layer_list;
 
@@ -160,6 +248,14 @@ struct layer_list<Layer, std::index_sequence<I...>> {
 } // namespace reshard::detail
 
 namespace reshard::typed {
+
+/// A text that keys are made of: `key<"layers."> + number<3> + ".weight"` is `"layers.3.weight"`.
+template <detail::fixed_string Text>
+inline constexpr auto key = Text;
+
+/// A number as such a text.
+template <std::size_t Number>
+inline constexpr auto number = detail::digits_of<Number>();
 
 /// The tensors of layers 0 to `Count - 1`, as an `mp_list`: for layer `i` these are `Layer<i>`, a
 /// tensor or an `mp_list` of tensors.

@@ -52,10 +52,6 @@ struct kind {
 
 namespace detail {
 
-/// The key of a tensor; layouts with the same key share it.
-template <fixed_string Key>
-inline constexpr hashed_key hash_of{Key.view()};
-
 template <auto... Placements>
 constexpr std::vector<placement> placement_list() {
     return {placement(Placements)...};
@@ -121,52 +117,6 @@ struct tensor : detail::typed_form<T, Shape, Placements...> {
     template <template <detail::fixed_string, class, index_vector> class Other>
     using as = Other<Key, T, Shape>;
 };
-
-/// In `with_placements`: those that the tensor has.
-struct own_placements {
-    constexpr bool operator==(own_placements const&) const = default;
-};
-
-} // namespace typed
-
-namespace detail {
-
-template <auto Placement>
-struct placed {
-    static constexpr auto value = Placement;
-};
-
-template <class Tensors, auto... Placements>
-struct replaced;
-
-template <fixed_string Key, class T, index_vector Shape, auto... Own, auto... Placements>
-struct replaced<typed::tensor<Key, T, Shape, Own...>, Placements...> {
-    template <auto Placement>
-    using spliced = boost::mp11::mp_if_c<
-        std::same_as<std::remove_cv_t<decltype(Placement)>, typed::own_placements>,
-        boost::mp11::mp_list<placed<Own>...>, boost::mp11::mp_list<placed<Placement>>>;
-    template <class... Values>
-    using tensor = typed::tensor<Key, T, Shape, Values::value...>;
-
-    using type = boost::mp11::mp_apply<
-        tensor, boost::mp11::mp_append<boost::mp11::mp_list<>, spliced<Placements>...>>;
-};
-
-template <class... Tensors, auto... Placements>
-struct replaced<boost::mp11::mp_list<Tensors...>, Placements...> {
-    using type = boost::mp11::mp_list<typename replaced<Tensors, Placements...>::type...>;
-};
-
-} // namespace detail
-
-namespace typed {
-
-/// The same tensor, or list of tensors, with other placements.
-///
-/// `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second stage of
-/// pipeline and leaves it cut as it is.
-template <class Tensors, auto... Placements>
-using with_placements = typename detail::replaced<Tensors, Placements...>::type;
 
 } // namespace typed
 
@@ -253,13 +203,6 @@ consteval auto broken_by_tensor() {
         return broken<tensor_rule::has_shape, key, decltype(fact_of<actual, Tensor::shape>())>();
     else
         return broken_by_placements<Ranks, Tensor>();
-}
-
-/// The keys of a layout.
-template <class... Tensors>
-consteval typed_keys<sizeof...(Tensors)> keys_of(boost::mp11::mp_list<Tensors...>) {
-    return typed_keys<sizeof...(Tensors)>(
-        std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
 }
 
 /// What keeps tensors from being a layout on that mesh.

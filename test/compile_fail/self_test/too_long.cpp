@@ -5,6 +5,11 @@
 template <int N>
 struct number {
     static_assert(N == 0, "a sentence");
+    static_assert(N == 1, "a second sentence");
+    static_assert(N == 2, "a third sentence");
+    static_assert(N == 3, "a fourth sentence");
+    static_assert(N == 5, "a fifth sentence");
+    static_assert(N == 6, "a sixth sentence");
 };
 
 template <int N, int Depth>

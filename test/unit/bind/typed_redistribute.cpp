@@ -155,6 +155,25 @@ BOOST_AUTO_TEST_CASE(ranks_of_other_stages_hold_nothing) {
 
 namespace {
 
+struct dealt_out : typed::layout<mesh{{"p", 2}, {"q", 2}},
+                                 matrix<"a", 10, 6, block_cyclic{0, 2}, block_cyclic{1, 1}>,
+                                 matrix<"b", 3, 8, block_cyclic{1, 3}, replicate{}>> {};
+struct in_rows
+    : typed::layout<mesh{{"p", 3}}, matrix<"a", 10, 6, shard{0}>, matrix<"b", 3, 8, shard{0}>> {};
+struct strided
+    : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, strided_shard{0}, shard{0}>,
+                    matrix<"b", 3, 8, shard{1}, strided_shard{1}>> {};
+
+} // namespace
+
+// g++ 12 refuses plans whose target is dealt out.
+BOOST_AUTO_TEST_CASE(blocks_that_are_dealt_out_are_gathered) {
+    check_by_name<typed::plan<dealt_out, in_rows>>();
+    check_by_name<typed::plan<dealt_out, strided>>();
+}
+
+namespace {
+
 struct fused : typed::layout<mesh{{"tp", 3}}, matrix<"ab", 4, 10, shard{0}>,
                              matrix<"turned", 9, 5, shard{1}>, matrix<"zero", 2, 3, shard{0}>> {};
 struct unfused : typed::layout<mesh{{"tp", 2}}, matrix<"a", 4, 6, shard{1}>,
