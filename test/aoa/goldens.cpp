@@ -17,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <sstream>
 
 // Goldens: NAME.aoa is a program, NAME.expect the output of the stage that gives the directory its
@@ -370,12 +371,23 @@ outcome outcome_at_run_time(std::string const& text, tensors const& tensors) {
     }
 }
 
+/// Programs whose errors the compiler does not have, or says elsewhere: of state; of the algebra
+/// itself; of a program with several errors, whose attributes are checked before it runs.
+bool is_beyond_the_compiler(std::string const& name, std::string const& text) {
+    std::set<std::string> const others = {"only_state", "reshape_into_too_many_factors",
+                                          "too_many_casts", "statements_of_no_form", "state"};
+    bool const is_json_or_marked = text[0] == '{' || text[0] == '[' || text[0] == '\xef';
+    return is_json_or_marked || name.starts_with("state_") || others.contains(name);
+}
+
 /// The programs of a stage that the compiler takes, or refuses as the run time does.
 std::size_t compare_with_compiler(std::string const& stage) {
     std::size_t compared = 0;
     for (fs::path const& program_file : goldens(stage)) {
         std::string const text = content(program_file);
         tensors tensors = tensors_of(text);
+        if (is_beyond_the_compiler(program_file.stem().string(), text))
+            continue;
         if (!tensors.target)
             tensors.target.emplace(std::vector<catalog_entry>{});
         aoa::detail::text_reader const reader(text);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -162,8 +163,9 @@ constexpr bool read_list(std::string_view text, TakeEntry const& take_entry,
 constexpr std::optional<std::optional<index_t>> take_extent(std::string_view& text) {
     if (take(text, '*'))
         return std::optional<index_t>();
-    auto const number = take_integer(text);
-    return number ? std::optional(number) : std::nullopt;
+    if (auto const number = take_integer(text))
+        return std::optional<std::optional<index_t>>(std::in_place, number);
+    return std::nullopt;
 }
 
 /// The shape of a tensor of shape `old` after a reshape to `list`.
