@@ -7,7 +7,7 @@
 #include <reshard/mpi/redistribute.hpp>
 
 /// \file
-/// `redistribute` over a communicator, `prepare` and `run`. What a call can do besides has headers of
+/// `redistribute` over a communicator, `prepare` and `run`. What else a call can do has headers of
 /// its own: `mpi/shared_arena.hpp`, `mpi/directory_query.hpp`, `bind/rounds.hpp`.
 
 #endif

@@ -96,7 +96,7 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. What fails now, other than in the functions of `rounds`, ends the program: an
+    /// Moves the bytes. What fails now, except in the functions of `rounds`, ends the program: an
     /// error of MPI.
     ///
     /// \par Collective every rank of the group that it was prepared with, in the same order

@@ -261,7 +261,7 @@ struct options {
     /// `std::chrono`; 0 and infinity: as long as it takes. Then all ranks that wait get an error
     /// with errc::deadline, a second later at most, which names the ranks that do not wait. The
     /// communicator is then good for `MPI_Abort` alone, and memory that messages may still reach is
-    /// kept until exit: keep the tensors, too. Give more than the slowest rank needs to come, and to
+    /// kept until exit: keep the tensors. Give more than the slowest rank needs to come, and to
     /// move its own bytes.
     ///
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here

@@ -108,7 +108,7 @@ RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices)
 /// The layout of a side, on every rank, after all have reported.
 ///
 /// \par Collective every rank of the group, in the same order, if only some ranks know a layout
-/// \throws error on every rank: as `layout_of`; errc::ranks_disagree if ranks know different layouts
+/// \throws error on every rank: as `layout_of`; errc::ranks_disagree if they know different layouts
 layout layout_told(group auto const& world, std::optional<layout> layout,
                    std::vector<layout_notice> const& notices, std::string_view noun) {
     auto match = share_known(world, std::move(layout), digests_of(notices), noun);

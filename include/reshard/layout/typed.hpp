@@ -66,7 +66,7 @@ constexpr bool has_axes(box const& region, std::size_t ndim) {
     return region.offset.size() == ndim && region.shape.size() == ndim;
 }
 
-/// The first axis along which the region exceeds the shape; the number of axes if there is none, and
+/// The first axis along which the region exceeds the shape; the number of axes if none does, and
 /// also if they cannot be compared.
 constexpr std::size_t axis_outside(box const& region, index_vector const& shape) {
     if (!has_axes(region, shape.size()))
@@ -78,7 +78,7 @@ constexpr std::size_t axis_outside(box const& region, index_vector const& shape)
     return axis;
 }
 
-/// The first axis along which shapes differ; the number of axes of the shorter one if there is none.
+/// The first axis along which shapes differ; the number of axes of the shorter one if none does.
 constexpr std::size_t axis_that_differs(index_vector const& a, index_vector const& b) {
     return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
                                     a.begin());
