@@ -205,7 +205,7 @@ void measure_growth(std::string const& name, bool stacks, int repetitions,
                 name.c_str(), exponent);
 }
 
-/// Measures what was asked for; false where a number or a program differs from the known one.
+/// Measures the requested cases; false if a number or a program differs from the known one.
 bool run(options const& chosen) {
     std::vector<aoa_measurement> rows;
     bool all_as_expected = true;
@@ -235,8 +235,7 @@ bool run(options const& chosen) {
 } // namespace
 
 int main(int count, char** words) try {
-    CLI::App program(
-        "Measures how long compiling AOA programs takes, and checks what they come to.");
+    CLI::App program("Measures how long compiling AOA programs takes, and checks their results.");
     options chosen;
     try {
         chosen = read(program, count, words);

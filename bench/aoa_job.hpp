@@ -14,7 +14,7 @@
 #include <utility>
 
 /// \file
-/// A program to be compiled, the tensors that it is for, and what is known of it.
+/// A program to be compiled, the tensors that it is for, and its known figures.
 
 namespace bench {
 

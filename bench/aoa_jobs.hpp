@@ -10,11 +10,11 @@
 #include <string>
 
 /// \file
-/// The programs to be compiled, and what is known of them.
+/// The programs to be compiled, and their known figures.
 
 namespace bench {
 
-/// How to write a job, and what an independent program says of it.
+/// How to write a job, and the figures of an independent program.
 struct aoa_entry {
     char const* name;
     aoa_job (*write)(std::string name);
@@ -27,7 +27,7 @@ struct aoa_entry {
 };
 
 /// The job of one published model: its program to Megatron, over `Tensor` ranks of tensor
-/// parallelism and `Expert` of expert parallelism, each as many as there are times `Data`.
+/// parallelism and `Expert` of expert parallelism, times `Data`.
 template <model const& Model, index_t Tensor, index_t Expert = 1, index_t Data = 1>
 aoa_job write_megatron(std::string name) {
     parallelism const mesh{.tensor = Tensor, .expert = Expert, .data = Data};
@@ -56,7 +56,7 @@ inline constexpr aoa_entry all_aoa_jobs[] = {
     {"dsv3-671b", write_megatron<deepseek_v3, 8, 8>, {31668, 46183, 31015, 36664, 52264}},
 };
 
-/// Sizes of one program, from small to that of `moe-concat` and `moe-rename`.
+/// Sizes of one program, from small to the size of `moe-concat` and `moe-rename`.
 inline constexpr moe_size growing_sizes[] = {{8, 32}, {16, 64}, {32, 128}, {61, 256}};
 
 } // namespace bench

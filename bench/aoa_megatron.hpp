@@ -12,11 +12,11 @@
 #include <vector>
 
 /// \file
-/// Programs from the names of Hugging Face to those of Megatron-Core, for published models.
+/// Programs from Hugging Face's names to Megatron-Core's, for published models.
 
 namespace bench {
 
-/// Writes the program of one model, and what each rank of Megatron wants of it.
+/// Writes the program of one model, and the target tensors of each rank of Megatron.
 class megatron_writer {
 public:
     megatron_writer(std::string name, model const& described, parallelism const& mesh)
@@ -54,7 +54,7 @@ private:
         targets_.push_back(reshard::sharding_of(std::move(tensor.key), tensor.dtype, distribution));
     }
 
-    /// The embedding, the norm behind the last layer, the head.
+    /// The embedding, the norm after the last layer, the head.
     void add_ends() {
         say_renamed("model.embed_tokens.weight", "embedding.word_embeddings.weight");
         say_renamed("model.norm.weight", "decoder.final_layernorm.weight");
@@ -66,7 +66,7 @@ private:
         want("output_layer.weight", {m_.vocabulary, m_.hidden}, role::by_rows);
     }
 
-    /// The layer behind the last one, which has copies of the embedding and the head.
+    /// The layer after the last one, which has copies of the embedding and the head.
     void add_prediction() {
         std::string const from = "model.layers." + std::to_string(m_.layers) + ".";
         std::string const to = "mtp.layers.0.";

@@ -36,7 +36,8 @@ public:
         for (job const& all_job : all_jobs)
             for (holder_t const per_node : {0u, 8u})
                 add_job(all_job, per_node);
-        // The least of senders leaves out that links come first, and may be lower than can be had.
+        // The bound of senders ignores that links come first, and may be lower than any plan
+        // reaches.
         std::printf("\nrandom layouts  node  worst sender/least  mean  worst link/least  mean\n");
         for (holder_t const per_node : {0u, 2u, 4u})
             add_random(per_node);
@@ -67,7 +68,7 @@ private:
         reshard::mapping program;
     };
 
-    static double ratio(reshard::plan_extreme const& busiest) {
+    static double ratio(reshard::plan_balance::extreme const& busiest) {
         return busiest.bytes == 0
                    ? 1
                    : static_cast<double>(busiest.bytes) / static_cast<double>(busiest.least_bytes);
@@ -167,7 +168,7 @@ private:
                             .text());
     }
 
-    /// 405 billion parameters over eight ranks of a node, for so many other nodes.
+    /// 405 billion parameters over eight ranks of a node, for `replicas` other nodes.
     void add_fan_out(index_t replicas, bool relays) {
         two_layouts const both(layout_of(llama3_405b, {.tensor = 8}),
                                layout_of(llama3_405b, {.tensor = 8, .data = 1 + replicas}));

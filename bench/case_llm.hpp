@@ -152,7 +152,7 @@ model.layers.$LAYER_ID.mlp.down_proj.weight -> layers.$LAYER_ID.feed_forward.dow
     redistribution_case made_;
 };
 
-/// The case, where the heads divide into the ranks.
+/// The case, if the heads divide into the ranks.
 inline std::optional<redistribution_case> llm_case(std::string name, int ranks, index_t scale) {
     if (ranks % 2 != 0 || 8 % ranks != 0)
         return std::nullopt;

@@ -23,8 +23,8 @@
 
 namespace bench {
 
-/// Calls `visit(region, place)` for every box of what a rank holds: where it is in the array, and
-/// in the local one.
+/// Calls `visit(region, place)` for every box that a rank holds: its region in the array, and in
+/// the local one.
 inline void for_each_box(rank_part const& share,
                          std::function<void(reshard::box const&, index_vector const&)> const& visit,
                          reshard::box const& outer = {}, index_vector const& position = {}) {
@@ -43,7 +43,7 @@ inline void for_each_box(rank_part const& share,
     }
 }
 
-/// What a rank holds of a tensor: a shard for each box.
+/// The shards of a tensor that a rank holds: one for each box.
 inline std::vector<reshard::shard_descriptor> descriptors_of(case_tensor const& tensor, int rank) {
     std::vector<reshard::shard_descriptor> shards;
     for_each_box(tensor.of_rank(rank), [&](reshard::box const& region, index_vector const&) {
@@ -68,7 +68,7 @@ inline reshard::distribution distribution_of(case_tensor const& tensor, index_t 
             tensor.key};
 }
 
-/// What all ranks know of one side: the layout, where they stand on grids.
+/// One side as all ranks know it: the layout, if they are on grids.
 inline std::optional<reshard::layout> layout_of(std::vector<case_tensor> const& tensors) {
     std::vector<reshard::tensor_sharding> shardings;
     for (case_tensor const& tensor : tensors) {
@@ -115,7 +115,7 @@ inline reshard::target_tensors targets_of(redistribution_case const& moved, int 
     return state_of<reshard::tensor_view>(moved.targets, rank, memory);
 }
 
-/// What all ranks hold of one side.
+/// The shards of one side on all ranks.
 inline reshard::layout listed_layout(std::vector<case_tensor> const& tensors, int ranks) {
     std::vector<std::vector<reshard::shard_descriptor>> shards(static_cast<std::size_t>(ranks));
     for (case_tensor const& tensor : tensors)
@@ -125,12 +125,12 @@ inline reshard::layout listed_layout(std::vector<case_tensor> const& tensors, in
     return reshard::layout_of(shards);
 }
 
-/// What a program sees of the tensors of one side.
+/// The tensors of one side, as a program sees them.
 inline reshard::catalog catalog_of(std::vector<case_tensor> const& tensors, int ranks) {
     return reshard::catalog_of(listed_layout(tensors, ranks));
 }
 
-/// The case's program, compiled; nothing where tensors keep their names.
+/// The case's program, compiled; none if tensors keep their names.
 inline std::optional<reshard::mapping> program_of(redistribution_case const& moved) {
     if (moved.program.empty())
         return std::nullopt;

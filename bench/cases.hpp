@@ -172,7 +172,7 @@ inline std::vector<named_case> const& all_cases() {
     return cases;
 }
 
-/// The case, where it exists for that number of ranks.
+/// The case, if it exists for that number of ranks.
 inline std::optional<redistribution_case> make_case(named_case const& which, int ranks,
                                                     index_t scale) {
     if (which.needs_even_ranks && ranks % 2 != 0)

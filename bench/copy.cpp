@@ -63,7 +63,7 @@ std::vector<kernel_case> all_cases() {
 
 index_t element_bytes(data_type dtype) { return reshard::bits(dtype) / 8; }
 
-/// Memory that begins some bytes behind a line of the cache.
+/// Memory that begins some bytes after a line of the cache.
 class buffer {
 public:
     explicit buffer(index_t bytes, index_t skew = 0)
@@ -88,7 +88,7 @@ struct options {
     std::string json;
 };
 
-/// A case over as many bytes of source as were asked for, rows of 4096 elements.
+/// A case over the requested bytes of source, in rows of 4096 elements.
 class kernel_run {
 public:
     kernel_run(kernel_case const& kernel_case, options const& chosen)
@@ -107,7 +107,7 @@ public:
         reshard::detail::affine_copy copy{{rows_, columns_}, 0, {columns_, 1}, 0, {columns_, 1}};
         if (what_.transposes)
             copy = {{columns_, rows_}, 0, {1, columns_}, 0, {rows_, 1}};
-        reshard::detail::element_conversion conversion{what_.from};
+        auto conversion = reshard::detail::casting(what_.from, {});
         if (what_.from != what_.to)
             conversion.chain = reshard::detail::then({}, what_.from, what_.to);
         ready_ = prepare(copy, conversion);
@@ -132,7 +132,7 @@ public:
         return watch.seconds();
     }
 
-    /// True where every `step`-th element is what the exact conversion makes of it.
+    /// True if every `step`-th element equals the exact conversion.
     bool is_right(index_t step) {
         bool right = true;
         for (index_t i = 0; i < rows_ * columns_; i += step) {
@@ -169,7 +169,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Measures a case and writes a line of the table; false where an element was wrong.
+/// Measures a case and writes a line of the table; false if an element was wrong.
 bool measure(kernel_case const& kernel_case, options const& chosen,
              std::vector<std::string>& rows) {
     kernel_run work(kernel_case, chosen);
@@ -225,7 +225,7 @@ bool run(options const& chosen) {
 } // namespace
 
 int main(int count, char** words) {
-    CLI::App program("Measures the kernels of copies on one core, and checks what they wrote.");
+    CLI::App program("Measures the kernels of copies on one core, and checks their results.");
     options chosen;
     program.add_option("--mebibytes", chosen.mebibytes, "Of source")->capture_default_str();
     program.add_option("--skew", chosen.skew, "Bytes from a line of the cache to the target")

@@ -21,7 +21,7 @@ class gguf_file {
 public:
     explicit gguf_file(std::string const& path) : file_(path, std::ios::binary) {}
 
-    /// \param bytes the elements of all tensors, one behind the other
+    /// \param bytes the elements of all tensors, one after the other
     void write(std::vector<reshard::shard_descriptor> const& tensors,
                std::span<std::byte const> bytes) {
         file_ << "GGUF";

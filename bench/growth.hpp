@@ -8,7 +8,7 @@
 #include <vector>
 
 /// \file
-/// How a time grows with the size of what it is spent on.
+/// How a time grows with the size of a problem.
 
 namespace bench {
 

@@ -109,7 +109,7 @@ private:
     std::vector<std::vector<float>> elements_;
 };
 
-/// Times by what was measured: the slowest rank's, by repetition.
+/// Times by the name of the step: the slowest rank's, by repetition.
 class times {
 public:
     explicit times(boost::mpi::communicator const& world) : world_(world) {}
@@ -138,7 +138,7 @@ private:
     std::map<std::string, std::vector<double>> all_;
 };
 
-/// One half of the ranks, and what it has.
+/// One half of the ranks, and its tensors.
 struct one_side {
     boost::mpi::communicator const& world;
     bool is_source;
@@ -169,7 +169,7 @@ std::string ratio(double number, char const* of) {
     return text;
 }
 
-/// The step of a bridge: what is published is taken over, and who waits for whom counts.
+/// The step of a bridge: the published version is taken over, and waiting counts.
 struct bridge_ends {
     std::optional<bridge_source> source;
     std::optional<bridge_target> target;
@@ -249,8 +249,8 @@ bool measure_redistribution(one_side& side, options_of_run const& chosen, times&
     return right;
 }
 
-/// How long a hand-over takes over a network: trainers copy their shards, and then each server copies
-/// out of them what it wants, by columns in runs of its part of a row.
+/// How long a hand-over takes over a network: trainers copy their shards, and then each server
+/// copies its part out of them, by columns in runs of its part of a row.
 double simulated(options_of_run const& chosen, double bytes, int ranks) {
     auto const half = static_cast<std::size_t>(ranks) / 2;
     auto const share = static_cast<index_t>(bytes / static_cast<double>(half));
@@ -327,7 +327,9 @@ int main(int count, char** words) {
     program.add_option("--mebibytes", chosen.mebibytes, "of all tensors")->capture_default_str();
     program.add_option("--keys", chosen.keys, "tensors")->capture_default_str();
     program.add_option("--repeat", chosen.repeat, "times each")->capture_default_str();
-    program.add_option("--cut", chosen.cut, "how the second half cuts what the first has by rows")
+    program
+        .add_option("--cut", chosen.cut,
+                    "how the second half cuts the tensors that the first has by rows")
         ->check(CLI::IsMember({"rows", "columns"}))
         ->capture_default_str();
     program.add_option("--json", chosen.json, "write the medians there");

@@ -9,14 +9,13 @@
 #include <string_view>
 
 /// \file
-/// The planning jobs: models that move from one layout to another, and what is known of them.
+/// The planning jobs: models that move from one layout to another, and their known figures.
 
 namespace bench {
 
 using reshard::holder_t;
 
-/// What a plan for all ranks has to come to, counted by an independent program from all pairs of
-/// boxes.
+/// The figures of a plan for all ranks, counted by an independent program from all pairs of boxes.
 ///
 /// \par Units pieces: main copies of the source's shards, all shards of the target that are not
 ///            empty
@@ -79,8 +78,8 @@ inline constexpr job all_jobs[] = {
 
 /// Layouts that grow while what one rank gets does not, but by the number of senders.
 ///
-/// A rank in the middle of those of the target asks who gives it its part of 405 billion
-/// parameters, of which each of the first ranks has some rows, or a slice, of every tensor.
+/// A rank in the middle of the target's plans its part of 405 billion parameters, of which each of
+/// the first ranks has some rows, or a slice, of every tensor.
 struct scale_job {
     std::string_view name;
     index_t ranks;

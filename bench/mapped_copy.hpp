@@ -18,7 +18,7 @@
 #include <vector>
 
 /// \file
-/// Bytes of files, copied from where the files are mapped.
+/// Bytes of files, copied from mapped memory.
 
 namespace bench {
 
@@ -48,7 +48,7 @@ inline void copy_mapped_file(std::filesystem::path const& path, std::uint64_t be
     ::close(file);
 }
 
-/// Fills `target` with what is from byte `begin` on of the files at a path, one behind the other.
+/// Fills `target` with the bytes from `begin` on of the files at a path, one after the other.
 inline void copy_mapped(std::filesystem::path const& path, std::uint64_t begin,
                         std::span<std::byte> target) {
     for (std::filesystem::path const& file : files_at(path)) {

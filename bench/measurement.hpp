@@ -16,7 +16,7 @@
 
 namespace bench {
 
-/// What was measured of one method.
+/// The measurements of one method.
 ///
 /// \par Units seconds: the slowest rank's, by repetition; traffic and bytes: of all ranks together
 struct measurement {
@@ -47,7 +47,7 @@ struct measurement {
 };
 
 /// Leaves the faster one of the two variants of the bound, as "B0", in front of the other methods,
-/// and tells them its median.
+/// and gives them its median.
 inline void choose_bound(std::vector<measurement>& measurements) {
     bool const first_is_faster = measurements[0].median() <= measurements[1].median();
     measurements.erase(measurements.begin() + (first_is_faster ? 1 : 0));

@@ -15,7 +15,7 @@
 #include <utility>
 
 /// \file
-/// What a way of redistributing looks like to the benchmark.
+/// The benchmark's interface to a way of redistributing.
 
 namespace bench {
 
@@ -33,7 +33,7 @@ struct setting {
     std::byte* target = nullptr; ///< null for a method that owns the memory of its target
 };
 
-/// A way of redistributing, prepared for one case and arrays that stay where they are.
+/// A way of redistributing, prepared for one case and arrays that do not move.
 ///
 /// Beside its constructor from a `setting`, which every rank calls, a method has
 ///     static std::string refusal(redistribution_case const&);  // why it cannot do a case, or
@@ -46,7 +46,7 @@ public:
     /// Fills the target. Every rank calls it.
     virtual void run() = 0;
 
-    /// What the method has others send, where it does not call `MPI_Isend` itself.
+    /// The messages that others send for the method, if it does not call `MPI_Isend` itself.
     virtual std::optional<traffic> sent() const { return std::nullopt; }
 
     /// The memory of the target, of a method that owns it.
@@ -58,7 +58,7 @@ struct contestant {
     std::string name;
     std::function<std::unique_ptr<method>(setting const&)> prepare;
     std::string refusal;      ///< why it cannot do the case; empty: it can
-    bool owns_target = false; ///< else it fills what it is given
+    bool owns_target = false; ///< else it fills the given memory
     bool is_bound = false;    ///< it copies, but to no purpose
 };
 
@@ -70,7 +70,7 @@ contestant contestant_of(std::string name, redistribution_case const& moved,
             Method::refusal(moved), Method::owns_target};
 }
 
-/// What a rank has to send at least: one message to each that wants something of it.
+/// The least that a rank has to send: one message to each rank that needs its elements.
 inline traffic least_traffic(redistribution_case const& moved, int rank) {
     traffic traffic;
     for (int peer = 0; peer < moved.ranks; ++peer) {

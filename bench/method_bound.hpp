@@ -12,12 +12,12 @@
 #include <cstring>
 
 /// \file
-/// B0, the bound: every rank copies as many bytes as its target is made of, with no rank to wait
-/// for.
+/// B0, the bound: every rank copies the number of bytes of its target, without waiting for another
+/// rank.
 
 namespace bench {
 
-/// Copies the source to the target, each from its beginning again where it ends earlier.
+/// Copies the source to the target, each from its beginning again if it ends earlier.
 class bound_method : public method {
 public:
     static constexpr bool owns_target = false;

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// B2: pack by hand, `MPI_Alltoallv`, unpack by hand; no staging on a side where none is needed.
+/// B2: pack by hand, `MPI_Alltoallv`, unpack by hand; no staging on a side that needs none.
 
 namespace bench {
 
@@ -41,7 +41,7 @@ void pack(overlap const& shared, Source const* source, Wire* wire) {
     });
 }
 
-/// Unpacks where the source's last axis is the target's last one, too.
+/// Unpacks if the source's last axis is the target's last one, too.
 template <class Target, class Wire>
 void unpack_lines(overlap const& shared, Wire const* wire, Target* target) {
     for_each_line(shared, permutation::identity(shared.axes.size()), [&](shared_line line) {
@@ -66,16 +66,16 @@ void unpack_transposed(overlap const& shared, Wire const* wire, Target* target) 
                     first[column * pitch + row] = converted<Target>(wire[row * columns + column]);
 }
 
-/// One side of the exchange: where each peer's elements are, staged or in place.
+/// One side of the exchange: the position of each peer's elements, staged or in place.
 ///
 /// \par Units bytes
 struct packed_side {
     std::vector<std::vector<given_piece>> peers;
     std::vector<int> counts;
     std::vector<int> begins;
-    std::unique_ptr<std::byte[]> staging; ///< null where every peer's elements lie in one piece
+    std::unique_ptr<std::byte[]> staging; ///< null if every peer's elements lie in one piece
 
-    /// Says where the elements of each peer go in a staging array, which is allocated.
+    /// Assigns the elements of each peer a position in a staging array, which it allocates.
     void stage(std::vector<index_t> const& bytes) {
         index_t total = 0;
         for (index_t const byte : bytes) {
@@ -86,7 +86,7 @@ struct packed_side {
         staging = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(total));
     }
 
-    /// Says where the elements of each peer lie in the tensors.
+    /// Finds the position of each peer's elements in the tensors.
     void use_in_place(std::vector<index_t> const& bytes, std::vector<index_t> const& places) {
         for (std::size_t peer = 0; peer < peers.size(); ++peer) {
             counts.push_back(static_cast<int>(bytes[peer]));
@@ -95,7 +95,7 @@ struct packed_side {
     }
 };
 
-/// What a careful programmer writes in an afternoon. Casts on the side where that makes less to
+/// The code that a careful programmer writes in an afternoon. Casts on the side with fewer bytes to
 /// send.
 class packed_method : public method {
 public:

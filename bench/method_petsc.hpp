@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// Hides PETSc, whose headers put macros in the place of MPI's functions: see `peer/petsc.cpp`.
+/// Hides PETSc, whose headers replace MPI's functions by macros: see `peer/petsc.cpp`.
 class petsc_method : public method {
 public:
     static constexpr bool owns_target = false;

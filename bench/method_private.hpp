@@ -12,12 +12,12 @@
 
 /// \file
 /// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
-/// together are what `redistribute` does. Ranks exchange as the library chooses, or as they are
-/// told; where they pass on what several want, each is taken for a node of its own.
+/// together are `redistribute`. Ranks exchange as the library chooses, or as given; if they pass on
+/// bytes that several need, each counts as a separate node.
 
 namespace bench {
 
-/// `run` of the library, from where a member function hides the name.
+/// `run` of the library, for scopes in which a member function hides the name.
 inline void run_prepared(reshard::job& ready) { run(ready); }
 
 class private_method : public method {

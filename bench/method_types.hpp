@@ -37,7 +37,7 @@ inline MPI_Datatype type_of_bytes(index_t bytes) {
     return bytes == 8 ? MPI_DOUBLE : bytes == 4 ? MPI_FLOAT : MPI_UINT16_T;
 }
 
-/// One side of an overlap: the strides of its local array, its places in runs, its type.
+/// One side of an overlap: the strides of its local array, its positions in runs, its type.
 struct overlap_side {
     index_vector const& strides;
     index_t shared_run::*place;
@@ -99,7 +99,7 @@ private:
     overlap_side side_;
 };
 
-/// The type of one side of a piece in its tensor: a subarray where it is one.
+/// The type of one side of a piece in its tensor: a subarray if it is one.
 inline owned_type type_of(given_piece const& piece, overlap_side const& side,
                           index_vector const& shape) {
     bool const is_subarray =
@@ -154,8 +154,8 @@ private:
         std::vector<MPI_Datatype> types;
         std::vector<int> counts;
 
-        /// One type for all pieces of a peer; `make` gives where a piece's tensor begins, and its
-        /// type.
+        /// One type for all pieces of a peer; `make` gives the first byte of a piece's tensor, and
+        /// its type.
         template <class Make>
         void add(std::vector<given_piece> const& pieces, Make const& make) {
             counts.push_back(!pieces.empty());

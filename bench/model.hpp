@@ -19,7 +19,7 @@ using reshard::data_type;
 using reshard::index_t;
 using reshard::index_vector;
 
-/// What a transformer is made of. Zero: the model does not have it.
+/// The sizes of a transformer. Zero: the model does not have it.
 struct model {
     index_t vocabulary = 0;
     index_t hidden = 0;
@@ -78,7 +78,7 @@ inline constexpr model deepseek_v3{.vocabulary = 129280,
 /// How tensor parallelism cuts a tensor, or that it is an expert's.
 enum class role { replicated, by_rows, by_columns, expert };
 
-/// One tensor and where it belongs.
+/// One tensor and its position in the model.
 struct model_tensor {
     std::string key;
     index_vector shape;
@@ -186,7 +186,7 @@ private:
         }
     }
 
-    /// The layer behind the last one, which predicts a further token.
+    /// The layer after the last one, which predicts a further token.
     void add_prediction() {
         index_t const h = m_.hidden;
         for (char const* const name : {"enorm.weight", "hnorm.weight", "shared_head.norm.weight"})

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// Who holds what of a model: a mesh and placements for each tensor.
+/// The layout of a model: a mesh and placements for each tensor.
 
 namespace bench {
 
@@ -75,7 +75,8 @@ public:
     }
 
 private:
-    /// Stages hold equally many layers; the first ones one more where that does not come out even.
+    /// Stages hold equally many layers; the first ones have one more if that does not come out
+    /// even.
     index_t stage_of(index_t layer) const {
         index_t const few = model_.layers / ranks_.pipeline;
         index_t const larger = model_.layers % ranks_.pipeline;

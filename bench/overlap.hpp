@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// Indices that are consecutive on both sides, by their places in the two local arrays.
+/// Indices that are consecutive on both sides, by their positions in the two local arrays.
 struct shared_run {
     index_t source = 0;
     index_t target = 0;
@@ -90,7 +90,7 @@ struct overlap {
                            [](auto const& runs) { return runs.size() == 1; });
     }
 
-    /// True where the elements lie in one piece, in order, on that side.
+    /// True if the elements lie in one piece, in order, on that side.
     bool is_dense(index_vector const& strides) const {
         return is_box() && reshard::detail::is_row_major(shape(), strides);
     }

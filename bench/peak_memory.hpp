@@ -16,7 +16,7 @@
 
 namespace bench {
 
-/// A line of the process's status, in bytes; 0 where the system has no such line.
+/// A line of the process's status, in bytes; 0 if the system has no such line.
 inline std::int64_t status_bytes(std::string_view name) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
@@ -25,12 +25,12 @@ inline std::int64_t status_bytes(std::string_view name) {
     return 0;
 }
 
-/// Measures from its construction on, beside what was in use then.
+/// Measures from its construction on, beside the memory in use then.
 class peak_memory {
 public:
     peak_memory() {
         malloc_trim(0);
-        std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins anew
+        std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins again
         before_ = status_bytes("VmRSS");
         shared_before_ = status_bytes("RssShmem");
     }

@@ -121,7 +121,7 @@ void count(reshard::detail::pattern_plan const& plan, job_numbers& job_numbers) 
     }
 }
 
-/// What is told of a plan without listing it.
+/// The figures of a plan, without listing it.
 void count(reshard::plan_cost const& cost, job_numbers& job_numbers) {
     job_numbers.transfers = static_cast<std::size_t>(cost.transfers);
     job_numbers.bytes = cost.bytes;
@@ -147,7 +147,7 @@ template <class Make>
 void measure(int repeat, Make&& make, measurement& m) {
     for (int i = 0; i < repeat; ++i) {
         std::optional<peak_memory>
-            memory; // it gives back what the allocator has kept: once is enough
+            memory; // it returns memory that the allocator has kept: once is enough
         if (i == 0)
             memory.emplace();
         stopwatch const watch;
@@ -261,7 +261,8 @@ public:
         }
     }
 
-    /// Job G for twenty times as many ranks: what all of them give and get, not listed.
+    /// Job G for twenty times as many ranks: the bytes that all of them send and receive, not
+    /// listed.
     void run_wide() {
         auto const compact = prepared(layout_of(llama3_405b, {.fully_sharded = 10'000}),
                                       layout_of(llama3_405b, {.fully_sharded = 7'500}));
@@ -274,9 +275,9 @@ public:
         keep(m, m.found.bytes == 811'706'777'600 && m.found.transfers == transfers);
     }
 
-    /// What one rank is given, as the number of senders grows: every time an eighth of the eight
-    /// layers of stage 8 in bf16, but for the norms, which it has whole. The growth is that of
-    /// rows.
+    /// The bytes that one rank receives, as the number of senders grows: every time an eighth of
+    /// the eight layers of stage 8 in bf16, except the norms, which it has whole. Only the number
+    /// of rows grows.
     void run_scale() {
         std::vector<std::pair<double, double>> size_and_seconds;
         plot_series series{"transfers / 1000", {}}, as_patterns{"patterns, ms", {}},
@@ -318,7 +319,7 @@ public:
         rows_.insert(rows_.end(), run.rows().begin(), run.rows().end());
     }
 
-    /// \return false where a number differed from the known one
+    /// \return false if a number differed from the known one
     bool finish() const {
         if (!chosen_.json.empty())
             write_json_list(chosen_.json, rows_);
@@ -377,7 +378,7 @@ private:
     bool all_as_expected_ = true;
 };
 
-/// Measures what was asked for; false where a number differs from the known one.
+/// Measures the requested jobs; false if a number differs from the known one.
 bool run(options const& chosen) {
     bench_run run(chosen);
     for (job const& wanted : all_jobs)

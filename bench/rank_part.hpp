@@ -82,7 +82,7 @@ struct block_grid {
 
     index_t places() const { return reshard::element_count(grid); }
 
-    /// The place of a rank in the grid; where there are fewer places than ranks, ranks are
+    /// The position of a rank in the grid; if there are fewer positions than ranks, ranks are
     /// replicas.
     index_t place_of(index_t rank, index_t ranks) const {
         return (rank + ranks - first) % ranks % places();
@@ -97,7 +97,7 @@ struct block_grid {
     }
 };
 
-/// One block for each place of a grid, as equal as can be but for the last ones.
+/// One block for each position of a grid, as equal as possible except for the last ones.
 inline block_grid blocks(index_vector const& shape, index_vector const& grid) {
     index_vector block;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)

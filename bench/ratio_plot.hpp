@@ -90,7 +90,7 @@ private:
                        : ours[method % std::size(ours)];
     }
 
-    /// What a method is, for readers who have not read the documentation.
+    /// A description of a method, for readers who have not read the documentation.
     static std::string full_name(std::string const& method) {
         static constexpr char const* peers[] = {"MPI_Alltoallw", "pack by hand", "ScaLAPACK",
                                                 "PetscSF", "FFTW"};

@@ -91,9 +91,9 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     return contestants;
 }
 
-/// True for methods that are measured where none was asked for: what `private` chooses from
-/// (`ring`) and what differs for replicas alone (`relayed`, `relayed-ring`), only by name, `fresh`
-/// for cold targets, which it is for.
+/// True for methods that are measured if none was requested. Measured only by name: the choices of
+/// `private` (`ring`), and methods that differ for replicas alone (`relayed`, `relayed-ring`).
+/// `fresh` is measured for cold targets, which it is for.
 bool is_shown(std::string const& name, redistribution_case const& moved, bool warm) {
     if (name == "ring" || name == "relayed" || name == "relayed-ring")
         return false;
@@ -133,8 +133,9 @@ std::vector<std::string> names_of_methods() {
 std::string help_of_methods() {
     return "Which methods beside B0. If not given: all but ring, which private chooses "
            "on a node, and relayed and relayed-ring, in which ranks pass on over messages, or "
-           "through rings, what several want; fresh for cold targets alone, and solo on one rank "
-           "alone. B3, B4 and B5 are there where this was built with ScaLAPACK, PETSc and FFTW";
+           "through rings, bytes that several want; fresh for cold targets alone, and solo on one "
+           "rank "
+           "alone. B3, B4 and B5 exist if this was built with ScaLAPACK, PETSc and FFTW";
 }
 
 void read(CLI::App& program, int count, char** words, options& chosen) {
@@ -161,17 +162,17 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
         chosen.cases = names_of_cases();
 }
 
-/// True where a case that needs no message has none of this library.
+/// True if a case that needs no message has none of this library.
 bool is_silent(measurement const& measurement, index_t needed) {
     bool const silent = needed > 0 || measurement.sent.messages == 0;
     if (!silent)
-        std::fprintf(stderr, "%s: %s sent %lld messages where none is needed\n",
+        std::fprintf(stderr, "%s: %s sent %lld messages, but none is needed\n",
                      measurement.case_name.c_str(), measurement.method.c_str(),
                      static_cast<long long>(measurement.sent.messages));
     return silent;
 }
 
-/// The layout of one side, on grids where its job knows them, for there runs are longer.
+/// The layout of one side, on grids if its job knows them, since runs are longer there.
 reshard::layout known_layout(std::vector<case_tensor> const& tensors, int ranks) {
     auto on_grids = layout_of(tensors);
     return on_grids ? std::move(*on_grids) : listed_layout(tensors, ranks);
@@ -194,7 +195,7 @@ measurement simulated(redistribution_case const& moved, reshard::network const& 
     return result;
 }
 
-/// Measures one case; false where something was wrong.
+/// Measures one case; false if something was wrong.
 bool measure(boost::mpi::communicator const& world, redistribution_case const& moved,
              options const& chosen, std::vector<measurement>& rows) {
     index_t const needed = boost::mpi::all_reduce(
@@ -219,7 +220,7 @@ bool measure(boost::mpi::communicator const& world, redistribution_case const& m
     return boost::mpi::all_reduce(world, right && stage.all_right(), std::logical_and<bool>());
 }
 
-/// Lets MPI set up what it keeps, so that no method is charged for it.
+/// Lets MPI set up its resources, so that no method is charged for it.
 void warm_up(boost::mpi::communicator const& world) {
     constexpr int count = 1 << 18;
     auto const ranks = static_cast<std::size_t>(world.size());
@@ -235,8 +236,8 @@ void write_json(std::string const& path, std::vector<measurement> const& rows) {
     write_json_list(path, objects);
 }
 
-/// True where rank 0 can write its files, which it finds out before anything is measured; what they
-/// hold stays.
+/// True if rank 0 can write its files, which it finds out before anything is measured; their
+/// content stays.
 bool can_write(boost::mpi::communicator const& world, options const& chosen) {
     bool can = true;
     if (world.rank() == 0)

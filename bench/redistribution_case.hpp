@@ -15,8 +15,7 @@
 #include <vector>
 
 /// \file
-/// What a case of the redistribution benchmark is: tensors before and after, and what becomes of
-/// what.
+/// A case of the redistribution benchmark: tensors before and after, and the mapping between them.
 
 namespace bench {
 
@@ -31,8 +30,8 @@ struct case_tensor {
     std::string key;
     data_type dtype = data_type::f64;
     index_vector shape;
-    std::vector<rank_part> by_rank; ///< what each rank holds
-    std::optional<block_grid> grid; ///< where ranks hold those of a block-cyclic distribution
+    std::vector<rank_part> by_rank; ///< the shards of each rank
+    std::optional<block_grid> grid; ///< if ranks hold the blocks of a block-cyclic distribution
 
     rank_part const& of_rank(int rank) const { return by_rank[static_cast<std::size_t>(rank)]; }
 };
@@ -75,7 +74,7 @@ struct redistribution_case {
     bool is_one_tensor() const { return pieces.size() == 1; }
 };
 
-/// True where the baselines let rank `sender` serve rank `receiver`: of replicas, itself; else by
+/// True if the baselines let rank `sender` serve rank `receiver`: of replicas, itself; else by
 /// rotation.
 inline bool serves(case_tensor const& source, int sender, int receiver) {
     std::vector<int> replicas;

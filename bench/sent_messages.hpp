@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// What was sent so far.
+/// The messages sent so far.
 inline traffic all_sent;
 
 } // namespace bench

@@ -50,7 +50,7 @@ public:
         fill_sources(moved, world.rank(), source_.get());
     }
 
-    /// The target is there, and what a method needs is prepared: only `run` counts.
+    /// The target exists, and the method is prepared: only `run` counts.
     std::vector<measurement> measure_warm(std::vector<contestant> const& contestants,
                                           int repetitions) {
         line_memory const target = new_memory(target_bytes_);
@@ -81,8 +81,7 @@ public:
         return results;
     }
 
-    /// True where every element of every result was right on this rank, and the source is as it
-    /// was.
+    /// True if every element of every result was right on this rank, and the source is as it was.
     bool all_right() const {
         line_memory const fresh = new_memory(source_bytes_);
         std::memset(fresh.get(), 0, static_cast<std::size_t>(source_bytes_));
@@ -116,7 +115,7 @@ private:
         std::memset(target, 0xFF, static_cast<std::size_t>(target_bytes_));
     }
 
-    /// Prepares a method and runs it once, to see what memory it needs; null where it cannot do the
+    /// Prepares a method and runs it once, to see what memory it needs; null if it cannot do the
     /// case.
     std::unique_ptr<method> prepared_first(contestant const& contestant, std::byte* target,
                                            measurement& result) {
@@ -125,7 +124,7 @@ private:
         peak_memory const memory;
         auto prepare = contestant.prepare(setting_with(contestant.owns_target ? nullptr : target));
         prepare->run();
-        // The targets of neighbours that a rank writes are no memory of its own.
+        // The targets of neighbours that a rank writes do not count as its memory.
         index_t const targets = std::max<index_t>(target_bytes_, memory.shared_bytes());
         result.peak_extra_bytes = largest(memory.bytes() - (contestant.owns_target ? targets : 0));
         return prepare;
@@ -171,7 +170,7 @@ private:
             boost::mpi::all_reduce(world_, own, boost::mpi::maximum<double>()));
     }
 
-    /// Notes what all ranks sent since `before`, as the method says or as was counted.
+    /// Notes the messages of all ranks since `before`, as the method says or as was counted.
     void finish(method const& used, traffic const& before, measurement& result) const {
         traffic const own_traffic = used.sent().value_or(
             traffic{all_sent.bytes - before.bytes, all_sent.messages - before.messages});

@@ -22,8 +22,8 @@ private:
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
-/// The processor time of this process from its construction on: what others do on the machine hardly
-/// counts, but waiting for other processes does where it spins.
+/// The processor time of this process from its construction on: other programs on the machine
+/// hardly count, but waiting for other processes does if it spins.
 class processor_stopwatch {
 public:
     double seconds() const {

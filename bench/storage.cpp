@@ -2,7 +2,7 @@
 
 /// \file
 /// How long checkpoints take to be written, read and opened, beside `write` and `read` of the same
-/// bytes by as many processes, and how long those of other libraries take. Run under mpiexec.
+/// bytes by the same number of processes, and how long other libraries take. Run under mpiexec.
 
 #include "gguf_file.hpp"
 #include "json_list.hpp"
@@ -448,7 +448,7 @@ private:
         load_other(where, "gguf", path("other.gguf"));
     }
 
-    /// A checkpoint that is there already; a copy of it is read, which lies where ours does.
+    /// An existing checkpoint; a copy of it is read, which lies beside ours.
     void bring_other(std::string const& where, std::string const& name,
                      std::filesystem::path const& from) {
         if (!is_asked(name))
@@ -460,7 +460,7 @@ private:
 
     /// Loads it by rows, beside the same tensors saved by us and beside a copy of its files.
     ///
-    /// \param had null, or what it was made of
+    /// \param had null, or its source
     void load_other(std::string const& where, std::string const& name, std::string const& other,
                     tensors* had = nullptr) {
         tensors want(
@@ -532,7 +532,7 @@ private:
         return values[values.size() / 2];
     }
 
-    /// \param ending what its lines have behind the name of the case
+    /// \param ending the ending of its lines after the name of the case
     void compare(std::string const& where, contest both, char const* ending = "") {
         if (!is_asked(both.name))
             return;

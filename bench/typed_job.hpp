@@ -92,7 +92,7 @@ bool run_typed(char const* name, int repeat) {
     return is_right;
 }
 
-/// Measures plans that are types; false if one differs from that of run time.
+/// Measures plans that are types; false if one differs from the plan of run time.
 inline bool run_typed(int repeat) {
     std::printf("1,000 tensors       layouts us    planned us      typed us     times\n");
     bool const rows =

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 /// \file
-/// Every element's value tells its place in its source tensor, so that each wrong move shows.
+/// Every element's value encodes its index in its source tensor, so that each wrong move shows.
 
 namespace bench {
 
@@ -73,8 +73,7 @@ inline void fill_sources(redistribution_case const& moved, int rank, std::byte* 
     }
 }
 
-/// True where the elements of a piece in one rank's target have the values of their source
-/// elements.
+/// True if the elements of a piece in one rank's target have the values of their source elements.
 inline bool is_right(redistribution_case const& moved, case_piece const& piece,
                      overlap const& wanted, std::byte const* target) {
     bool right = true;
@@ -92,7 +91,7 @@ inline bool is_right(redistribution_case const& moved, case_piece const& piece,
     return right;
 }
 
-/// True where every element of a rank's target tensors has the value that the pieces say.
+/// True if every element of a rank's target tensors has the value that the pieces say.
 inline bool is_right(redistribution_case const& moved, int rank, std::byte const* memory) {
     memory_map const map(moved.targets, rank);
     bool right = true;

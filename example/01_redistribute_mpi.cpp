@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     std::iota(weight.begin(), weight.end(), static_cast<float>(rows * rank));
     std::iota(bias.begin(), bias.end(), 0.0f);
 
-    // What it wants: all of `weight`, and rows of `bias`.
+    // Its target: all of `weight`, and rows of `bias`.
     std::vector<float> all_weights(bias.size());
     std::vector<float> my_bias(weight.size());
 

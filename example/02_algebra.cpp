@@ -7,7 +7,7 @@
 #include <vector>
 
 // The algebra without its text: a query and a key projection are transposed and fused, head by
-// head. Nothing is computed until the end, when what is left are copies of boxes.
+// head. Nothing is computed until the end, when only copies of boxes are left.
 
 int main() {
     using namespace reshard;
@@ -22,7 +22,7 @@ int main() {
     std::vector<expression> const k_heads = split(program.source("k", shape, data_type::f32), 0, 2);
     program.define("qk", transpose(concat({q_heads[0], k_heads[0], q_heads[1], k_heads[1]}, 0)));
 
-    // Which elements are where, before anything moves.
+    // The position of each element, before anything moves.
     for (piece const& piece : explain(program, "qk"))
         std::cout << to_string(piece.target_box()) << " is " << program.sources()[piece.source].key
                   << to_string(piece.source_box()) << '\n';

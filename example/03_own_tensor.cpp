@@ -51,9 +51,9 @@ struct reshard::tensor_traits<my::matrix> {
     static double const* data(my::matrix const& t) { return t.data(); }
 };
 
-static_assert(reshard::tensor<my::matrix>); // tells what is missing
+static_assert(reshard::tensor<my::matrix>); // says what the type lacks
 
-/// Makes matrices of many shapes, and compares what they do with what the adapter says of them.
+/// Makes matrices of many shapes, and compares their behaviour with the adapter's answers.
 void check_my_adapter() {
     using namespace reshard;
     testing::check_adapter<my::matrix>(

@@ -11,8 +11,8 @@
 #include <iostream>
 
 // A whole redistribution as a type. The compiler plans it: this program does not compile unless the
-// plan is complete and costs what is written here. What ranks hold is compared with the layouts when
-// it runs, and no rank has to tell another what that is.
+// plan is complete and has the cost that is written here. At run time each rank compares its
+// tensors with the layouts, without messages.
 
 namespace {
 
@@ -27,12 +27,12 @@ struct served
     : typed::layout<mesh{{"tp", 2}}, typed::tensor<"qk", float, index_vector{12, 2}, shard{0}>,
                     typed::tensor<"norm", float, index_vector{2}, replicate{}>> {};
 
-// What is not the source's tensor of its key is defined.
+// Defines the tensors that are not the source's tensor of the same key.
 using qk = typed::concat<0, typed::source_of<trained, "q">, typed::source_of<trained, "k">>;
 using serve = typed::plan<trained, served, typed::definition<"qk", qk>>;
 
-// The first six rows of qk come from the first three ranks, two each, the others from the fourth and,
-// as k, from all four; each rank keeps a norm of its own.
+// The first six rows of qk come from the first three ranks, two each, the others from the fourth
+// and, as k, from all four; each rank keeps its own norm.
 static_assert(typed::is_covered<trained> && typed::has_equal_shards<served>);
 static_assert(cost_of<serve>().transfers == 3 + 5 + 2);
 static_assert(cost_of<serve>().by_process[0].bytes_local == 2 * 2 * 4 + 2 * 4);

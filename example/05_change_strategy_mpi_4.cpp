@@ -51,8 +51,7 @@ std::vector<model::parallel_tensor> transformer() {
 // [/model]
 
 // [spread]
-/// Who holds what of the model and of its state: two moments and a master weight for each
-/// parameter.
+/// The layout of the model and of its state: two moments and a master weight for each parameter.
 std::vector<tensor_sharding> spread(model::parallelism const& degrees) {
     model::parallel_job const job(degrees, model::uneven_pipeline(5, degrees.pp), 4);
     std::vector<tensor_sharding> shardings;

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-// Five ways to have a say in what a checkpoint has, in a few lines each: other names, other values,
-// who writes, more texts, and tensors that get their memory when they are loaded. Run it on two
-// ranks.
+// Five ways to influence the content of a checkpoint, in a few lines each: other names, other
+// values, who writes, more texts, and tensors that get their memory when they are loaded. Run it on
+// two ranks.
 
 namespace {
 
@@ -38,7 +38,7 @@ any_program from_names_with(std::string const& prefix) {
     };
 }
 
-/// A tensor that stands in the files as bfloat16.
+/// A tensor that is bfloat16 in the files.
 deferred_tensor as_bfloat16(std::string const& key, tensor_view const& tensor) {
     auto const build = [](std::string const& name, tensor_view const& from) {
         auto const memory = std::make_shared<std::vector<bfloat16>>(

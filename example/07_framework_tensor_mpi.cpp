@@ -139,7 +139,8 @@ int main(int argc, char** argv) {
     int const rank = world.rank();
 
     // [have]
-    // What this rank has: one of the projections, whole, as it stands in its file; rank 0 the norm.
+    // The source tensors of this rank: one of the projections, whole, as in its file; rank 0 has
+    // the norm, too.
     std::vector<tensor> const projections{numbered({12, 4}, 0), numbered({6, 4}, 48),
                                           numbered({6, 4}, 72)};
     std::vector<std::string> const names{"self_attn.q_proj.weight", "self_attn.k_proj.weight",
@@ -156,8 +157,8 @@ int main(int argc, char** argv) {
     // [/have]
 
     // [want]
-    // What it wants: a third of the rows of the fused weight, in a buffer with room to spare, and
-    // the norm. Of the handle that `narrow` returns the state dict keeps a copy.
+    // The target tensors: a third of the rows of the fused weight, in a buffer with room to spare,
+    // and the norm. Of the handle that `narrow` returns the state dict keeps a copy.
     tensor const buffer(data_type::bf16, {10, 4});
     tensor fused_norm(data_type::f32, {4});
 

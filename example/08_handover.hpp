@@ -13,8 +13,8 @@
 #include <iostream>
 #include <vector>
 
-// What a trainer and a server agree on: who they are in the world that they share, the weights by
-// name, and what the server's are made of. How each side spreads its own is its own affair.
+// The agreement of a trainer and a server: their ranks in the shared world, the weights by name,
+// and the program of the server's weights. Each side chooses its own layout.
 
 namespace handover {
 
@@ -39,12 +39,12 @@ inline reshard::options call_options() {
 /// A head has eight rows; weights are [out, in].
 inline constexpr reshard::index_t hidden = 32, head = 8;
 
-/// An element of a trainer's weight after so many steps: a number that bfloat16 has, too.
+/// An element of a trainer's weight after `step` steps: a number that bfloat16 has, too.
 inline float element(char weight, reshard::index_t row, reshard::index_t column, int step) {
     return static_cast<float>((weight + 31 * row + 7 * column) % 200 + step);
 }
 
-/// Whether all ranks are where they should be; where not, rank 0 says what to type.
+/// Whether the number of ranks is right; if not, rank 0 prints the command to type.
 inline bool is_world(boost::mpi::communicator const& world, bool is_trainer) {
     std::vector<int> is, should(trainers, 1);
     should.resize(trainers + servers, 0);

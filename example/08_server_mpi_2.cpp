@@ -22,7 +22,7 @@ using namespace reshard;
 using handover::head, handover::hidden;
 
 // [layout]
-/// On the ranks behind the trainers: qkv by rows, o by columns.
+/// On the ranks after the trainers: qkv by rows, o by columns.
 layout served() {
     rank_mesh const ranks({{"tp", 2}}, {handover::trainers, handover::trainers + 1});
     return layout_of({sharding_of("qkv_proj.weight", data_type::bf16,

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
     }
 
     // [hand_over]
-    // A trainer wants nothing, and need not know how the server spreads what it gets.
+    // A trainer has no target tensors, and need not know the server's layout.
     job to_server = prepare(world, {have, layout}, {}, handover::call_options());
     for (int step = 1; step <= handover::steps; ++step) {
         for (auto& [key, elements] : weights)

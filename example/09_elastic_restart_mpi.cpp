@@ -18,22 +18,22 @@
 #include <string>
 #include <vector>
 
-// A training loop that goes on with the latest checkpoint of a directory, whatever the number of
-// ranks that saved it. Weights are bfloat16, tensor parallel where the number of ranks is even; the
-// state of Adam, with weights as float, is in slices of data-parallel ranks, as in ZeRO:
+// A training loop that goes on with the latest checkpoint of a directory, saved by any number of
+// ranks. Weights are bfloat16, tensor parallel if the number of ranks is even; the state of Adam,
+// with weights as float, is in slices of data-parallel ranks, as in ZeRO:
 //
 //     mpiexec -n 4 09_elastic_restart_mpi run 4     # steps 1 to 4
 //     mpiexec -n 3 09_elastic_restart_mpi run 7     # steps 5 to 7
 //     mpiexec -n 1 09_elastic_restart_mpi run 10    # steps 8 to 10
 //
-// Each run compares its end with a training of as many steps that was never interrupted.
+// Each run compares its end with an uninterrupted training of the same number of steps.
 
 namespace {
 
 // [spread]
 using namespace reshard;
 
-/// Who holds what of the model and of its state on so many ranks. Nothing here divides evenly.
+/// The layout of the model and of its state on `ranks` ranks. Nothing here divides evenly.
 std::vector<tensor_sharding> spread(int ranks) {
     int const tp = ranks % 2 == 0 ? 2 : 1;
     mesh const grid{{"dp", ranks / tp}, {"tp", tp}};
@@ -52,7 +52,7 @@ std::vector<tensor_sharding> spread(int ranks) {
 }
 // [/spread]
 
-/// Adam for one element: the same arithmetic, whatever rank does it.
+/// Adam for one element: the same arithmetic on every rank.
 void adam(float& weight, float& mean, float& square, float gradient, int step) {
     mean = 0.9f * mean + 0.1f * gradient;
     square = 0.99f * square + 0.01f * gradient * gradient;
@@ -97,7 +97,8 @@ public:
         step = std::stoi(std::get<stored_value>(result.at("step")).bytes);
     }
 
-    /// What ZeRO does behind each step: all ranks get the weights, which are the masters as bf16.
+    /// The last part of each step of ZeRO: all ranks get the weights, which are the masters as
+    /// bf16.
     job all_gather(auto const& ranks) const {
         return prepare(ranks, masters_only, weights_only, {.program = aoa::parse(R"(
             up.master -> up, dtype="bfloat16"
@@ -138,7 +139,7 @@ void initialise(trainer& trainer, job& gather) {
 }
 
 // [resume]
-/// The latest complete checkpoint; nothing where the directory has none yet.
+/// The latest complete checkpoint; none if the directory does not have one yet.
 std::optional<checkpoint> latest_in(mpi_group const& ranks, std::filesystem::path const& run) {
     try {
         return open_checkpoint(ranks, run, latest{});

@@ -37,7 +37,7 @@ layout layout_of_array(array_descriptor const& a) {
 }
 // [/descriptor]
 
-/// NUMROC: how many of `n` rows, in blocks of `nb`, are those of process `me`.
+/// NUMROC: how many of `n` rows, in blocks of `nb`, process `me` has.
 int numroc(int n, int nb, int me, int source, int processes) {
     int const distance = (processes + me - source) % processes;
     int const extra = n / nb % processes;
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
     layout const by_rows =
         layout_of("A", data_type::f64, {m, n}, {{"rows", world.size()}}, {shard{0}});
 
-    // This rank's rows, one behind the other: 3, 3, 3 and 1.
+    // This rank's rows, one after the other: 3, 3, 3 and 1.
     box const box = shards_of(by_rows, rank).front().region;
     std::vector<double> rows(static_cast<std::size_t>(element_count(box)));
 

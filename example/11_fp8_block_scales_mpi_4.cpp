@@ -22,14 +22,14 @@ using namespace reshard;
 constexpr index_t rows = 512, columns = 256, block = 128;
 
 // [program]
-/// By this the library knows what is a scale. Other weights with `_scale_inv` follow it too.
+/// This tells the library which tensors are scales. Other weights with `_scale_inv` follow it too.
 constexpr char const* program = R"(
 down_proj.weight -> down_proj.weight, scales="_scale_inv", blocks="[128, 128]"
 )";
 // [/program]
 
 // [spread]
-/// The weight, cut along an axis by so many ranks, and its scales.
+/// The weight, cut along an axis by `tp` ranks, and its scales.
 layout spread(index_t tp, std::size_t axis, placement const& of_scales) {
     mesh const ranks{{"tp", tp}};
     return layout_of({sharding_of("down_proj.weight", data_type::f8_e4m3,
@@ -48,7 +48,7 @@ float scale(index_t i, index_t j) { return static_cast<float>(2 * i + j + 1); }
 /// An e4m3 number: 4 bits of exponent, 3 of mantissa. (Not for those below 2^-6.)
 float number_of(std::uint8_t e4m3) { return std::ldexp(8.0f + (e4m3 & 7), (e4m3 >> 3) - 10); }
 
-/// What a rank has: its shard of the weight and its shard of the scales, row-major.
+/// A rank's tensors: its shard of the weight and its shard of the scales, row-major.
 struct quantised {
     box position{{0, 0}, {0, 0}}, scales_place = position;
     std::vector<std::uint8_t> elements;
@@ -67,7 +67,7 @@ struct quantised {
         }
     }
 
-    /// Calls `visit(i, j, element)` with the places in the whole tensor.
+    /// Calls `visit(i, j, element)` with the indices in the whole tensor.
     static void for_each(box const& region, auto& memory, auto const& visit) {
         std::size_t n = 0;
         for (index_t i = region.offset[0]; i < region.end(0); ++i)
@@ -75,7 +75,7 @@ struct quantised {
                 visit(i, j, memory[n++]);
     }
 
-    /// Whether each element here, times the scale here, is what it was.
+    /// Whether each element here, times its scale here, has its old value.
     bool is_right() {
         bool all_are = true;
         for_each(position, elements, [&](index_t i, index_t j, std::uint8_t e4m3) {

@@ -31,7 +31,7 @@ namespace {
 using namespace reshard;
 
 constexpr index_t mib = index_t{1} << 20;
-/// What a process may need beside the budget: a MiB of the source at a time, MPI, metadata.
+/// The memory of a process beside the budget: a MiB of the source at a time, MPI, metadata.
 constexpr index_t allowance = 12 * mib;
 
 // [program]
@@ -45,7 +45,7 @@ mapping transposed(catalog const& source, catalog const*) {
     return program;
 }
 
-/// Each matrix by rows over so many ranks, the rest copied.
+/// Each matrix by rows over `tp` ranks, the rest copied.
 layout spread(mapping const& program, index_t tp) {
     std::vector<tensor_sharding> shardings;
     for (auto const& output : program.outputs()) {

@@ -77,7 +77,7 @@ struct weights {
         return tensors;
     }
 
-    /// Whether every element is what the trainer had after so many steps.
+    /// Whether every element is the trainer's after `step` steps.
     bool are_of(std::uint64_t step, index_t rank) const {
         for (index_t i = 0; i < std::ssize(qkv); ++i)
             if (number_of(qkv[static_cast<std::size_t>(i)]) !=
@@ -91,7 +91,7 @@ struct weights {
     }
 };
 
-/// Takes over versions up to the last one of the trainer; false where one was wrong.
+/// Takes over versions up to the last one of the trainer; false if one was wrong.
 bool serve(boost::mpi::communicator const& world, char const* port_file) {
     layout const layout = served();
     int const rank = world.rank();

@@ -22,7 +22,7 @@ using namespace reshard;
 
 // Trains a layer of attention, tensor parallel over two ranks times data parallel over two, and
 // publishes the weights after each step. Servers are other programs, of other layouts, which come
-// and go; 13_bridge_server_mpi_2.cpp is one. Each is a job of its own, in any order:
+// and go; 13_bridge_server_mpi_2.cpp is one. Each is a separate job, in any order:
 //
 //     mpiexec -n 4 13_bridge_trainer_mpi_4 weights.port &
 //     mpiexec -n 2 13_bridge_server_mpi_2 weights.port
@@ -43,7 +43,7 @@ layout trained() {
          weight("v_proj.weight", 2 * layer::head, 0), weight("o_proj.weight", layer::hidden, 1)});
 }
 
-/// A rank's shard of a weight after so many steps.
+/// A rank's shard of a weight after `step` steps.
 void train(shard_descriptor const& shard, std::uint64_t step, std::vector<float>& elements) {
     box const& here = shard.region;
     elements.clear();
@@ -52,7 +52,7 @@ void train(shard_descriptor const& shard, std::uint64_t step, std::vector<float>
             elements.push_back(layer::element(shard.key[0], row, column, step));
 }
 
-/// True where a server has taken the last version.
+/// True if a server has taken the last version.
 bool train_and_publish(boost::mpi::communicator const& world, std::string const& port) {
     layout const layout = trained();
     std::vector<shard_descriptor> const shards = shards_of(layout, world.rank());
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     }
     try {
         return train_and_publish(world, argv[1]) ? 0 : 1;
-    } catch (error const& problem) { // on all ranks, as of a path where no file can be
+    } catch (error const& problem) { // on all ranks, as for a path that cannot be a file
         if (world.rank() == 0)
             std::cerr << "trainer: " << problem.what() << '\n';
         return 1;

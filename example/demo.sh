@@ -86,7 +86,7 @@ echo "The save's record, written last:"
 grep -v '^  "program"' six/reshard.json | head -n 7
 
 echo
-echo "Who holds what:"
+echo "Holders:"
 "$tool" inspect six
 
 echo

@@ -7,7 +7,6 @@
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/expr/algebra.hpp>
-#include <reshard/expr/explain.hpp>
 #include <reshard/group/check_world.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/equal_shares.hpp>

@@ -12,8 +12,8 @@
 #include <numeric>
 #include <vector>
 
-// What is measured as `aoa`: a program that is text. Two vectors, cut over the ranks, become one that every rank
-// has.
+// The program measured as `aoa`, which is text. Two vectors, cut over the ranks, become one that
+// every rank has.
 
 int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);

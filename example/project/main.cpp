@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
     using reshard::layout, reshard::shard;
     int const rank = world.rank();
 
-    // Who holds what of a 10 x 6 matrix: by rows, and by columns, as evenly as it goes.
+    // The layouts of a 10 x 6 matrix: by rows, and by columns, as evenly as possible.
     auto const along = [&](std::size_t axis) {
         return reshard::layout_of("w", reshard::data_type::f32, {10, 6}, {{"ranks", world.size()}},
                                   {shard{axis}});

@@ -48,8 +48,8 @@ std::string named(group auto const& world, std::string const& mistake) {
     return world.size() > 1 ? detail::words("rank ", world.rank(), ": ", mistake) : mistake;
 }
 
-/// What a command answers, and what it said beside that: the same on all processes, but that of an
-/// error only the first one knows what was said before it.
+/// The answer of a command, and its other output: the same on all processes, except that before an
+/// error only the first one knows the output.
 struct answer {
     std::string text;
     std::vector<kept_lines::line> said;
@@ -76,7 +76,7 @@ std::vector<kept_lines::line> lines_of_first(tool::processes const& world,
     return lines;
 }
 
-/// \throws error as the command; `mistake`, where this process has no words but that
+/// \throws error as the command; `mistake`, if this process has no other message than that
 std::string output_of(tool::processes const& world, std::vector<std::string> words,
                       std::string const& mistake) {
     if (!mistake.empty())
@@ -165,7 +165,7 @@ void add(StateDict& tensors, given_shard const& shard, Tensor tensor) {
     auto const view = reshard::view(std::as_const(tensor));
     if (std::same_as<StateDict, state_dict> && is_read_only(tensor))
         fail(errc::usage, "a tensor of ", view.dtype, " ", view.shape,
-             " is read-only, and those of `want` are written");
+             " is read-only, and the tensors of `want` are written");
     index_vector const whole_shape = shape ? vector_of(*shape) : view.shape;
     index_vector const first = vector_of(offset.value_or(std::vector<index_t>(whole_shape.size())));
     box const region{first, view.shape};
@@ -219,7 +219,7 @@ detail::local_error understand(request& asked, std::vector<given_shard> const& h
     });
 }
 
-/// Takes warnings of the program as errors, which all ranks meet alike.
+/// Treats warnings of the program as errors, which occur on all ranks.
 void refuse_warnings(request& asked) {
     if (asked.call_options.program.is_by_name())
         return;
@@ -237,7 +237,7 @@ void refuse_warnings(request& asked) {
     };
 }
 
-/// Moves the tensors; a mistake of this rank is told to all, and thrown by all.
+/// Moves the tensors; all ranks throw a mistake of this rank.
 ///
 /// Python's other threads run meanwhile. What holds Python's objects is freed by the caller.
 template <class Group>
@@ -251,7 +251,7 @@ void run_together(Group const& world, request const& asked, detail::local_error 
     reshard::redistribute(world, mistaken, state_dict(), {});
 }
 
-/// \param communicator the address of an MPI_Comm, or nothing: this process alone
+/// \param communicator the address of an MPI_Comm; without it, this process alone
 void run_together(std::optional<std::uintptr_t> communicator, request const& asked,
                   detail::local_error const& problem) {
     if (!communicator)
@@ -259,7 +259,7 @@ void run_together(std::optional<std::uintptr_t> communicator, request const& ask
     run_together(group_at(*communicator), asked, problem);
 }
 
-/// What the program warns of.
+/// The warnings of the program.
 std::vector<std::string> move_tensors(std::optional<std::uintptr_t> communicator,
                                       std::vector<given_shard> const& have,
                                       std::vector<given_shard> const& want,

@@ -76,7 +76,7 @@ aoa::expansion expand_backwards(aoa::program const& written, catalog const& sour
         return finding.code == "no_effect" && !inferred.tensors.find(finding.key);
     });
     for (aoa::finding& finding : inferred.findings)
-        finding.origin = 0; // the chain of macros is that of another expansion
+        finding.origin = 0; // the chain of macros belongs to another expansion
     append(inferred.findings, std::move(forward.findings));
     append(inferred.findings, std::move(back.findings));
     return {std::move(back.code), std::move(inferred.findings), back.first_error,

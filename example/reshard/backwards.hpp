@@ -6,7 +6,6 @@
 #include "job.hpp"
 
 #include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/infer_source.hpp>
 #include <reshard/aoa/reverse.hpp>
 
 #include <string>
@@ -22,8 +21,8 @@ reshard::aoa::reversal reverse_program(reshard::aoa::program const& expanded,
                                        reshard::catalog const& source,
                                        reshard::catalog const* target, job_files const& files);
 
-/// The program that makes of `source` what `written` would make it of, without macros; `tensors` is
-/// the answers of the target's files and of `--like`. Complete only if there is no error.
+/// The reverse of the program `written`, for `source`, without macros; `tensors` are the answers of
+/// the target's files and of `--like`. Complete only if there is no error.
 reshard::aoa::expansion expand_backwards(reshard::aoa::program const& written,
                                          reshard::catalog const& source,
                                          std::vector<reshard::aoa::known_tensor> const& tensors,

@@ -33,9 +33,9 @@ struct check_report {
     std::vector<reported> findings;
     detail::key_classes keys;
     std::string why_not; ///< empty: the program can be undone
-    catalog made;        ///< what is not as it was, with the parts that the target cuts it into
+    catalog made;        ///< the changed tensors, with the parts that the target cuts them into
     bool strict = false; ///< a warning is refused
-    std::string program; ///< the text as it was run; empty where it has errors
+    std::string program; ///< the text as it was run; empty if it has errors
 
     std::size_t count(std::string_view severity) const { return count_of(severity, findings); }
     bool ok() const { return count("error") == 0; }
@@ -81,7 +81,7 @@ void find_errors(check_report& report, job_files const& files, Stage&& stage) {
     }
 }
 
-/// What was noticed when the source was opened: each text begins with its path.
+/// The warnings of opening the source: each text begins with its path.
 void add_warnings(check_report& report, source_spec const& source) {
     if (!source.checkpoint)
         return;
@@ -203,7 +203,7 @@ std::string text_of(detail::key_classes const& keys) {
     return text;
 }
 
-/// The answer; notes go to standard error, as those of all commands do.
+/// The answer; notes go to standard error, as with all commands.
 std::string text_of(check_report const& report) {
     std::string text;
     for (finding_group const& group : groups_of(report.findings)) {

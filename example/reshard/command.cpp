@@ -95,7 +95,8 @@ void add_compatible(CLI::App& command, reshard::detail::safetensors_options& rea
     command.add_flag_callback(
         "--compatible",
         [&reading] { reading.mode = reshard::detail::safetensors_mode::compatible; },
-        "Accept what the reference reader of safetensors accepts, and of a tensor in several files "
+        "Accept everything that the reference reader of safetensors accepts, and of a tensor in "
+        "several files "
         "take the one that the index lists");
 }
 
@@ -120,7 +121,7 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
         ->take_all();
     command
         .add_option("--without", reading.without,
-                    "A pattern of keys that are left out, such as 'optimizer.**'")
+                    "A pattern of keys that are omitted, such as 'optimizer.**'")
         ->expected(1)
         ->take_all();
     add_source_layout(command, reading, "a directory");
@@ -145,7 +146,7 @@ void check_outside(processes const& world, std::string const& target, std::strin
         if (world.rank() == 0 && is_checkpoint(parent, source))
             reshard::fail(reshard::errc::unsupported, target, ": lies in the checkpoint ",
                           parent.string(),
-                          ", and would be lost where that is replaced; give a target outside it");
+                          ", and would be lost when that is replaced; give a target outside it");
     });
 }
 

@@ -18,8 +18,8 @@ class Option;
 } // namespace CLI
 
 /// \file
-/// What the commands have in common. Each is a file of its own, and adds itself to the command
-/// line.
+/// The common parts of the commands. Each command is a separate file, and adds itself to the
+/// command line.
 
 namespace reshard {
 
@@ -30,7 +30,7 @@ struct convert_report;
 
 namespace tool {
 
-/// What a command yields: a text for standard output, and the exit status.
+/// The result of a command: a text for standard output, and the exit status.
 struct outcome {
     std::string text;
     int status = done;
@@ -39,7 +39,7 @@ struct outcome {
 
 /// The command that was chosen, ready to run.
 ///
-/// `run` is called on every process; it throws an error on all of them alike, or on none.
+/// `run` is called on every process; it throws an error on all of them, or on none.
 struct invocation {
     bool json = false;
     std::function<outcome(processes const&)> run;
@@ -47,28 +47,27 @@ struct invocation {
     std::vector<std::string*> checkpoints;
 };
 
-/// What a command line asks for, on every process alike.
+/// The meaning of a command line, the same on every process.
 ///
 /// \par Collective every process
-/// \throws error with errc::usage for a command line that cannot be understood, and what the
+/// \throws error with errc::usage for a command line that cannot be understood, and as the
 ///         command throws
 outcome run_command(processes const& world, int argc, char** argv);
 
-/// An option of a command, for those who give options other than by words.
+/// An option of a command, for callers that do not pass options as text.
 struct option_text {
     std::string name; ///< without `--`
     bool is_flag = false;
     std::string description;
 };
 
-/// The options of a command, but for `--help` and `--json`.
+/// The options of a command, except `--help` and `--json`.
 std::vector<option_text> options_of(std::string const& command);
 
-/// Puts the newest complete checkpoint of `DIR` in the place of `DIR/@latest`; any other path
-/// stays.
+/// Replaces `DIR/@latest` by the newest complete checkpoint of `DIR`; any other path stays.
 ///
 /// \par Collective every process
-/// \throws error where none is complete
+/// \throws error if none is complete
 void resolve_latest(processes const& world, std::string& path);
 
 /// Adds `--from FORMAT`.
@@ -87,7 +86,8 @@ void add_reading(CLI::App& command, reshard::detail::safetensors_options& readin
 /// Adds `--to FORMAT`. \param target the argument that is written
 void add_to(CLI::App& command, std::string& format, std::string const& target);
 
-/// The format of a target: what was said, or what its name ends with; empty where neither tells.
+/// The format of a target: the given one, or the one of its name's ending; empty if neither is
+/// known.
 std::string format_to_write(std::string const& format, std::string const& target);
 
 /// Adds a command with `--json` and its examples below `--help`.
@@ -98,7 +98,7 @@ CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name
 CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& name,
                       std::string& path, std::string const& noun);
 
-/// Adds the required argument that names what is to be written.
+/// Adds the required argument that names the output.
 CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
                          std::string const& noun);
 
@@ -116,11 +116,11 @@ void check_outside(processes const& world, std::string const& target, std::strin
 /// error.
 outcome on_first(processes const& world, std::function<outcome()> const& work);
 
-/// Says on standard error what was noticed when a checkpoint was opened; how many warnings.
+/// Prints the warnings of opening a checkpoint to standard error; returns their number.
 std::size_t say_warnings(processes const& world, reshard::checkpoint const& source);
 
-/// What a conversion did: as JSON, or below a headline that names both checkpoints; what it removed
-/// and carried is noted.
+/// The report of a conversion: as JSON, or below a headline that names both checkpoints; removed
+/// and carried files are noted.
 outcome converted(processes const& world, reshard::convert_report const& report, double seconds,
                   std::string const& headline, bool as_json);
 

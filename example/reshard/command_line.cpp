@@ -44,7 +44,7 @@ void add_commands(CLI::App& app, invocation& chosen) {
     add_measure_network(app, chosen);
 }
 
-/// Refuses what is neither a command nor an option, listing all commands.
+/// Refuses a word that is neither a command nor an option, and lists all commands.
 void check_command(CLI::App const& app, int argc, char** argv) {
     std::string const word = argc > 1 ? argv[1] : "";
     std::string known_names;
@@ -62,8 +62,8 @@ void check_command(CLI::App const& app, int argc, char** argv) {
                       "; the commands are " + known_names + "; see reshard --help");
 }
 
-/// The first word of the command line that looks like an option and is none, with the option that
-/// is nearest to it; nothing where all are known.
+/// The first word of the command line that looks like an option and is none, with the nearest
+/// option; none if all are known.
 std::string unknown_option(CLI::App const& command) {
     for (std::string const& word : command.remaining()) {
         if (!word.starts_with("-"))

@@ -42,8 +42,8 @@ detail::alias_map aliases_of(source_spec const& source, job const& full_job, boo
                                 {full_job.target, share_copies});
 }
 
-/// Who writes what, behind the files, which are the first holders: so what a file gives is told
-/// from zeros that a rank makes itself.
+/// The writers, after the files, which are the first holders: so bytes of a file differ from zeros
+/// that a rank makes itself.
 layout writers_of(detail::checkpoint_plan const& files, holder_t file_count, holder_t ranks) {
     detail::file_pieces pieces = detail::pieces_by_rank(files, static_cast<int>(ranks));
     for (detail::file_piece& piece : pieces)
@@ -51,7 +51,7 @@ layout writers_of(detail::checkpoint_plan const& files, holder_t file_count, hol
     return detail::layout_of(files.metadata, pieces, static_cast<int>(file_count + ranks));
 }
 
-/// As if nothing were cast: what is read are the elements as the files have them.
+/// As if nothing were cast: elements are read as the files have them.
 void widen_targets(detail::plan_problem& problem) {
     for (auto& target : problem.targets)
         target.dtype = data_type::f64;
@@ -153,7 +153,7 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
     for (detail::checkpoint_file const& file : source.files)
         for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
             tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
-    std::erase_if(tuples, [&](std::string const& tuple) { // those of which nothing is selected
+    std::erase_if(tuples, [&](std::string const& tuple) { // tensors of which nothing is selected
         std::string const within = tuple + ".";
         auto const first =
             std::ranges::lower_bound(source.tensors, within, {}, &detail::checkpoint_tensor::key);
@@ -166,10 +166,10 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
         say_warnings({source.path.string() + ": " +
                       detail::first_and_more("'" + tuples.front() + "'", tuples.size()) +
                       (is_one ? " is a tuple" : " are tuples") +
-                      " with tensors, which torch keeps whole: what is in '" + tuples.front() +
-                      "' is written with names of its own, '" + tuples.front() +
-                      ".0', where torch.distributed.checkpoint.load into a state dict like the "
-                      "one that was saved looks for one value"});
+                      " with tensors, which torch keeps whole: the values in '" + tuples.front() +
+                      "' get separate names, '" + tuples.front() +
+                      ".0', but torch.distributed.checkpoint.load into a state dict like the saved "
+                      "one looks for one value"});
     return 1;
 }
 

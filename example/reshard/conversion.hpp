@@ -27,7 +27,7 @@ struct checkpoint_metadata;
 
 namespace tool {
 
-/// A file of the source, and what is read of its tensors.
+/// A file of the source, and the parts of its tensors that are read.
 struct file_read {
     std::string file;
     reshard::index_t bytes = 0;
@@ -41,7 +41,7 @@ struct file_written {
     reshard::index_t bytes = 0; ///< of tensors
 };
 
-/// What the process that plays a rank does for it.
+/// The work of the process that plays a rank.
 struct rank_share {
     reshard::index_t bytes_read = 0;
     reshard::index_t bytes_written = 0;
@@ -77,13 +77,13 @@ void check_replicas(bool are_wanted, std::string const& format);
 /// \throws error with errc::usage
 void check_shared(bool are_shared, std::string const& format);
 
-/// What a conversion of the source's values that are no tensors would be refused for; empty where
+/// The reason why a conversion would refuse the source's values that are not tensors; empty if
 /// nothing is lost.
 ///
 /// \param format by its name; empty: safetensors
 std::string lost_objects_of(source_spec const& source, std::string const& format);
 
-/// Warns of tensors within values that are left out; how many warnings.
+/// Warns of tensors within omitted values; returns the number of warnings.
 ///
 /// \param says the process is the one that prints
 std::size_t say_lost_tensors(reshard::checkpoint const& source, bool says);
@@ -95,7 +95,7 @@ std::size_t say_lost_texts(reshard::checkpoint_metadata const& source,
                            reshard::mapping const& program, std::string const& format, bool says);
 
 /// Warns of tuples of a `.pt` that are taken apart in formats of torch.distributed.checkpoint,
-/// where torch keeps them whole; how many warnings.
+/// although torch keeps them whole; returns the number of warnings.
 std::size_t say_taken_apart(reshard::checkpoint_metadata const& source, std::string const& format,
                             bool says);
 
@@ -119,7 +119,7 @@ boost::json::object json_of(std::map<std::string, std::string> const& aliases);
 
 boost::json::object json_of(conversion const& planned);
 
-/// For people: what is read and written, by rank and file.
+/// For people: the bytes read and written, by rank and file.
 std::string text_of(conversion const& planned);
 
 } // namespace tool

@@ -48,7 +48,7 @@ struct convert_command {
     std::map<std::string, double> numbers;
 };
 
-/// The program for the record; nothing where there is none, as of one file or of other formats.
+/// The program for the record; empty without a record, as for one file or other formats.
 std::string program_text(job const& full_job, job_files const& files, std::string const& format) {
     bool const has_record = format.empty() || (!detail::is_other_format(format) &&
                                                !detail::written_format_of(format).is_file());
@@ -73,17 +73,17 @@ void check_name(std::string const& target, std::string const& format) {
              "another name, or one that ends with .safetensors, .pt, .npz or .npy");
 }
 
-/// Refuses a size of files where files are not cut by size.
+/// Refuses a size of files if files are not cut by size.
 void check_shard_size(convert_command const& options, std::string const& format) {
     bool const is_cut = format == "huggingface" || format == "unified_checkpoint" ||
                         (format.empty() && options.files.target.empty());
     if (options.shard_bytes && !is_cut)
         fail(errc::usage, "--shard-size: files of ", format.empty() ? "a layout" : format,
-             " are not cut by size; those of huggingface (which is written without --to and "
+             " are not cut by size; files of huggingface (which is written without --to and "
              "--layout) and unified_checkpoint are");
 }
 
-/// Whether a tensor has another data type than what it is made of.
+/// Whether a tensor has another data type than its sources.
 bool has_casts(mapping const& map) {
     for (auto const& [key, value, added] : map.outputs())
         for (std::size_t i = 0; i < value.pieces.size(); ++i)
@@ -165,7 +165,7 @@ convert_report run_convert(processes const& world, convert_command const& option
     return report;
 }
 
-/// Compares what was written, as it can be read now, with its digests.
+/// Compares the written files, as they can be read now, with their digests.
 void read_again(processes const& world, convert_command const& options) {
     progress_bar bar(world.rank() == 0, options.progress);
     auto const match = verify(world, open_checkpoint(world, options.target), std::ref(bar));
@@ -174,7 +174,7 @@ void read_again(processes const& world, convert_command const& options) {
              "read again after it was written: ", detail::describe(match.bad.front()));
 }
 
-/// What a delta saves.
+/// The bytes that a delta saves.
 std::string reuse_text(convert_report const& report, std::string const& base) {
     std::string const text = reshard::byte_text(report.bytes);
     if (report.reused == 0)
@@ -215,14 +215,14 @@ outcome convert_checkpoint(processes const& world, convert_command const& option
 void add_writing(CLI::App& command, invocation& chosen, convert_command& options) {
     add_force(command, options.force);
     command.add_flag("--no-verify", options.no_verify,
-                     "Do not compare what is read with the digests saved with it");
+                     "Do not compare the data with the digests saved with it");
     command.add_flag("--verify", options.verify,
-                     "Read again what was written, and compare it with its digests");
+                     "Read the written data again, and compare it with its digests");
     command.add_flag("--no-carry", options.no_carry,
                      "Do not copy the files beside the source that hold no tensors, nor texts in "
                      "the metadata of its files");
     command.add_flag("--no-objects", options.no_objects,
-                     "Leave out values that are no tensors, such as a learning rate, for which the "
+                     "Omit values that are not tensors, such as a learning rate, for which the "
                      "written format has no place");
     add_path(command, chosen, "--base", options.base,
              "Write a delta: only what differs from this checkpoint of the same layout, without "
@@ -252,7 +252,7 @@ outcome converted(processes const& world, convert_report const& report, double s
     if (world.rank() == 0 && !report.carried.empty())
         note("copied beside the tensors: " + listed(report.carried));
     if (world.rank() == 0 && !report.kept.empty())
-        note("kept beside the tensors, from what was there before: " + listed(report.kept));
+        note("kept beside the tensors, from before: " + listed(report.kept));
     for (std::string const& text : report.notes)
         if (world.rank() == 0)
             note(text);
@@ -260,7 +260,7 @@ outcome converted(processes const& world, convert_report const& report, double s
         note_aliases(report.aliases);
     if (world.rank() == 0 && report.objects > 0)
         note("carried " + counted(static_cast<std::size_t>(report.objects), "value") + " that " +
-             (report.objects == 1 ? "is no tensor" : "are no tensors"));
+             (report.objects == 1 ? "is not a tensor" : "are not tensors"));
     if (!as_json)
         return {headline + "\n" + closing_line(report.bytes, seconds) + "\n"};
     return json_outcome({{"keys", report.keys},

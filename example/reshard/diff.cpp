@@ -31,7 +31,7 @@ struct diff_options {
     progress_when progress = progress_when::on_terminal;
 };
 
-/// A number where the text is one that JSON has, else the text.
+/// A number if the text is a number of JSON, else the text.
 json::value json_element(std::string const& text) {
     boost::system::error_code not_json;
     json::value const number = json::parse(json_text(text), not_json);
@@ -65,11 +65,11 @@ json::object json_of(detail::object_comparison const& comparison) {
 std::string tensors(index_t count) { return counted(static_cast<std::size_t>(count), "tensor"); }
 
 std::string objects(index_t count) {
-    return count == 1 ? "1 value that is no tensor"
-                      : grouped(count) + " values that are no tensors";
+    return count == 1 ? "1 value that is not a tensor"
+                      : grouped(count) + " values that are not tensors";
 }
 
-/// How values that are no tensors differ.
+/// The differences of values that are not tensors.
 std::string text_of(detail::object_comparison const& comparison, diff_options const& options) {
     constexpr std::size_t most = 5;
     std::string text;
@@ -82,7 +82,7 @@ std::string text_of(detail::object_comparison const& comparison, diff_options co
     if (comparison.different.size() > most) {
         std::size_t const more = comparison.different.size() - most;
         text += counted(more, "more value") +
-                (more == 1 ? " that is no tensor differs\n" : " that are no tensors differ\n");
+                (more == 1 ? " that is not a tensor differs\n" : " that are not tensors differ\n");
     }
     for (auto const& [keys, path] :
          {std::pair{&comparison.only_a, &options.a}, std::pair{&comparison.only_b, &options.b}})
@@ -131,7 +131,7 @@ void note_read(comparison const& comparison, diff_options const& options) {
         note(options.a + " and " + options.b + " " + why + ": the data of these was read");
 }
 
-/// Says which values that are no tensors were not compared, and why.
+/// Says which values that are not tensors were not compared, and why.
 void note_objects(detail::object_comparison const& comparison, diff_options const& options) {
     if (!comparison.are_identical && comparison.in_a + comparison.in_b > 0)
         note(options.a + " has " + objects(comparison.in_a) + ", and " + options.b + " has " +
@@ -139,12 +139,12 @@ void note_objects(detail::object_comparison const& comparison, diff_options cons
              ", which were not compared: the two formats have no place for "
              "the same values");
     if (!comparison.unread.empty())
-        note("not compared, since these are no tensors and were not read: " +
+        note("not compared, since these are not tensors and were not read: " +
              listed(comparison.unread) +
              (comparison.why_unread.empty() ? "" : " (" + comparison.why_unread + ")"));
 }
 
-/// Names texts in the metadata that differ, or that one has alone: they are no part of the verdict.
+/// Names texts in the metadata that differ, or that only one has: they do not affect the verdict.
 void note_metadata(checkpoint const& a, checkpoint const& b) {
     std::vector<std::string> names;
     auto const& of_a = a.metadata().metadata;
@@ -211,18 +211,18 @@ outcome diff(processes const& world, diff_options const& options, bool as_json) 
 
 void add_diff(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<diff_options>();
-    CLI::App* const command = add_command(
-        app, chosen, "diff",
-        "Compare two checkpoints by their tensors and other values, whatever their layouts",
-        "  reshard diff model copy\n"
-        "  mpiexec -n 4 reshard diff model sharded --json");
+    CLI::App* const command =
+        add_command(app, chosen, "diff",
+                    "Compare two checkpoints by their tensors and other values, in any layouts",
+                    "  reshard diff model copy\n"
+                    "  mpiexec -n 4 reshard diff model sharded --json");
     add_path(*command, chosen, "A", options->a, "A checkpoint")->required();
     add_path(*command, chosen, "B", options->b, "Another one")->required();
     add_compatible(*command, options->reading);
     add_source_layout(*command, options->reading, "A");
     command->add_flag("--data", options->options.data,
                       "Read all data; without it, tensors of equal shards are compared by the "
-                      "digests saved with them, and read where these differ");
+                      "digests saved with them, and read if these differ");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

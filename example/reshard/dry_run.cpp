@@ -67,8 +67,8 @@ std::vector<key_cost> key_costs(plan_flows const& flows) {
     return by_key;
 }
 
-/// What `convert` does with the files; nothing where the source has none, or where they are too
-/// many to be listed.
+/// The report of what `convert` does with the files; none if the source has none, or too many to be
+/// listed.
 std::optional<conversion> make_conversion(source_spec const& source, job const& full_job,
                                           dry_run const& run, plan_command const& options) {
     constexpr index_t most_pieces = 2'000'000;
@@ -89,13 +89,13 @@ std::optional<conversion> make_conversion(source_spec const& source, job const& 
 }
 
 json::object json_of(plan_balance const& balance) {
-    auto const line_of = [](std::string_view noun, plan_extreme const& busiest) {
+    auto const line_of = [](std::string_view noun, plan_balance::extreme const& busiest) {
         return json::object{
             {noun, busiest.number}, {"bytes", busiest.bytes}, {"least_bytes", busiest.least_bytes}};
     };
     json::object object{{"sender", line_of("rank", balance.sender)},
                         {"receiver", line_of("rank", balance.receiver)}};
-    if (balance.link != plan_extreme{})
+    if (balance.link != plan_balance::extreme{})
         object["link"] = line_of("node", balance.link);
     return object;
 }
@@ -133,7 +133,7 @@ json::array json_of_rounds(dry_run const& run) {
     return list;
 }
 
-/// The network that was asked for, with as many ranks on a node as was asked for.
+/// The requested network, with the requested number of ranks on a node.
 std::optional<network> network_of(plan_command const& options) {
     if (options.network.empty())
         return std::nullopt;

@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// What a plan costs, as a value.
+/// The cost of a plan, as a value.
 
 namespace tool {
 
@@ -40,18 +40,19 @@ struct plan_command {
     bool relabels = false;
     std::string relabelled; ///< a file for the layout of that, or empty
     bool relays = false;
-    reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank; those of the network
+    reshard::holder_t ranks_per_node = 0; ///< 0: a process may play any rank; ranks per node of the
+                                          ///< network
     std::string network;                  ///< a file, or empty
     progress_when progress = progress_when::on_terminal;
 };
 
-/// What a plan gives and moves for one target tensor.
+/// The bytes that a plan gives and moves for one target tensor.
 struct key_cost {
     reshard::index_t transfers = 0;
     reshard::index_t bytes = 0;
 };
 
-/// A plan, what it was made of, and what it costs.
+/// A plan, its problem, and its cost.
 struct dry_run {
     reshard::holder_t source_ranks = 0;
     reshard::holder_t target_ranks = 0;
@@ -64,11 +65,11 @@ struct dry_run {
     reshard::plan_balance balance;
     std::vector<reshard::detail::process_memory> memory;
     reshard::detail::plan_rounds rounds;
-    std::optional<reshard::heat_bins> bins;     ///< where there is a report
-    std::string picture;                        ///< the text of the picture, where there is one
-    std::optional<conversion> files;            ///< where the source is a checkpoint
+    std::optional<reshard::heat_bins> bins;     ///< if there is a report
+    std::string picture;                        ///< the text of the picture, if there is one
+    std::optional<conversion> files;            ///< if the source is a checkpoint
     std::optional<reshard::relabelling> played; ///< who plays which rank of the target
-    std::optional<simulated_plan> simulated;    ///< where there is a network
+    std::optional<simulated_plan> simulated;    ///< if there is a network
     double seconds = 0;                         ///< that planning took
     reshard::index_t planning_bytes = 0;        ///< of memory that planning needed
 };
@@ -77,14 +78,14 @@ struct dry_run {
 /// \throws error for a budget that is too small, and as `conversion_of`
 dry_run make_dry_run(source_spec const& source, job const& full_job, plan_command const& options);
 
-/// Gives the ranks of the target to the processes that have the most of what they want.
+/// Gives the ranks of the target to the processes that have most of their elements.
 ///
 /// \throws error with errc::usage for a checkpoint, whose files play no ranks
 reshard::relabelling relabel(source_spec const& source, job& full_job, plan_command const& options);
 
-/// What a rank needs where all is done in one round.
+/// The memory of a rank if all is done in one round.
 ///
-/// \throws error with errc::overflow where that does not fit 64 bits
+/// \throws error with errc::overflow if that does not fit 64 bits
 reshard::index_t peak_of(dry_run const& run, std::size_t rank);
 
 boost::json::object json_of(dry_run const& run, bool key_details);

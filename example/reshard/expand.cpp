@@ -35,13 +35,13 @@ outcome expand(job_files const& files, bool as_json) {
 void add_expand(CLI::App& app, invocation& chosen) {
     auto const files = std::make_shared<job_files>();
     CLI::App* const command = add_command(
-        app, chosen, "expand", "Print the statements of a program that its macros stand for",
+        app, chosen, "expand", "Print the statements of a program with its macros expanded",
         "  reshard expand --program fuse.aoa --source model\n"
         "  reshard expand --program fuse.aoa --source model --target layout.json --json");
     add_required_program(*command, *files);
     add_source(*command, chosen, *files);
     add_target(*command, chosen, *files);
-    files->partial = true; // what the target leaves out does not matter here
+    files->partial = true; // keys that the target omits do not matter here
     command->callback([files, &chosen] {
         chosen.run = [files, &chosen](processes const& world) {
             return on_first(world, [&] { return expand(*files, chosen.json); });

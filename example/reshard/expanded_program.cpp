@@ -37,7 +37,7 @@ std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const
                                         std::vector<aoa::state_suffix> const& states,
                                         job_files const& files) {
     std::vector<rename_pair> renames = rules.pairs(
-        keys_of(tensors, files), states, files.reverse ? "what the program makes" : "the source");
+        keys_of(tensors, files), states, files.reverse ? "the program's results" : "the source");
     key_set const objects(files.objects.begin(), files.objects.end());
     std::erase_if(renames, [&](rename_pair const& pair) {
         return objects.contains(pair.first) && !tensors.find(pair.first);
@@ -45,7 +45,7 @@ std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const
     return renames;
 }
 
-/// Adds statements that rename, before those of a program or after them.
+/// Adds statements that rename, before the statements of a program or after them.
 void add_renames(aoa::program& code, std::vector<rename_pair> const& renames, bool is_before) {
     std::vector<aoa::statement> statements;
     for (auto const& [from, to] : renames) {

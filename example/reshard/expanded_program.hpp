@@ -7,7 +7,7 @@
 #include "rename_rules.hpp"
 
 #include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/infer_source.hpp>
+#include <reshard/aoa/reverse.hpp>
 #include <reshard/format/layout_file.hpp>
 
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace tool {
 
-/// Lowers a program without a target. What it adds backwards is as `--like` has it.
+/// Lowers a program without a target. Tensors that it adds backwards are as in `--like`.
 reshard::aoa::lowering lower_exports(reshard::aoa::program const& code,
                                      reshard::catalog const& source, job_files const& files);
 
@@ -26,7 +26,7 @@ reshard::aoa::lowering lower_exports(reshard::aoa::program const& code,
 reshard::catalog exports_of(reshard::aoa::expansion const& expanded, reshard::catalog const& source,
                             job_files const& files);
 
-/// The tensors of a layout file; data types that it leaves open are those of `catalog`, or F32.
+/// The tensors of a layout file; data types that it leaves open come from `catalog`, or are F32.
 reshard::catalog catalog_of(reshard::detail::layout_table const& table,
                             reshard::catalog const& catalog);
 

@@ -35,7 +35,7 @@ struct explain_options {
     bool all = false; ///< also what does not fit on a screen
 };
 
-/// In the order of their places in the target, or in the source.
+/// In the order of their offsets in the target, or in the source.
 std::vector<explained> in_order(std::vector<explained> pieces, bool of_source) {
     std::ranges::stable_sort(pieces, {}, [of_source](explained const& explained) {
         return of_source ? explained.geometry.source_offset : explained.geometry.target_offset;
@@ -106,7 +106,7 @@ std::string ranks_text(std::vector<holder_t> const& ranks) {
     return text.empty() ? text : (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
-/// What stands in a program, in one line.
+/// A statement of a program, in one line.
 std::string in_one_line(std::string_view text) {
     std::string line;
     for (char const c : text) {
@@ -119,7 +119,7 @@ std::string in_one_line(std::string_view text) {
     return line;
 }
 
-/// The same, with what is hard to guess.
+/// The same, with the details that are hard to guess.
 std::string explained_line(std::string_view text) {
     bool const reverses = text.find("permute=\"[]\"") != text.npos;
     return in_one_line(text) + (reverses ? "  # the axes in reverse order" : "");
@@ -140,7 +140,7 @@ std::vector<std::string> written_lines(std::vector<explained> const& pieces, job
     return lines;
 }
 
-/// What is done to the elements on their way, and who has them.
+/// The operations on the elements on their way, and their holders.
 std::string way_of(explained const& explained) {
     piece const& piece = explained.geometry;
     std::string text;
@@ -157,7 +157,7 @@ std::string way_of(explained const& explained) {
     return text;
 }
 
-/// ` on rank 1`, or nothing.
+/// ` on rank 1`, if any.
 std::string place_of(std::vector<holder_t> const& ranks) {
     return ranks.empty() ? "" : " on " + ranks_text(ranks);
 }
@@ -178,7 +178,7 @@ std::string source_text(explained const& explained) {
            place_of(explained.target_ranks) + way_of(explained);
 }
 
-/// Lines that fit on a screen, or all; a line says how many are left out.
+/// Lines that fit on a screen, or all; a line says how many are omitted.
 std::string on_a_screen(std::vector<std::string> const& lines, std::size_t most, bool show_all,
                         std::string const& noun) {
     std::string text;
@@ -206,7 +206,7 @@ std::string text_of(std::vector<explained> const& pieces, job const& full_job, b
            on_a_screen(statements, most_statements, shows_all, "statement");
 }
 
-/// The shape of the tensor that is asked for, or nothing where there is none.
+/// The shape of the requested tensor, if it exists.
 std::optional<index_vector> shape_of(source_spec const& source, job const& full_job,
                                      explain_options const& options) {
     if (options.source_key.empty()) {
@@ -255,7 +255,7 @@ outcome text_of(std::vector<explained> const& pieces, job const& full_job,
 }
 
 outcome explain(explain_options const& options, bool as_json) {
-    parse_box(options.region); // a wrong one is told before anything is read
+    parse_box(options.region); // a wrong one is refused before anything is read
     source_spec const source = read_source(options.files.source, options.files.reading);
     job_files files = options.files;
     if (source.checkpoint)
@@ -281,7 +281,7 @@ void add_explain(CLI::App& app, invocation& chosen) {
     keys.add_option("--source-key", options->source_key, "A tensor of the source: where it goes");
     keys.require_option(1);
     command->add_option("--box", options->region, "A box of it, such as 0:2,3:4 or 0:2,:");
-    command->add_flag("--all", options->all, "Also what is more than 24 lines");
+    command->add_flag("--all", options->all, "Print all lines, even if there are more than 24");
     add_source(*command, chosen, options->files);
     add_target(*command, chosen, options->files);
     add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));

@@ -31,7 +31,7 @@ std::vector<holder_t> ranks_of(layout const& layout, std::string const& key, box
     return {ranks.begin(), ranks.end()};
 }
 
-/// Says where in its file a piece lies: from its first element to its last.
+/// Adds the position of a piece in its file: from its first element to its last.
 void find_bytes(explained& explained, checkpoint_metadata const& checkpoint, std::size_t tensor,
                 std::size_t number) {
     detail::checkpoint_shard const& shard = checkpoint.tensors[tensor].shards[number];
@@ -48,8 +48,7 @@ void find_bytes(explained& explained, checkpoint_metadata const& checkpoint, std
     explained.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;
 }
 
-/// Pieces with all that can be said of them, cut at the borders of shards where the source is a
-/// checkpoint.
+/// Pieces with all known details, cut at the borders of shards if the source is a checkpoint.
 class explainer {
 public:
     explainer(source_spec const& source, job const& full_job, bool cuts_at_ranks)
@@ -92,7 +91,7 @@ private:
             complete(explaineds[i]);
     }
 
-    /// Adds who holds a piece, and the statements as they stand in the program.
+    /// Adds the holders of a piece, and the statements as in the program.
     void complete(explained& explained) {
         box const source = explained.geometry.source_box(),
                   target = explained.geometry.target_box();
@@ -142,14 +141,14 @@ private:
 
     source_spec const& source_;
     job const& all_;
-    bool cuts_at_ranks_; ///< also where the source is a layout, whose ranks hold shards
+    bool cuts_at_ranks_; ///< also if the source is a layout, whose ranks hold shards
     aoa::statement_trace trace_;
     std::vector<std::string> lines_;
     /// By source key and target key.
     std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> numbers_;
 };
 
-/// Where two offsets differ if they differ along one axis only; else as many as there are axes.
+/// The axis along which two offsets differ, if it is only one; else the number of axes.
 std::size_t only_difference(index_vector const& a, index_vector const& b) {
     std::size_t index = a.size();
     for (std::size_t axis = 0; axis < a.size(); ++axis)
@@ -161,7 +160,7 @@ std::size_t only_difference(index_vector const& a, index_vector const& b) {
     return index;
 }
 
-/// Whether nothing but the place of two pieces differs.
+/// Whether two pieces differ in their position only.
 bool are_identical(explained const& a, explained const& b) {
     piece const &p = a.geometry, &q = b.geometry;
     return !p.joins.any() && !q.joins.any() && p.source == q.source && p.stored == q.stored &&
@@ -169,7 +168,7 @@ bool are_identical(explained const& a, explained const& b) {
            a.file == b.file && a.source_ranks == b.source_ranks && a.target_ranks == b.target_ranks;
 }
 
-/// Makes one piece of two where the second goes on behind the first, on both sides.
+/// Joins two pieces if the second continues the first on both sides.
 bool joins_to(explained& a, explained const& b) {
     piece &p = a.geometry, q = b.geometry;
     std::size_t const axis = only_difference(p.target_offset, q.target_offset);

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// Where elements come from, or go: pieces, with who holds them and the statements they come by.
+/// Where elements come from, or go: pieces, with their holders and the statements they come by.
 
 namespace tool {
 
@@ -27,7 +27,7 @@ struct explained {
     std::string source_key; ///< empty: zeros
     std::string file;       ///< empty: the source is a layout
     reshard::index_t first_byte = 0;
-    reshard::index_t last_byte = 0; ///< behind the last one
+    reshard::index_t last_byte = 0; ///< after the last one
     std::vector<std::string> statements;
     std::vector<reshard::aoa::text_span> written =
         {}; ///< the statements as the user wrote them, in order
@@ -35,8 +35,8 @@ struct explained {
     std::vector<reshard::holder_t> target_ranks = {}; ///< empty: no target is known
 };
 
-/// What makes up a box of a target tensor, by target offset; cut at the borders of shards where the
-/// source is a checkpoint, or where `cuts_at_ranks`.
+/// The pieces of a box of a target tensor, by target offset; cut at the borders of shards if the
+/// source is a checkpoint, or with `cuts_at_ranks`.
 ///
 /// \throws error as `reshard::explain`
 std::vector<explained> explain_target(source_spec const& source, job const& full_job,

@@ -31,23 +31,23 @@ constexpr char sums_name[] = "integrity.json";
 struct file_sum {
     std::string file, sum;
     std::filesystem::path path;
-    index_t bytes = 0; ///< today; 0 where it is not there
+    index_t bytes = 0; ///< today; 0 if it is missing
 };
 
-/// Stops where OpenSSL refuses a step, as where SHA-256 is not allowed.
+/// Throws if OpenSSL refuses a step, for example because SHA-256 is not allowed.
 void check_done(int result) {
     if (result != 1)
         fail(errc::unsupported, "OpenSSL does not make SHA-256 sums here");
 }
 
-/// The SHA-256 of a file; empty where it is not there.
+/// The SHA-256 of a file; empty if it is missing.
 std::string sum_of(std::filesystem::path const& path, detail::progress_count& count) {
     std::error_code problem;
     auto const status = std::filesystem::status(path, problem);
     if (status.type() == std::filesystem::file_type::not_found)
         return {};
     if (!std::filesystem::is_regular_file(status))
-        fail(errc::corrupt_file, path.string(), ": has a sum, and is no file");
+        fail(errc::corrupt_file, path.string(), ": has a sum, but is not a file");
     std::ifstream file(path, std::ios::binary);
     if (!file)
         fail(errc::io, path.string(), ": cannot be opened");
@@ -90,7 +90,7 @@ std::vector<file_sum> read_sums(std::filesystem::path const& path) {
     std::vector<file_sum> sums;
     for (auto const& [file, sum] : root.at("files").members()) {
         if (!is_name(file))
-            sum.refuse("is no file of this directory");
+            sum.refuse("is not a file of this directory");
         if (!is_sum(sum.text()))
             sum.refuse("expected a SHA-256 sum, 64 digits of hexadecimal numbers");
         std::error_code missing;

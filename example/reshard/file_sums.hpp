@@ -23,7 +23,7 @@ struct changed_file {
     std::string file;
     reshard::index_t bytes = 0;
     std::string expected;
-    std::string found; ///< empty where the file is not there
+    std::string found; ///< empty if the file is missing
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.file, self.bytes, self.expected, self.found);
@@ -36,10 +36,10 @@ struct compared_files {
     std::vector<changed_file> changed;
 };
 
-/// What the files of a directory are beside their sums; nothing where it has none. Rank `r` reads
-/// every `size`-th file.
+/// The files of a directory compared with their sums; none if it has no sums. Rank `r` reads every
+/// `size`-th file.
 ///
-/// \throws error with errc::corrupt_file for sums that are no SHA-256, or of files elsewhere
+/// \throws error with errc::corrupt_file for sums that are not SHA-256, or of files elsewhere
 /// \par Collective every process
 /// \par Source megatron.core.dist_checkpointing.integrity of Megatron-LM
 std::optional<compared_files> compare_with_sums(processes const& world,

@@ -32,8 +32,8 @@ std::string const& file_of(aoa::finding const& finding, job_files const& files) 
                                                                      : files.target;
 }
 
-/// What a key that nothing makes, or that lies apart from its scales, has in common with that of
-/// other layers; empty for other findings.
+/// The pattern of a key that nothing makes, or that lies apart from its scales, which the keys of
+/// other layers share; empty for other findings.
 std::string missing_kind(reported const& report) {
     bool const is_of_layout =
         report.code == name(errc::unknown_key) || report.code == name(errc::bad_layout);
@@ -41,14 +41,14 @@ std::string missing_kind(reported const& report) {
     return is_missing ? without_numbers(report.key) : "";
 }
 
-/// Whether a finding is shown for itself, whatever the others say.
+/// Whether a finding is shown by itself, regardless of the others.
 bool is_alone(reported const& report) {
     if (report.where)
         return false;
     return report.severity == "error" ? missing_kind(report).empty() : report.key.empty();
 }
 
-/// The statement that says of all keys of a kind that they have no source, where one does.
+/// The statement that gives all keys of a kind no source, if any.
 std::string addition_of(std::string const& kind) {
     std::size_t const star = kind.find('*');
     bool const is_plain =
@@ -99,8 +99,8 @@ void note_zeros(job const& full_job) {
         note(counted(zeros.size(), "key") + " without a source: zeros in a file: " + listed(zeros));
 }
 
-/// The tensor of the source that an output is, all of it, in whatever order of axes and data type;
-/// empty for others.
+/// The tensor of the source that an output is, all of it, in any order of axes and data type; empty
+/// for others.
 std::string_view key_of_copy(mapping_output const& output, mapping const& program) {
     expression const& value = output.value;
     if (output.added || value.pieces.size() != 1 || value.pieces.source(0) == detail::zero_source)
@@ -138,7 +138,7 @@ reported report_of(aoa::program const& code, aoa::finding const& finding, job_fi
 }
 
 /// `file:line:column: kind: message`, then lines that show the place, then lines with the chain of
-/// macros. What stands behind the file need not be there.
+/// macros. All after the file is optional.
 aoa::finding unplaced(aoa::severity level, std::string_view code, std::string key,
                       std::string message) {
     return {level, std::string(code), std::move(key), std::move(message), {}, 0};

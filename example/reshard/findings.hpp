@@ -29,11 +29,11 @@ struct reported {
     std::string file;
     std::optional<reshard::aoa::place> where; ///< in the program
     std::vector<std::string> chain;
-    std::string text;  ///< for people: the place, what it is, the message, the lines below
-    std::string plain; ///< the same without what it is, for behind `note: `
+    std::string text;  ///< for people: the position, the severity, the message, the lines below
+    std::string plain; ///< the same without the severity, to follow `note: `
 };
 
-/// Whether a finding is about a place in the program.
+/// Whether a finding is about a position in the program.
 inline bool is_placed(reshard::aoa::finding const& finding) {
     return finding.where.last > finding.where.first;
 }
@@ -77,13 +77,13 @@ void say_findings(std::vector<reported> const& reports);
 /// afterwards. A target that lists its tensors says itself which names it wants.
 void note_renamed_away(job& full_job, reshard::catalog const& source, job_files const& files);
 
-/// Says on standard error what a person should know of a job that will be carried out.
+/// Prints the warnings about a job that will be carried out to standard error.
 void say_notes(job const& full_job, job_files const& files);
 
 /// The number of warnings that a job gives rise to.
 std::size_t count_warnings(job const& full_job);
 
-/// Refuses so many warnings where the options say so.
+/// Refuses a job with warnings if the options say so.
 void refuse_warnings(std::size_t warnings, job_files const& files);
 
 } // namespace tool

@@ -44,7 +44,7 @@ void add_format(CLI::App& app, invocation& chosen) {
                     "  reshard format fuse.aoa --check");
     command->add_option("PROGRAM", options->program, "A file with AOA statements")->required();
     command->add_flag("--check", options->check,
-                      "Print no program; the exit status is 1 where it would change");
+                      "Print no program; the exit status is 1 if it would change");
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {
             return on_first(world, [&] { return format(*options, chosen.json); });

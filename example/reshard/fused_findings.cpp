@@ -52,7 +52,7 @@ std::string_view fused_advice(fused_order order) {
     switch (order) {
     case fused_order::parts:
         return ": tensors of that name have several others one after the other, so that ranks get "
-               "rows of the wrong ones; a program has to make it anew (fused_ffn, fused_qkv_old, "
+               "rows of the wrong ones; a program has to rebuild it (fused_ffn, fused_qkv_old, "
                "fused)";
     case fused_order::by_head:
         return ": tensors of that name have rows of several others head by head, and the layout "
@@ -63,13 +63,13 @@ std::string_view fused_advice(fused_order order) {
                "heads, or replicate it";
     default:
         return ": if several tensors are fused in it, part by part, as its name may mean, ranks "
-               "get rows of the wrong ones, and a program has to make it anew (fused_ffn, "
+               "get rows of the wrong ones, and a program has to rebuild it (fused_ffn, "
                "fused_qkv_old, fused); groups of heads, as of fused_qkv, stay as they are";
     }
 }
 
-/// Notes tensors that are named as fused ones are, where nothing says how they were made: in files
-/// that say so of others, queries, keys and values without a word are groups of heads.
+/// Notes tensors with names of fused ones if nothing says how they were made: in files that say so
+/// of others, queries, keys and values without such a statement are groups of heads.
 void note_seemingly_fused(job& full_job, layout const& layout, catalog const& source,
                           job_files const& files) {
     std::map<fused_order, std::vector<std::string>> cuts;
@@ -107,7 +107,7 @@ void note_parts_taken_whole(job& full_job, layout const& layout, job_files const
         full_job.notes.push_back(unplaced(aoa::severity::note, "layout", {}, text));
 }
 
-/// Adds a fault of fused tensors: an error, or a note where the options allow it.
+/// Adds a fault of fused tensors: an error, or a note if the options allow it.
 void add_fused_fault(job& full_job, std::string const& fault, std::string const& allowed_by,
                      job_files const& files) {
     if (files.cut_fused)
@@ -116,11 +116,12 @@ void add_fused_fault(job& full_job, std::string const& fault, std::string const&
         add_error(full_job, errc::bad_layout, {}, fault + allowed_by);
 }
 
-/// Says what a program makes of fused tensors of the source that is not what they are made of.
+/// Reports an output that has elements of a fused tensor of the source, but not equally of all its
+/// parts.
 void check_fused_sources(job& full_job, layout const& layout, job_files const& files) {
     detail::carry_fused(full_job.lowered.map, layout);
     if (auto const fault = detail::find_torn_fused(full_job.map(), layout))
-        add_fused_fault(full_job, *fault, "; where that is meant, --cut-fused allows it", files);
+        add_fused_fault(full_job, *fault, "; if that is intended, --cut-fused allows it", files);
 }
 
 /// De-interleaves the tensors that the target has whole.
@@ -137,8 +138,8 @@ void deinterleave_whole(job& full_job, layout const& layout, job_files const& fi
     }
 }
 
-/// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, where these
-/// are several, or one that has the name of data parallelism; otherwise nothing.
+/// `'tp' (4) and 'fsdp' (2)`: the mesh axes of a rule that cut an axis of its tensors, if these are
+/// several, or one that has the name of data parallelism; otherwise empty.
 std::string axes_that_cut(detail::layout_rules const& rules, detail::layout_rule const& rule,
                           index_t axis) {
     constexpr std::string_view of_data[] = {"dp", "fsdp", "ddp", "zero", "data"};
@@ -174,8 +175,8 @@ void warn_fused_by_axes(job& full_job, job_files const& files) {
             if (!axes.empty() && result.blocks > 1 && count++ == 0) {
                 first = key;
                 text = "'" + key + "' is interleaved in " + std::to_string(result.blocks) +
-                       " parts along axis " + std::to_string(result.axis) +
-                       ", as many as mesh axes make together: " + axes;
+                       " parts along axis " + std::to_string(result.axis) + ", by the mesh axes " +
+                       axes;
             }
             break;
         }
@@ -183,8 +184,8 @@ void warn_fused_by_axes(job& full_job, job_files const& files) {
         full_job.lowered.findings.push_back(unplaced(
             aoa::severity::warning, "fused_axes", first,
             text + detail::and_more_keys(count) +
-                "; a tensor-parallel job expects as many as it has tensor-parallel ranks: fuse "
-                "with a layout that these alone cut, then cut what that makes with --cut-fused"));
+                "; a tensor-parallel job expects one part for each tensor-parallel rank: fuse with "
+                "a layout that these alone cut, then cut the result with --cut-fused"));
 }
 
 /// How the scales of a tensor that `--rename` renames follow it.
@@ -209,7 +210,7 @@ void check_fused(job& full_job, layout const& layout, catalog const& source,
         full_job.target ? detail::find_fused_fault(full_job.map(), *full_job.target) : std::nullopt;
     if (fault)
         add_fused_fault(full_job, *fault,
-                        "; where a job gathers the parts before it uses them, as FSDP does, "
+                        "; if a job gathers the parts before it uses them, as FSDP does, "
                         "--cut-fused allows it",
                         files);
 }

@@ -13,7 +13,7 @@
 
 namespace tool {
 
-/// Says what a job makes of fused tensors, and where the target cuts tensors that are fused, or
+/// Reports how a job treats fused tensors, and the cuts of the target in tensors that are fused, or
 /// seem to be. Tensors that the target has whole are de-interleaved.
 void check_fused(job& full_job, reshard::layout const& layout, reshard::catalog const& source,
                  job_files const& files);

@@ -260,7 +260,7 @@ std::vector<fused_axis> fused_axes(catalog_entry const& wanted, fused_side side,
     return axes_of_matrix(wanted.shape, ndim, side, hidden);
 }
 
-/// Whether a layout cuts an axis of so many heads inside a head; not known, it does not.
+/// Whether a layout cuts an axis of `count` heads inside a head; it does not if that is unknown.
 bool cuts_heads(catalog_entry const& wanted, std::size_t axis, std::optional<index_t> count) {
     return count && *count > 0 && wanted.shape[axis] % *count == 0 &&
            (!wanted.is_even(axis) || *count % wanted.parts[axis] != 0);

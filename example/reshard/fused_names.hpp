@@ -34,7 +34,7 @@ enum class fused_side {
     out_in, ///< the one before the last, as of weights `[out, in]`
     in_out, ///< the last, as of weights `[in, out]`
     longer, ///< weights of that name are stored both ways: of a matrix likely the longer one
-    either, ///< the same, but rows may be fewer than the hidden size, as those of experts
+    either, ///< the same, but rows may be fewer than the hidden size, as with experts
 };
 
 /// A name, and its meaning in a kind of model.
@@ -83,8 +83,8 @@ std::optional<fused_cut> find_fused_cut(reshard::catalog_entry const& wanted,
                                         std::vector<std::size_t> const& axes,
                                         model_facts const& model);
 
-/// Of tensors that the source has in parts, and of which a program makes something as if they were
-/// plain ones: which may be fused by their names, if nothing says how they were made; or nothing.
+/// Of tensors that the source has in parts, and that a program uses like plain ones: those that may
+/// be fused by their names, if nothing says how they were made.
 std::string text_of_parts(reshard::mapping const& program, reshard::layout const& layout,
                           reshard::catalog const* target, job_files const& files);
 

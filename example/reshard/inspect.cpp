@@ -59,7 +59,7 @@ index_t bytes_of(checkpoint_metadata const& checkpoint) {
     return bytes;
 }
 
-/// The same for people, the most first; nothing where there is one.
+/// The same for people, the most first; empty if there is only one.
 std::string dtype_text(checkpoint_metadata const& checkpoint) {
     auto const elements = bytes_by_dtype(checkpoint);
     std::vector<std::pair<index_t, data_type>> sorted;
@@ -108,7 +108,7 @@ json::object json_of(detail::record_delta const& delta) {
     return {{"reused", detail::reused_bytes(delta)}, {"needs", std::move(needs)}};
 }
 
-/// What a delta needs, if it is one.
+/// The saves that a delta needs, if it is one.
 std::string delta_text(checkpoint_metadata const& checkpoint) {
     auto const delta = delta_of(checkpoint);
     if (!delta)
@@ -122,8 +122,8 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
            grouped(static_cast<index_t>(detail::reused_bytes(*delta))) + " bytes of it\n";
 }
 
-/// Without the tensors that cannot be read: what they are and why is listed with the files that are
-/// not read.
+/// Without the tensors that cannot be read: these are listed with the files that are not read, and
+/// the reasons.
 checkpoint_metadata without_unread(checkpoint_metadata opened) {
     for (detail::checkpoint_tensor const& tensor : opened.tensors)
         if (!tensor.is_read())
@@ -185,7 +185,7 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
     return full_object;
 }
 
-/// What the record says, if there is one.
+/// The contents of the record, if there is one.
 std::string record_text(checkpoint_metadata const& checkpoint) {
     if (checkpoint.save.empty())
         return {};
@@ -201,7 +201,7 @@ std::string record_text(checkpoint_metadata const& checkpoint) {
                   "it a checkpoint for any layout\n");
 }
 
-/// A text of at most so many bytes, none of whose characters is cut.
+/// A text of at most `most` bytes, none of whose characters is cut.
 std::string shortened(std::string const& text, std::size_t most) {
     if (text.size() <= most)
         return text;
@@ -220,8 +220,8 @@ std::optional<std::string> text_of(detail::saved_object const& value,
     }
 }
 
-/// The beginning of what values say that are no tensors, by key. Those that cannot be read have
-/// none, nor has any of very many.
+/// The first characters of values that are not tensors, by key. Values that cannot be read have
+/// none, and very many values have none.
 std::map<std::string, std::string> object_texts(checkpoint_metadata const& opened,
                                                 inspect_options const& options) {
     constexpr std::size_t most_values = 10'000, most_bytes = 60;
@@ -238,7 +238,7 @@ std::map<std::string, std::string> object_texts(checkpoint_metadata const& opene
                 if (auto const text = text_of(object, opened))
                     texts[object.key] = shortened(*text, most_bytes);
     } catch (error const&) {
-        // They are listed without what they say.
+        // They are listed without their values.
     }
     return texts;
 }
@@ -261,7 +261,7 @@ std::string object_text(checkpoint_metadata const& checkpoint, inspect_options c
     }
     if (shown < names.size())
         text += "and " + counted(names.size() - shown, "more value") + " that " +
-                (names.size() - shown == 1 ? "is no tensor" : "are no tensors") +
+                (names.size() - shown == 1 ? "is not a tensor" : "are not tensors") +
                 "; --all shows them\n";
     for (std::string const& name : checkpoint.unread)
         text += detail::printable("not read: " + name) + "\n";
@@ -321,16 +321,16 @@ outcome inspect(inspect_options const& options, bool as_json) {
 
 void add_inspect(CLI::App& app, invocation& chosen) {
     auto const options = std::make_shared<inspect_options>();
-    CLI::App* const command =
-        add_command(app, chosen, "inspect", "Show what a checkpoint holds: files, tensors, shards",
-                    "  reshard inspect model\n"
-                    "  reshard inspect model/model.safetensors --json");
+    CLI::App* const command = add_command(
+        app, chosen, "inspect", "Show the content of a checkpoint: files, tensors, shards",
+        "  reshard inspect model\n"
+        "  reshard inspect model/model.safetensors --json");
     add_path(*command, chosen, "PATH", options->path, "A checkpoint")->required();
     command->add_flag(
         "--all", options->all,
         "Show every tensor, also those that differ in numbers, and every other value");
     add_reading(*command, options->reading);
-    add_report(*command, options->report, "that shows what it holds");
+    add_report(*command, options->report, "that shows its content");
     options->reading.takes_values_alone = true;
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

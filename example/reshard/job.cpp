@@ -100,14 +100,14 @@ std::string casts_of(job& full_job, catalog const& source, job_files const& file
     return casts.text;
 }
 
-/// A program with casts behind it, of all that it yields and that is to be another data type.
+/// A program followed by casts of all its results that get another data type.
 aoa::program with_casts(job& full_job, aoa::program const& written,
                         program_expander const& expander) {
     job_files const& files = expander.files();
     if (runs_backwards(files) && files.target.empty())
         return aoa::program(written); // see `cast_backwards`
     if (runs_backwards(files))
-        fail(errc::usage, "reshard: --cast with a layout is done behind a program, and this one (",
+        fail(errc::usage, "reshard: --cast with a layout is done after a program, and this one (",
              files.program, ") is run backwards; cast in a second conversion");
     full_job.expanded = expander.expand(written, nullptr);
     check_known(full_job, expander);
@@ -163,7 +163,7 @@ aoa::program read_program(job& full_job, program_expander const& expander) {
     return files.casts.empty() ? program : with_casts(full_job, program, expander);
 }
 
-/// The exports, and the source's tensors below them: what a key may be when the layout does not
+/// The exports, and the source's tensors below them: the possible keys when the layout does not
 /// say.
 catalog known_tensors(catalog const& exports, catalog const& source) {
     std::vector<catalog_entry> entries(exports.begin(), exports.end());
@@ -197,7 +197,7 @@ void add_mismatch(job& full_job, aoa::severity level, detail::key_mismatch const
                 full_job.lowered.findings.push_back(unplaced(level, code, key, text));
 }
 
-/// What the strictness makes of keys that only one side has: findings, and rows that are left out.
+/// The effect of the strictness on keys that only one side has: findings, and omitted rows.
 void judge_keys(job& full_job, detail::layout_table& table, std::vector<std::string> missing,
                 job_files const& files) {
     full_job.verdict = detail::judge(detail::strictness_from_name(files.strict),
@@ -245,7 +245,7 @@ std::string_view order_text(std::string_view key, layout const& layout) {
                : "";
 }
 
-/// The layout that the target's table gives what the program yields, and what is wrong with it.
+/// The layout that the target's table gives the program's results, and its errors.
 void complete_target(job& full_job, detail::layout_table const& table, layout const& layout,
                      catalog const& source, job_files const& files) {
     detail::completed_layout completed =
@@ -263,8 +263,8 @@ void complete_target(job& full_job, detail::layout_table const& table, layout co
                   apart.message + std::string(order_text(apart.key, layout)));
 }
 
-/// Refuses what macros interleave for parts that are not those of ranks; nothing else is judged of
-/// such a program.
+/// Refuses what macros interleave for parts that are not the ranks' parts; nothing else is judged
+/// of such a program.
 void refuse_scattered(aoa::expansion& expanded, job_files const& files) {
     for (aoa::finding& finding : expanded.findings)
         if (finding.code == "fused_scattered" && !files.cut_fused) {
@@ -387,14 +387,14 @@ layout without(layout layout, std::vector<std::string> const& names) {
     return layout;
 }
 
-/// Refuses what a program adds backwards and nothing tells the shape of.
+/// Refuses a tensor that a program adds backwards if its shape is unknown.
 void refuse_unmade(job& full_job, job_files const& files) {
     for (aoa::statement const& statement : full_job.code().statements())
         if (runs_backwards(files) && aoa::is_addition(full_job.code(), statement))
             if (std::string const key(full_job.code().text(full_job.code().right(statement)[0]));
                 !full_job.map().find(key))
                 add_error(full_job, errc::not_invertible, key,
-                          "'" + key + "' would be zeros, and --like does not tell its shape");
+                          "'" + key + "' would be zeros, and --like does not give its shape");
 }
 
 job make_job_without_target(layout const& source, catalog const& from, job_files const& files) {

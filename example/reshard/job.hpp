@@ -23,7 +23,7 @@ namespace tool {
 
 struct source_spec;
 
-/// The files of a job as they stand on the command line; empty where there is none.
+/// The files of a job as given on the command line; empty if there is none.
 struct job_files {
     std::string source;
     reshard::detail::safetensors_options reading = {}; ///< how a source is opened
@@ -33,7 +33,7 @@ struct job_files {
     std::vector<std::string> names = {};    ///< tables for names that the target has otherwise
     std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     std::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
-    std::vector<std::string> objects = {};  ///< keys of the source's values that are no tensors
+    std::vector<std::string> objects = {};  ///< keys of the source's values that are not tensors
     /// Other names of the source's tensors, with their keys.
     std::map<std::string, std::string> aliases = {};
     bool partial = false;         ///< the target's shards may share elements, and leave some out
@@ -50,29 +50,29 @@ struct job_files {
 /// A program as it is run for a source.
 struct program_source {
     std::string text;
-    std::string note; ///< what a person should know of it, or nothing
-    /// Of values that are no tensors: new names by old ones.
+    std::string note; ///< a note on it for people, if any
+    /// Of values that are not tensors: new names by old ones.
     std::map<std::string, std::string> object_names = {};
     /// Of a text that says what it is for: patterns of tensors that its statements do not name.
     /// Then all others have to be named.
     std::optional<std::vector<std::string>> keeps = {};
 };
 
-/// What the files say together.
+/// The contents of the files together.
 struct job {
     program_source written;
     reshard::aoa::expansion expanded;
     reshard::aoa::lowering lowered;
-    std::optional<reshard::catalog> wanted;   ///< the target's tensors, where there is a target
+    std::optional<reshard::catalog> wanted;   ///< the target's tensors, if there is a target
     bool lists_keys = false;                  ///< the target says itself which tensors it has
     std::optional<reshard::layout> target;    ///< nothing without a target, or after an error
-    std::vector<reshard::aoa::finding> notes; ///< what a person should know of the layout
+    std::vector<reshard::aoa::finding> notes; ///< notes on the layout for people
     std::string unwritten; ///< which keys there are that the layout does not have
     reshard::strict_verdict verdict;
 
     reshard::aoa::program const& code() const { return expanded.code; }
     reshard::mapping const& map() const { return lowered.map; }
-    /// Of the expansion, of what comes behind it, and of the layout.
+    /// Of the expansion, of the later steps, and of the layout.
     std::vector<reshard::aoa::finding> findings() const;
     std::optional<reshard::errc> first_error() const {
         return expanded.first_error ? expanded.first_error : lowered.first_error;
@@ -95,7 +95,7 @@ job make_job(source_spec const& source, job_files const& files);
 /// \throws error that begins with the target's file
 void check_cover(job const& full_job, job_files const& files);
 
-/// A job whose findings are no errors and whose target is covered; otherwise the first error is
+/// A job whose findings are not errors and whose target is covered; otherwise the first error is
 /// thrown.
 job make_sound_job(reshard::layout const& source, job_files const& files);
 job make_sound_job(source_spec const& source, job_files const& files);
@@ -104,7 +104,7 @@ job make_sound_job(source_spec const& source, job_files const& files);
 std::vector<std::string> statement_lines(reshard::aoa::program const& code,
                                          reshard::layout const& source);
 
-/// What the library calls an option, as the command line does.
+/// The command line's word for an option of the library.
 void name_flags(std::string& text);
 
 /// Adds a file to an error of `work` that names none: the source's for elements that nobody holds,

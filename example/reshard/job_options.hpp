@@ -75,7 +75,7 @@ inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
     return command
         .add_option("--set", files.settings,
                     "A number that the program leaves open, such as num_attention_heads=32; "
-                    "otherwise that of the config.json beside the source")
+                    "otherwise the one in the config.json beside the source")
         ->expected(1)
         ->take_all()
         ->check(complaint_about_setting, "");
@@ -91,10 +91,10 @@ inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
     return command
         .add_option_function<std::vector<std::string>>(
             "--rename", take,
-            "FROM=TO, with $LAYER_ID where a number stands, or ** once on each side for any text "
+            "FROM=TO, with $LAYER_ID for a number, or ** once on each side for any text "
             "('module.**=**'), or a file .json with an object of such pairs; the first that "
             "matches a key counts. It gives keys of the source their names before --program sees "
-            "them; with --reverse, what the program makes")
+            "them; with --reverse, the program's results")
         ->expected(1)
         ->take_all()
         ->check(complaint_about_rename, "");
@@ -118,7 +118,7 @@ inline void add_names(CLI::App& command, job_files& files, CLI::Option* program)
         ->check(complaint_about_names, "");
 }
 
-/// `--cast`, behind a program or without one.
+/// `--cast`, after a program or without one.
 inline void add_casts(CLI::App& command, job_files& files) {
     command
         .add_option_function<std::vector<std::string>>(
@@ -128,7 +128,8 @@ inline void add_casts(CLI::App& command, job_files& files) {
                 if (files.program.empty())
                     files.program = renames_program;
             },
-            "PATTERN=DTYPE: what has such a key, and elements of floating point, is written as "
+            "PATTERN=DTYPE: a tensor with such a key, and elements of floating point, is written "
+            "as "
             "bfloat16, float16, float32 or float64, complex numbers as complex64 or complex128; of "
             "several patterns the last counts "
             "(--cast '**=bfloat16' --cast '**norm**=float32')")
@@ -171,12 +172,12 @@ inline CLI::Option* add_target(CLI::App& command, invocation& chosen, job_files&
     return add_path(command, chosen, "--target", files.target, "A layout file or a checkpoint");
 }
 
-/// What a reversed program may lose.
+/// The tensors that a reversed program may lose.
 inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& files) {
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
                              "A cast that rounds is reversed to the cast back"),
             command.add_flag("--allow-removed", files.reversing.allow_removed,
-                             "What the program removes or replaces comes back as zeros"),
+                             "Tensors that the program removes or replaces come back as zeros"),
             command.add_flag("--take-first", files.reversing.take_first,
                              "Of a tensor that the program makes under several names the first is "
                              "taken, and the others are not compared with it")};
@@ -187,13 +188,13 @@ inline void add_reverse(CLI::App& command, invocation& chosen, job_files& files,
                         CLI::Option* program) {
     command
         .add_flag("--reverse", files.reverse,
-                  "The program is written in the other direction: the source is what it makes")
+                  "The program is written in the other direction: the source is its result")
         ->needs(program);
     auto options = add_reversing(command, files);
     options.push_back(add_path(command, chosen, "--like", files.like,
                                "With --reverse: a checkpoint, its headers or a layout file with "
-                               "the tensors that the program read, whose shapes and data types "
-                               "tell what *, a reshape or a cast made of them"));
+                               "the tensors that the program read, for the shapes and data types "
+                               "before *, a reshape or a cast"));
     command.parse_complete_callback([&files, options] {
         for (CLI::Option const* const value : options)
             if (value->count() > 0 && !runs_backwards(files))
@@ -223,13 +224,13 @@ inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
 inline std::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas, bool& per_rank) {
     return {command.add_flag("--replicas", replicas,
                              "Write equal shards into the file of each rank that holds them, not "
-                             "once into that of one of them"),
+                             "once into the file of one of them"),
             command.add_flag("--per-rank", per_rank,
                              "The same, in files named after ranks: rank-00000.safetensors is of "
-                             "rank 0, where shard-00001-model-... is without this option")};
+                             "rank 0, which is shard-00001-model-... without this option")};
 }
 
-/// What is wrong with the name of a file, which any but no name can be; or nothing.
+/// The error in the name of a file: only an empty one is wrong.
 inline std::string complaint_about_file(std::string const& path) {
     return path.empty() ? "'' is not the name of a file" : "";
 }
@@ -270,14 +271,14 @@ inline CLI::Option* add_strict_warnings(CLI::App& command, job_files& files) {
 
 inline CLI::Option* add_force(CLI::App& command, bool& force) {
     return command.add_flag("--force", force,
-                            "Replace the checkpoint that is there, when the new one is complete");
+                            "Replace the existing checkpoint, when the new one is complete");
 }
 
 /// `--progress` and `--no-progress`.
 inline void add_progress(CLI::App& command, progress_when& when) {
     CLI::Option* const always = command.add_flag_callback(
         "--progress", [&when] { when = progress_when::always; },
-        "Show how far the work of the first process is, on standard error, also where that is no "
+        "Show how far the work of the first process is, on standard error, also if that is not a "
         "terminal");
     command
         .add_flag_callback(
@@ -298,7 +299,7 @@ inline reshard::index_t bytes_in(std::string const& unit) {
 
 /// Makes digits of a number of bytes as people write it: `80GB`, `1.5GiB`, `296,292,992`.
 ///
-/// \return what is wrong with it, or nothing
+/// \return the error, if any
 inline std::string complaint_about_bytes(std::string& text) {
     constexpr reshard::index_t most = std::numeric_limits<reshard::index_t>::max();
     std::string const complaint = "'" + text + "' is not a whole number of bytes up to " +
@@ -325,7 +326,7 @@ inline std::string complaint_about_bytes(std::string& text) {
     return {};
 }
 
-/// Puts `loss=1.5` into numbers by names; returns what is wrong with it, or nothing.
+/// Puts `loss=1.5` into numbers by names; returns the error, if any.
 inline std::string complaint_about_number(std::string const& text,
                                           std::map<std::string, double>& numbers) {
     std::size_t const sign = text.rfind('=');
@@ -362,8 +363,8 @@ CLI::Option* add_shard_size(CLI::App& command, auto& bytes, std::string const& n
         ->transform(CLI::Validator(complaint_about_bytes, "SIZE"));
 }
 
-/// Runs work that writes a checkpoint at `target`; where it is refused because something is there,
-/// the error says with which option that is replaced.
+/// Runs work that writes a checkpoint at `target`; if it is refused because the target exists, the
+/// error names the option that replaces it.
 template <class Work>
 auto with_force_hint(std::filesystem::path const& target, bool force, Work&& work) {
     try {

@@ -3,7 +3,7 @@
 #ifndef RESHARD_TOOL_LIKE_HPP
 #define RESHARD_TOOL_LIKE_HPP
 
-#include <reshard/aoa/infer_source.hpp>
+#include <reshard/aoa/reverse.hpp>
 
 #include <string>
 #include <vector>

@@ -15,7 +15,7 @@ namespace {
 
 using namespace tool;
 
-/// Writes to standard output. False where nobody reads it any more, as behind `| head`: that is no
+/// Writes to standard output. False if nobody reads it any more, as before `| head`: that is not an
 /// error to report.
 bool print(std::string const& text) {
     errno = 0;
@@ -28,7 +28,7 @@ bool print(std::string const& text) {
 
 /// Prints a result on the first process; the exit status, the same on all.
 int finish(processes const& world, outcome const& result) {
-    constexpr int nobody_reads = 128 + SIGPIPE; // what a shell shows for programs that SIGPIPE ends
+    constexpr int nobody_reads = 128 + SIGPIPE; // a shell's status for programs that SIGPIPE ends
     int status = result.status;
     reshard::agree_on(world, [&] {
         std::string const text = result.is_program ? result.text : without_controls(result.text);

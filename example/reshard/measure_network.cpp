@@ -47,14 +47,14 @@ struct measure_command {
     index_t bytes = index_t{64} << 20;
 };
 
-/// What was measured; a way that is not among the words is as by default.
+/// The measurements; a way that is not among the words is as by default.
 struct measured_network {
     network found;
     std::vector<std::string> ways; ///< fields of the file
     std::vector<std::string> notes;
 };
 
-/// What a job of rows moves.
+/// The bytes that a job of rows moves.
 struct job_size {
     static constexpr index_t run_bytes = 1024;
 
@@ -106,7 +106,7 @@ private:
     std::optional<reshard::job> job_;
 };
 
-/// Where a process runs: its node, by the first process on it, and its place there.
+/// The position of a process: its node, by the first process on it, and its index there.
 struct process_place {
     int node = 0;
     int position = 0;
@@ -114,14 +114,14 @@ struct process_place {
     bool operator==(process_place const&) const = default;
 };
 
-/// What the processes of a machine share, however many of them count as a node.
+/// The shared resources of a machine's processes, however many of them count as a node.
 struct shared_machine {
     index_t ranks = 1;
-    index_t cores = 1; ///< on which one of them may run; where unknown, as many as ranks
+    index_t cores = 1; ///< on which one of them may run; the number of ranks if unknown
     index_t bytes = 0; ///< of memory; 0: unknown
 };
 
-/// By number of a core, '1' where this process may run on it; empty where the system does not say.
+/// By number of a core, '1' if this process may run on it; empty if the system does not say.
 std::string own_cores() {
     std::string text;
 #if defined(__linux__)
@@ -150,17 +150,17 @@ shared_machine machine_of(processes const& world) {
             index_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE)};
 }
 
-/// What is wrong with more ranks than cores, or nothing.
+/// The warning about more ranks than cores, if any.
 std::string crowd_text(shared_machine const& machine) {
     return machine.ranks <= machine.cores
                ? std::string()
                : counted(static_cast<std::size_t>(machine.ranks), "rank") + " on " +
                      counted(static_cast<std::size_t>(machine.cores), "core") +
-                     ": what is measured between them is mostly how long one waits for a core; "
-                     "start as many ranks as there are cores, or fewer";
+                     ": the measurements between them are mostly of waiting for a core; start at "
+                     "most one rank a core";
 }
 
-/// Says how much memory it takes on a machine that ranks give `bytes` each, and get as many.
+/// Refuses `bytes` for each rank of a machine, and names the memory that they would need.
 [[noreturn]] void refuse_bytes(shared_machine const& machine, index_t bytes,
                                std::string const& why) {
     constexpr index_t most = std::numeric_limits<index_t>::max();
@@ -270,9 +270,9 @@ private:
 
     void measure_memory(measured_network& network) {
         if (per_node_ < 2) {
-            network.notes.push_back("one rank a node: what passes between ranks of a node was not "
-                                    "measured, and is as by default; start as many ranks on a node "
-                                    "as the job will have");
+            network.notes.push_back(
+                "one rank a node: the speed between ranks of a node was not measured, and is the "
+                "default; start the ranks of a node that the job will have");
             return;
         }
         rank_pairs together;
@@ -316,21 +316,21 @@ private:
         network.ways.push_back("link");
     }
 
-    /// What a rank can do alone, a node can.
+    /// A node is at least as fast as a rank alone.
     static void keep_order(network::speed& speed) {
         speed.node_bytes_per_second =
             std::max(speed.node_bytes_per_second, speed.rank_bytes_per_second);
     }
 
-    /// Of few bytes, or where others use the machine, latency may be all that is seen: half of the
-    /// time counts in any case.
+    /// With few bytes, or if others use the machine, latency may hide all else: half of the time
+    /// counts in any case.
     double rate(int count, double seconds, double latency) const {
         double const moving = std::max({seconds - latency, seconds / 2, 1e-9});
         return count * static_cast<double>(bytes_) / moving;
     }
 
-    /// What a run costs a rank that moves its bytes `count` times: how much longer short runs take
-    /// than one long run, which takes `alone`. Fewer bytes than a row have none.
+    /// The cost of a run for a rank that moves its bytes `count` times: how much longer short runs
+    /// take than one long run, which takes `alone`. Fewer bytes than a row have none.
     double run_seconds(int count, double alone, auto&& time_of_job) const {
         job_size const short_runs{bytes_, true};
         if (bytes_ % (2 * job_size::run_bytes) != 0)
@@ -361,8 +361,8 @@ private:
         return time_of(swapped, size.bytes);
     }
 
-    /// The median of what the slowest rank takes for its job, which begins on all ranks together;
-    /// those without one rest.
+    /// The median time of the slowest rank for its job, which begins on all ranks together; those
+    /// without one rest.
     double time_of(std::optional<row_job>& work, index_t bytes) {
         int const repeats = bytes < 4096 ? 51 : 9;
         if (work)
@@ -476,12 +476,11 @@ void add_measure_network(CLI::App& app, invocation& chosen) {
         "  mpiexec -n 8 reshard measure-network --output network.json\n"
         "  reshard measure-network --bytes 256MiB --json");
     command
-        ->add_option("--output", options->output,
-                     "The file to write; one that is there is replaced")
+        ->add_option("--output", options->output, "The file to write; an existing one is replaced")
         ->check(complaint_about_file, "");
     command
         ->add_option("--bytes", options->bytes,
-                     "What a rank gives in each measurement; more than the caches hold")
+                     "The bytes that a rank gives in each measurement; more than the caches hold")
         ->transform(CLI::Validator(complaint_about_measured_bytes, "SIZE"));
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

@@ -106,9 +106,9 @@ void add_merge(CLI::App& app, invocation& chosen) {
     add_source_layout(*command, options->reading, "PATH");
     add_force(*command, options->force);
     command->add_flag("--no-verify", options->no_verify,
-                      "Do not compare what is read with the digests saved with it");
+                      "Do not compare the data with the digests saved with it");
     command->add_flag("--no-objects", options->no_objects,
-                      "Leave out values that are no tensors, for which one file has no place");
+                      "Omit values that are not tensors, for which one file has no place");
     command->add_flag("--cut-fused", options->cut_fused,
                       "Write interleaved tensors as they are, and not with their tensors one "
                       "after the other");

@@ -33,7 +33,7 @@ constexpr model models[] = {
 };
 
 /// DeepSeek's: ranks of the two low-rank projections, the rotated part of a head, its dense layers,
-/// and the layers behind the last one that predict further tokens.
+/// and the layers after the last one that predict further tokens.
 constexpr index_t q_rank = 1536, kv_rank = 512, rotary_size = 64, dense_layers = 3,
                   extra_layers = 1;
 

@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// True where a link bounds a plan as the first of them does.
+/// True if a link bounds a plan as the first of them does.
 bool bounds(simulation const& run, simulation::link const& link) {
     return link.least_seconds >= run.least_seconds() * (1 - 1e-9);
 }
@@ -88,7 +88,7 @@ std::string text_of(simulated_plan const& plan) {
            (left_out == 0 ? ""
                           : "  and " + counted(left_out, "link") +
                                 " with no more to do; --json lists all\n") +
-           "  over time: of what a link can, ' ' nothing, '.' some, ':' a quarter, '+' half, '#' "
+           "  over time: of a link's rate, ' ' nothing, '.' some, ':' a quarter, '+' half, '#' "
            "three quarters or more\n";
 }
 

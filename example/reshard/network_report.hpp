@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// What a plan takes over a network, for people and programs.
+/// The time of a plan over a network, for people and programs.
 
 namespace tool {
 
@@ -28,13 +28,13 @@ struct simulated_plan {
 /// The links that have most to do, at most ten, the first of those that bound the plan in front.
 std::vector<reshard::link_strip> busiest_links(reshard::simulation const& run);
 
-/// What each of them does, a line each, below a line of names.
+/// The load of each of them, a line each, below a line of names.
 std::vector<std::vector<std::string>> rows_of(std::vector<reshard::link_strip> const& links);
 
 /// How long it takes, and what bounds it, in sentences.
 std::string bound_text(simulated_plan const& plan);
 
-/// The same, and the busiest links with what they do over the time.
+/// The same, and the busiest links with their load over time.
 std::string text_of(simulated_plan const& plan);
 
 boost::json::object json_of(simulated_plan const& plan);

@@ -37,7 +37,8 @@ namespace {
 using namespace reshard;
 namespace json = boost::json;
 
-/// The ranks that the table shows: all, or of many those that move most, and how many are left out.
+/// The ranks that the table shows: all, or of many the ones that move most, and how many are
+/// omitted.
 std::pair<std::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& cost) {
     constexpr std::size_t most = 64, shown = 16;
     std::vector<std::size_t> ranks;
@@ -103,15 +104,15 @@ std::string text_of(relabelling const& played) {
     std::string text = "relabelled: " + grouped(played.bytes_kept) + " of " +
                        grouped(played.bytes) + " bytes stay in their processes, " +
                        grouped(played.bytes_kept_before) +
-                       " where process i plays rank i\nranks 0, 1, ... are played by processes";
+                       " if process i plays rank i\nranks 0, 1, ... are played by processes";
     for (std::size_t rank = 0; rank < std::min(most, played.process_of.size()); ++rank)
         text += (rank == 0 ? " " : ", ") + std::to_string(played.process_of[rank]);
     return text + (played.process_of.size() > most ? ", ...; --json lists all\n" : "\n");
 }
 
-/// The busiest beside what no choice of senders could spare them, where none gives what it has got.
+/// The busiest ranks beside the least load of any choice of senders, if none passes on what it got.
 std::string text_of(plan_balance const& balance, bool relays) {
-    auto const line = [&](std::string const& who, plan_extreme const& busiest) {
+    auto const line = [&](std::string const& who, plan_balance::extreme const& busiest) {
         return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
                " bytes to others" +
                (relays ? std::string()
@@ -120,12 +121,12 @@ std::string text_of(plan_balance const& balance, bool relays) {
                "\n";
     };
     std::string text = balance.sender.bytes > 0 ? line("rank", balance.sender) : std::string();
-    if (balance.link != plan_extreme{})
+    if (balance.link != plan_balance::extreme{})
         text += line("node", balance.link);
     return text;
 }
 
-/// What is passed on, where anything is.
+/// The bytes that are passed on, if any.
 std::string relay_text(dry_run const& run) {
     if (run.cost.relays == 0)
         return "";
@@ -136,7 +137,7 @@ std::string relay_text(dry_run const& run) {
            " bytes, are passed on by ranks that want the same\n";
 }
 
-/// What can be done in rounds; what is relayed cannot.
+/// The part that can be done in rounds; relayed bytes cannot.
 std::string budget_text(dry_run const& run) {
     return run.relays ? ""
                       : "the least memory budget with which it can be done: " +
@@ -203,7 +204,7 @@ std::string page_of(plan_command const& options, source_spec const& source, job 
                       *run.bins, run.rounds.rounds, options.budget, run.simulated, remarks});
 }
 
-/// Writes what was asked for: all of it, or nothing.
+/// Writes all requested files, or none.
 void write_files(plan_command const& options, source_spec const& source, job const& full_job,
                  dry_run const& run) {
     std::vector<detail::whole_file> files;
@@ -216,8 +217,8 @@ void write_files(plan_command const& options, source_spec const& source, job con
     detail::write_whole_files(files);
 }
 
-/// Warns of what `convert` would refuse, since it would be lost, or leaves out unseen; how many
-/// warnings.
+/// Warns of values that `convert` would refuse, since they would be lost, or omits silently;
+/// returns the number of warnings.
 std::size_t say_lost(source_spec const& source, plan_command const& options) {
     check_replicas(options.replicas || options.per_rank, options.to);
     check_shared(options.share_copies, options.to);
@@ -242,8 +243,8 @@ bool is_one_file(std::filesystem::path const& a, std::filesystem::path const& b)
     return absolute(a) == absolute(b);
 }
 
-/// What is written has a place, before anything is planned. The layout takes that of a file, but of
-/// none that is read or written besides.
+/// Checks the output files before anything is planned. The layout may replace a file, but not one
+/// that is also read or written.
 void check_written(plan_command const& options) {
     for (std::string const& written : {options.picture, options.report, options.relabelled})
         detail::check_parent(written);
@@ -261,7 +262,7 @@ void check_written(plan_command const& options) {
     }
 }
 
-/// The plan, and the ranks of the target's processes where they are given anew.
+/// The plan, and the ranks of the target's processes if they are reassigned.
 dry_run planned(source_spec const& source, job& full_job, plan_command const& options) {
     elapsed_line const shown("planning", options.progress);
     std::optional<relabelling> played;
@@ -316,7 +317,7 @@ std::vector<std::string> formats_of_layouts() {
     return names;
 }
 
-/// What is wrong with a number of ranks of a node, or nothing.
+/// The error in a number of ranks of a node, if any.
 std::string complaint_about_ranks(std::string const& text) {
     constexpr holder_t most = detail::most_ranks_named;
     holder_t number = 0;
@@ -338,8 +339,8 @@ void add_plan_options(CLI::App& command, plan_command& options) {
     command
         .add_flag(
             "--relays", options.relays,
-            "What several ranks on other nodes want from one leaves it once, and they pass it "
-            "on: --ranks-per-node or --network say what a node is, else each rank is one")
+            "Bytes that several ranks on other nodes want from one leave it once, and they pass "
+            "them on: --ranks-per-node or --network define a node, else each rank is one")
         ->excludes(budget);
     CLI::Option* const relabel = command.add_flag(
         "--relabel", options.relabels,
@@ -348,7 +349,7 @@ void add_plan_options(CLI::App& command, plan_command& options) {
     command
         .add_option("--write-layout", options.relabelled,
                     "Write the target's layout with the processes of --relabel as its ranks, a "
-                    "layout file to restart with; one that is there is replaced")
+                    "layout file to restart with; an existing one is replaced")
         ->needs(relabel)
         ->check(complaint_about_file, "");
     command
@@ -368,8 +369,7 @@ void add_plan_options(CLI::App& command, plan_command& options) {
         .add_option(
             "--picture", options.picture,
             "Write a picture of who sends to whom, of the rounds and, with --network, of the "
-            "busiest links over the time, to a file that ends in .svg; one that is there "
-            "is replaced")
+            "busiest links over the time, to a file that ends in .svg; an existing one is replaced")
         ->check(complaint_about_picture, "");
 }
 
@@ -393,7 +393,7 @@ void add_plan(CLI::App& app, invocation& chosen) {
                      "layout; by default, sharded safetensors")
         ->check(CLI::IsMember(formats_of_layouts()));
     command->add_flag("--no-objects", options->no_objects,
-                      "As of convert, which leaves out values that are no tensors");
+                      "As of convert, which omits values that are not tensors");
     add_reverse(*command, chosen, options->files, add_program_or_renames(*command, options->files));
     add_partial(*command, options->files, "target");
     add_cut_fused(*command, options->files);
@@ -401,10 +401,10 @@ void add_plan(CLI::App& app, invocation& chosen) {
     add_strict_warnings(*command, options->files);
     add_replicas(*command, options->replicas, options->per_rank);
     add_share_copies(*command, options->share_copies);
-    command->add_flag("--key-details", options->key_details, "Also what each key costs");
+    command->add_flag("--key-details", options->key_details, "Also the cost of each key");
     add_plan_options(*command, *options);
     add_report(*command, options->report,
-               "that shows who holds what, who sends to whom, and the rounds");
+               "that shows the holders, who sends to whom, and the rounds");
     add_progress(*command, options->progress);
     command->callback([options, &chosen] {
         chosen.run = [options, &chosen](processes const& world) {

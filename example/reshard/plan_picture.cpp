@@ -28,7 +28,7 @@ heat_bins bins_of(plan_flows const& flows) {
 
 namespace {
 
-/// What a reader who does not see the picture should know.
+/// The description for a reader who does not see the picture.
 std::string description_of(heat_bins const& bins, std::vector<detail::plan_round> const& rounds,
                            std::optional<index_t> budget) {
     index_t most = 0;
@@ -38,9 +38,10 @@ std::string description_of(heat_bins const& bins, std::vector<detail::plan_round
            (bins.width() == 1 ? std::string("ranks")
                               : "bins of " + std::to_string(bins.width()) + " ranks") +
            ", the darker the more one sends the other, at most " + byte_text(bins.most_bytes()) +
-           "; what stays on a rank has a colour of its own. Below, " +
+           "; bytes that stay on a rank have another colour. Below, " +
            counted(rounds.size(), "round") +
-           ", as wide as what they write and as high as the memory that the neediest rank has, at "
+           ", as wide as the bytes that they write and as high as the memory that the neediest "
+           "rank has, at "
            "most " +
            byte_text(most) + (budget ? " of a budget of " + byte_text(*budget) : std::string()) +
            ".";
@@ -51,7 +52,7 @@ std::string description_of(simulated_plan const& plan, std::size_t links) {
         return " At the bottom, no links, for nothing moves.";
     return " At the bottom, the busiest links over " + duration_text(plan.run.seconds) + ", " +
            std::to_string(links) +
-           " of them, each as high as what it does of what it can; no order takes less than " +
+           " of them, each as high as its share of its rate; no order takes less than " +
            duration_text(plan.run.least_seconds()) + ", by " +
            name(plan.run.links[plan.run.bounded_by]) + ".";
 }

@@ -18,7 +18,7 @@
 
 namespace tool {
 
-/// Returns why a name is not that of a picture, or an empty text.
+/// Returns why a name is not a picture's, or an empty text.
 std::string complaint_about_picture(std::string const& path);
 
 /// Who sends how much to whom.

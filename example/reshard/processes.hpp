@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// The processes that the tool runs in: itself alone, or those of an mpiexec.
+/// The processes that the tool runs in: itself alone, or the processes of an mpiexec.
 
 namespace reshard {
 
@@ -23,11 +23,11 @@ namespace tool {
 /// Whether the launcher of Open MPI, MPICH or Slurm has started this process.
 bool is_launched();
 
-/// A group for the library. MPI is started only where an mpiexec started the tool, since that takes
+/// A group for the library. MPI is started only if an mpiexec started the tool, since that takes
 /// time.
 class processes {
 public:
-    /// Those of an mpiexec, where one started this process.
+    /// The processes of an mpiexec, if one started this process.
     processes();
     /// Those of a group.
     explicit processes(reshard::mpi_group const& world);
@@ -39,7 +39,7 @@ public:
     int size() const;
     std::vector<std::string> all_gather(std::string const& bytes) const;
 
-    /// Those of an mpiexec or a group; null where the tool runs alone.
+    /// Those of an mpiexec or a group; null if the tool runs alone.
     reshard::mpi_group const* mpi() const;
 
     /// Ends all processes, for what one of them could not foresee.
@@ -47,7 +47,7 @@ public:
 
 private:
     struct started_mpi;
-    std::unique_ptr<started_mpi> mpi_; ///< null where the tool runs alone
+    std::unique_ptr<started_mpi> mpi_; ///< null if the tool runs alone
 };
 
 static_assert(reshard::group<processes>);

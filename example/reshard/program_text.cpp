@@ -55,7 +55,7 @@ std::string read_pipe(std::string const& path) {
     return text;
 }
 
-/// The text of a file, or what a pipe gives, which is read once.
+/// The text of a file, or of a pipe, which is read once.
 std::string read_program_file(std::string const& path) {
     static std::map<std::string, std::string> pipes;
     std::error_code ignored;
@@ -90,7 +90,7 @@ std::optional<std::string> number_at(boost::json::value const& config, std::stri
                                       : std::nullopt;
 }
 
-/// The number that a configuration has under a name, in itself or in that of its text model.
+/// The number that a configuration has under a name, in itself or in its text model's.
 std::optional<std::string> number_in(boost::json::value const& config, std::string const& name) {
     auto const match = number_at(config, name);
     return match ? match : number_at(config, "text_config." + name);
@@ -136,7 +136,7 @@ std::filesystem::path config_beside(std::string const& source) {
            "config.json";
 }
 
-/// The values of a job: those that were given, and those of the model's configuration.
+/// The values of a job: the given ones, and the ones of the model's configuration.
 class program_values {
 public:
     explicit program_values(job_files const& files)
@@ -179,10 +179,11 @@ public:
         for (auto const& [name, value] : given_)
             if (!used_.contains(name))
                 fail(errc::usage, files_.program, ": --set ", name, "=", value,
-                     " sets what the program has no place for", detail::did_you_mean(name, used_));
+                     " sets a number that the program does not have",
+                     detail::did_you_mean(name, used_));
     }
 
-    /// `a=1, b=2 (model/config.json)`; nothing where the configuration gave nothing.
+    /// `a=1, b=2 (model/config.json)`; empty if the configuration gave nothing.
     std::string note() const {
         std::string text;
         for (auto const& [name, value] : read_)
@@ -214,7 +215,7 @@ std::string filled(std::string_view line, std::string_view left_alone, ValueOf&&
     }
 }
 
-/// The numbers that stand in keys in the place of a gap.
+/// The numbers in keys at a gap.
 std::set<index_t> numbers_in(catalog const& source, std::string_view patterns,
                              std::string const& gap) {
     std::set<index_t> numbers;
@@ -261,7 +262,7 @@ public:
                 block_.append(line).append("\n");
         }
         flush();
-        result_.pop_back(); // what follows the last line's end is no line
+        result_.pop_back(); // the text after the last line's end is not a line
         return std::move(result_);
     }
 
@@ -287,10 +288,11 @@ private:
             (line.starts_with(each_mark) && line.find(" of ") != line.npos);
         if (!is_known || !line.ends_with('}'))
             fail(errc::syntax, "'", line,
-                 "' is no mark; there are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if KEY, "
+                 "' is not a mark; the marks are {needs KEY -> KEY}, {keeps PATTERN, PATTERN}, {if "
+                 "KEY, "
                  "KEY}, {each NAME of KEY "
                  "without KEY}, {end}, {switch NAME: OLD -> NEW}, {stack} and {unstack}, each on a "
-                 "line of its own");
+                 "separate line");
         line.remove_suffix(1);
         if (line.starts_with(if_mark))
             begin_if(filled(line.substr(if_mark.size()), {}, values_));
@@ -357,7 +359,7 @@ private:
         return extent && (sides.size() == 1 || extent == extent_of(sides[1]));
     }
 
-    /// The extent of `KEY[AXIS]`, or 0 of `KEY`; nothing where there is none.
+    /// The extent of `KEY[AXIS]`, or 0 of `KEY`; none if the tensor is missing.
     std::optional<index_t> extent_of(std::string_view side) const {
         std::size_t const bracket = side.find('[');
         catalog_entry const* const entry = source_.find(side.substr(0, bracket));
@@ -379,10 +381,10 @@ private:
         bool const is_stacked = std::ranges::any_of(
             source_, [](catalog_entry const& entry) { return is_stacked_tensor(entry.key); });
         fail(errc::unknown_key, program_, ": the source has no ", needed,
-             is_other     ? "; it is what the program makes: run the one of the other direction"
+             is_other     ? "; it is the program's result: run the one of the other direction"
              : is_stacked ? "; it has tensors that hold all layers: convert it with --program "
                             "@megatron-unstack first"
-                          : "; it is not what the program is for, or its names differ");
+                          : "; the program is not for it, or its names differ");
     }
 
     void begin_each(std::string_view line) {
@@ -436,7 +438,7 @@ program_source read_program_text(job_files const& files, catalog const& source) 
     bool const has_gaps = text.starts_with(program_line) || text.starts_with(backwards_line);
     if (!has_gaps && !files.settings.empty())
         fail(errc::usage, files.program, ": --set ", files.settings.front(),
-             " is for programs with gaps, as those of reshard programs, which begin with '",
+             " is for programs with gaps, such as the ones of reshard programs, which begin with '",
              program_line, "'");
     if (!has_gaps && aoa::detail::is_config(text))
         return {.text = aoa::parse(text, files.program).source_text(), .note = {}};

@@ -13,7 +13,7 @@
 /// \file
 /// The text of a job's program, with its gaps filled in.
 ///
-/// A text that begins as those of the tool do (`#! program`) may have gaps:
+/// A text that begins like the tool's texts (`#! program`) may have gaps:
 ///
 /// - `{num_hidden_layers}`, `{text_config.hidden_size}`: a value, of `--set` or of the
 ///   `config.json` beside the source; a name before a dot names an object.
@@ -21,12 +21,12 @@
 ///   a key of the source has NEW in it and `--set NAME=0` is not given. A line `#! switch NAME:
 ///   description` lists it.
 /// - `{if KEY, KEY}` up to `{end}`: lines for sources that have one of these tensors.
-/// - `{each NAME of KEY, KEY without KEY}` up to `{end}`: lines for each number that stands in the
-///   place of `{NAME}` in one of these keys, and in that of none behind `without`.
+/// - `{each NAME of KEY, KEY without KEY}` up to `{end}`: lines for each number that is in the
+///   position of `{NAME}` in one of these keys, and in none of the keys after `without`.
 /// - `{needs KEY -> KEY}`: a source that does not have the first tensor is refused; run backwards,
 ///   one that does not have the second. `KEY[1] = KEY[0]` in place of `KEY` compares two extents.
-///   Then a tensor that no statement names is refused as well, but for:
-/// - `{keeps PATTERN, PATTERN}`: tensors that stay what they are.
+///   Then a tensor that no statement names is refused as well, except:
+/// - `{keeps PATTERN, PATTERN}`: tensors that stay unchanged.
 /// - `{stack}`, `{unstack}`: the statements of stacked_tensors.hpp.
 
 namespace tool {
@@ -42,7 +42,7 @@ std::string stored_program(std::string const& program);
 /// Whether the program is run in the direction in which it is not written.
 bool runs_backwards(job_files const& files);
 
-/// Checks `NAME=VALUE`; returns what is wrong with it, or nothing.
+/// Checks `NAME=VALUE`; returns the error, if any.
 std::string complaint_about_setting(std::string const& text);
 
 } // namespace tool

@@ -91,9 +91,8 @@ void add_programs(CLI::App& app, invocation& chosen) {
                     "  reshard programs llama-hf-to-megatron --source model");
     CLI::Option* const which = command->add_option(
         "NAME", *name, "A program, which --program @NAME of other commands runs");
-    CLI::Option* const source =
-        add_path(*command, chosen, "--source", files->source,
-                 "A checkpoint or a layout file: print what the program is for it");
+    CLI::Option* const source = add_path(*command, chosen, "--source", files->source,
+                                         "A checkpoint or a layout file: print the program for it");
     source->needs(which);
     add_compatible(*command, files->reading);
     add_settings(*command, *files)->needs(source);

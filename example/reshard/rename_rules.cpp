@@ -91,8 +91,7 @@ index_t shift_of(aoa::segment const& placeholder, bool is_right) {
 /// Refuses a name that could end the text of a statement.
 void check_quotable(std::string const& name, std::string const& where) {
     if (name.empty() || name == "_" || name.find_first_of("\"\n\r") != name.npos)
-        fail(errc::usage, where, ": '", name,
-             "' is no name that can be renamed; rename it in a program");
+        fail(errc::usage, where, ": '", name, "' cannot be renamed here; rename it in a program");
 }
 
 /// The pairs of a file `{FROM: TO}`.

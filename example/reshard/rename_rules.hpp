@@ -70,7 +70,7 @@ private:
         reshard::aoa::detail::key_pattern patterns[2];
     };
 
-    /// What a key has between the two names, and the numbers in them; nothing if it does not match.
+    /// The part of a key between the two names, and the numbers in them; none if it does not match.
     std::optional<std::string_view> match(side const& names, std::string_view key,
                                           std::vector<reshard::index_t>& numbers) const;
 

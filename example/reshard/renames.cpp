@@ -24,7 +24,7 @@ using namespace reshard;
 
 namespace {
 
-/// A key as a statement names it, whatever its characters are.
+/// A key as a statement names it, with any characters.
 ///
 /// \throws error with errc::unsupported for one that no quotes hold
 std::string literal(std::string const& key, std::string_view where) {
@@ -205,7 +205,7 @@ std::string complaint_about_rename(std::string const& text) {
     return is_pair || is_rename_file(text)
                ? ""
                : "'" + text +
-                     "' is no two names and no file of names; write old=new, or names.json";
+                     "' is neither two names nor a file of names; write old=new, or names.json";
 }
 
 std::string complaint_about_cast(std::string const& text) {
@@ -217,7 +217,8 @@ std::string complaint_about_cast(std::string const& text) {
                              bits(*dtype) >= 16)
                ? ""
                : "'" + text +
-                     "' is no pattern of keys and a data type; write '**=bfloat16', with bfloat16, "
+                     "' is not a pattern of keys with a data type; write '**=bfloat16', with "
+                     "bfloat16, "
                      "float16, float32, float64, or complex64 or complex128 for complex numbers, "
                      "or keep";
 }

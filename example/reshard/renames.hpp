@@ -17,7 +17,7 @@
 
 namespace tool {
 
-/// What stands for the name of such a program where a job has one.
+/// The name of such a program in a job.
 inline constexpr std::string_view renames_program = "--names, --rename and --cast";
 
 /// Whether a job has such a program.
@@ -41,15 +41,15 @@ struct written_casts {
     std::vector<std::string> kept; ///< keys that a pattern with `*` does not cast
 };
 
-/// The statements of `--cast` for tensors that a program yields: of those of floating point, each
-/// gets the data type of the last pattern that matches it, or keeps its own.
+/// The statements of `--cast` for tensors that a program yields: each one of floating point gets
+/// the data type of the last pattern that matches it, or keeps its own.
 ///
 /// \throws error with errc::unknown_key for a pattern that matches none of them; with
 ///         errc::unsupported for elements of less than 16 bits, whose scales a cast does not apply,
 ///         and for a cast between floating point and complex numbers
 written_casts cast_statements(job_files const& files, reshard::catalog const& yielded);
 
-/// The statements, and a note of what the tables of names have found.
+/// The statements, and a note of the matches of the tables of names.
 ///
 /// \param wanted the keys of the target
 program_source program_of_renames(job_files const& files, reshard::catalog const& source,
@@ -59,13 +59,13 @@ program_source program_of_renames(job_files const& files, reshard::catalog const
 void add_hints_of_names(std::vector<reshard::aoa::finding>& findings,
                         reshard::catalog const& source);
 
-/// What is wrong with `FROM=TO`, or nothing.
+/// The error in `FROM=TO`, if any.
 std::string complaint_about_rename(std::string const& text);
 
-/// What is wrong with `PATTERN=DTYPE`, or nothing.
+/// The error in `PATTERN=DTYPE`, if any.
 std::string complaint_about_cast(std::string const& text);
 
-/// What is wrong with the name of a table, or nothing.
+/// The error in the name of a table, if any.
 std::string complaint_about_names(std::string const& name);
 
 } // namespace tool

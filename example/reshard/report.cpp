@@ -36,12 +36,12 @@ bool is_progress_shown(progress_when when, bool is_terminal) {
     return when == progress_when::always || (when == progress_when::on_terminal && is_terminal);
 }
 
-/// In the place of what was drawn before.
+/// Replaces the line that was drawn before.
 void draw_line(std::string const& text, bool is_terminal) {
     std::cerr << "\r" + text + (is_terminal ? "\033[K" : "") << std::flush;
 }
 
-/// Removes what was drawn; in a pipe it stays.
+/// Removes the drawn line; in a pipe it stays.
 void end_line(bool is_terminal) { std::cerr << (is_terminal ? "\r\033[K" : "\n") << std::flush; }
 
 } // namespace

@@ -35,20 +35,20 @@ std::string counted(std::size_t count, std::string const& noun);
 /// `'a', 'b' and 7 more`.
 std::string listed(std::vector<std::string> const& keys);
 
-/// Lines, each with a line break behind it.
+/// Lines, each with a line break at the end.
 std::string joined_lines(std::vector<std::string> const& lines);
 
-/// `text` in bold where standard output is a terminal that wants it.
+/// `text` in bold if standard output is a terminal that wants it.
 std::string bold(std::string_view text);
 
-/// A line on standard error that begins with what it is, as in `warning: `.
+/// A line on standard error that begins with its severity, as in `warning: `.
 void say(std::string const& noun, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
 
 /// Says each text as a warning; how many there are.
 std::size_t say_warnings(std::vector<std::string> const& texts);
 
-/// Text with its control characters written out, but for those of `bold`.
+/// Text with its control characters written out, except those that `bold` adds.
 std::string without_controls(std::string text);
 
 /// Whether a person reads standard output as it is written.
@@ -60,7 +60,7 @@ void print_error(std::string const& text);
 /// While it exists, it keeps what this thread says, in place of standard error.
 class kept_lines {
 public:
-    /// What a line is, as in `warning`, and its text.
+    /// The severity of a line, as in `warning`, and its text.
     using line = std::pair<std::string, std::string>;
 
     kept_lines();
@@ -94,7 +94,7 @@ enum class progress_when { on_terminal, always, never };
 
 /// A line on standard error that is redrawn some times a second, and is gone when the work is done.
 ///
-/// In a pipe, where it is shown only if that is asked for, it stays.
+/// In a pipe it is shown only on request, and stays.
 class progress_bar {
 public:
     /// \param is_first false for the processes that say nothing

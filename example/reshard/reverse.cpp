@@ -68,7 +68,7 @@ void add_reverse_command(CLI::App& app, invocation& chosen) {
     auto const files = std::make_shared<job_files>();
     auto const unfolded = std::make_shared<bool>(false);
     CLI::App* const command = add_command(
-        app, chosen, "reverse", "Print the program that goes back from what a program makes",
+        app, chosen, "reverse", "Print the program that reverses a program",
         "  reshard reverse --program fuse.aoa --source model\n"
         "  reshard reverse --program fuse.aoa --source model --target fused --allow-rounding");
     add_required_program(*command, *files);

@@ -21,11 +21,11 @@ bool is_layout(std::filesystem::path const& path) {
 }
 
 [[noreturn]] void fail_unnamed(std::filesystem::path const& path) {
-    fail(errc::unsupported, path.string() + ": is a file whose name ends neither as that of a "
-                                            "checkpoint nor with .json as a layout's");
+    fail(errc::unsupported, path.string() + ": is a file whose name ends neither like a "
+                                            "checkpoint's nor with .json like a layout's");
 }
 
-/// Whether a path has the name of a file that is no checkpoint, such as that of a pipe.
+/// Whether a path has the name of a file that is not a checkpoint, such as a pipe.
 bool is_unnamed(std::filesystem::path const& path) {
     constexpr std::string_view of_checkpoints[] = {".safetensors", ".json", ".gguf", ".pdparams",
                                                    ".pdopt"};

@@ -11,11 +11,11 @@
 #include <vector>
 
 /// \file
-/// What a SPEC on the command line names: a checkpoint or a layout file, found out by looking.
+/// A SPEC on the command line names a checkpoint or a layout file: its content decides.
 
 namespace tool {
 
-/// A source: who holds what, and where that is in files if it is a checkpoint.
+/// A source: its layout, and the position of each shard in files if it is a checkpoint.
 struct source_spec {
     std::string path;
     reshard::layout held; ///< holders are ranks, or files
@@ -23,15 +23,15 @@ struct source_spec {
     reshard::detail::safetensors_options reading = {}; ///< how it was opened
 };
 
-/// \throws error with errc::missing_file or errc::unsupported; it says what was found; with
+/// \throws error with errc::missing_file or errc::unsupported; it lists the entries; with
 ///         errc::usage for keys selected of a layout
 source_spec read_source(std::string const& path,
                         reshard::detail::safetensors_options const& reading = {});
 
-/// The keys of values that are no tensors.
+/// The keys of values that are not tensors.
 std::vector<std::string> object_keys(reshard::checkpoint_metadata const& source);
 
-/// A target: a layout file, or the layout that a checkpoint has, whose files stand for ranks.
+/// A target: a layout file, or the layout of a checkpoint, whose files act as ranks.
 ///
 /// \throws error as `read_source`
 reshard::detail::layout_file

@@ -38,7 +38,7 @@ std::string joined(std::vector<std::string> const& keys) {
 }
 
 std::string_view along_first(std::vector<std::string> const& keys) {
-    return keys.size() == 1 ? "\n" : ", axis=0\n"; // one is no concat
+    return keys.size() == 1 ? "\n" : ", axis=0\n"; // a single tensor is not a concat
 }
 
 /// What names a tensor of several things, without the number of each.
@@ -49,7 +49,7 @@ struct stack_name {
     std::string key_of(index_t number) const { return head + std::to_string(number) + tail; }
 };
 
-/// Where the layers of a transformer block begin in a key: behind `decoder.layers.`.
+/// The position of the layer's number in a key: after `decoder.layers.`.
 std::size_t behind_layers(std::string_view key) {
     for (std::string_view const block : {"decoder.layers.", "encoder.layers."})
         if (std::size_t const at = key.find(block); at != key.npos)
@@ -122,7 +122,7 @@ void check_count(named_shape const& stack, named_shape const& first, std::size_t
              " tensors, and with the others more than --max-names allows, which is ", most_names);
 }
 
-/// Takes the stacks among tensors apart, and replaces them by what they are made of.
+/// Takes the stacks among tensors apart, and replaces them by their parts.
 template <class Find>
 std::string take_apart(std::vector<named_shape>& tensors, std::size_t most_names, Find&& find) {
     std::string text;
@@ -151,7 +151,7 @@ std::string take_apart(std::vector<named_shape>& tensors, std::size_t most_names
     return text;
 }
 
-/// What a stack is made of, by number.
+/// The parts of a stack, by number.
 struct tensor_stack {
     stack_name name;
     std::map<index_t, named_shape const*> tensors;
@@ -173,13 +173,14 @@ std::map<std::string, tensor_stack> find_stacks(std::vector<named_shape> const& 
     return stacks;
 }
 
-/// The shape of what a stack becomes.
+/// The shape of a stack's part.
 index_vector stacked_shape(tensor_stack const& stack) {
     named_shape const& first = *stack.tensors.begin()->second;
     for (auto const& [number, tensor] : stack.tensors)
         if (tensor->shape != first.shape)
             fail(errc::shape_mismatch, "'", first.key, "' has shape ", first.shape, ", and '",
-                 tensor->key, "' ", tensor->shape, "; what is put together has one shape");
+                 tensor->key, "' ", tensor->shape,
+                 "; tensors that are put together have one shape");
     index_vector shape = {index_t(stack.tensors.size())};
     for (index_t const extent : first.shape)
         shape.push_back(extent);
@@ -194,7 +195,7 @@ std::string put_together(tensor_stack const& stack, index_vector const& shape) {
     return text.append(along_first(keys)) + reshaped(stack.name.stack_key, shape);
 }
 
-/// Puts all stacks together, and replaces what they are made of by them.
+/// Puts all stacks together, and replaces their parts by them.
 template <class Find>
 std::string put_all_together(std::vector<named_shape>& tensors, Find&& find) {
     std::string text;

@@ -18,7 +18,7 @@ struct program_switch {
     std::string_view description;
 };
 
-/// A text, and what one of its names stands for.
+/// A text, and the value of one of its names.
 struct stock_program {
     std::string_view name; ///< `llama-hf-to-megatron`
     std::string_view description;

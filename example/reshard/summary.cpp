@@ -17,7 +17,7 @@ using namespace reshard;
 
 namespace {
 
-/// `3 along axis 1`, or nothing where a tensor is whole.
+/// `3 along axis 1`; empty for a whole tensor.
 std::string parts_text(index_vector const& parts) {
     std::string text;
     for (std::size_t axis = 0; axis < parts.size(); ++axis)
@@ -27,7 +27,7 @@ std::string parts_text(index_vector const& parts) {
     return text.empty() ? "whole" : text;
 }
 
-/// `only [22, 32]` for a tensor of which not all elements are there; nothing for any other.
+/// `only [22, 32]` for a tensor with missing elements; empty for any other.
 std::string rest_text(layout const& layout, tensor_layout const& tensor) {
     detail::tensor_shards const shards = layout.shards_of(tensor);
     index_t const wanted = element_count(layout.shape_of(tensor));

@@ -19,7 +19,7 @@ namespace tool {
 /// A line a row, columns aligned, the first row in bold.
 std::string table(std::vector<std::vector<std::string>> const& rows);
 
-/// Who holds how much: a line a holder, with its share of the elements.
+/// A line for each holder, with its share of the elements.
 std::string holder_table(reshard::layout const& layout, std::vector<std::string> const& names);
 
 /// What there is: a line for all tensors that differ only in the numbers in their keys, or a line
@@ -33,7 +33,7 @@ std::string without_numbers(std::string_view key);
 /// `rank 0`, `rank 1`, ...
 std::vector<std::string> rank_names(reshard::holder_t count);
 
-/// What the files of a checkpoint are called in their directory.
+/// The names of a checkpoint's files in their directory.
 std::vector<std::string> file_names(reshard::checkpoint_metadata const& checkpoint);
 
 } // namespace tool

@@ -49,7 +49,7 @@ void put(detail::written_files& files, detail::file_piece const& piece, std::uin
     }
 }
 
-/// Writes what is this process's part of the files, and then makes them appear.
+/// Writes this process's part of the files, and then makes them appear.
 void write(processes const& world, synthesize_options const& options,
            detail::checkpoint_plan const& plan) {
     detail::checkpoint_writer files(world, options.directory, plan, {.replace = options.force});

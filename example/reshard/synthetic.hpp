@@ -12,7 +12,7 @@
 #include <string_view>
 
 /// \file
-/// Values that are a function of key, index and seed, so that no two regions look alike.
+/// Values that are a function of key, index and seed, so that no two regions look the same.
 
 namespace tool {
 
@@ -38,7 +38,7 @@ constexpr std::uint64_t finite_bits(reshard::data_type dtype) {
     }
 }
 
-/// Word `i` of a tensor whose `base` stands for its key and the seed.
+/// Word `i` of a tensor whose `base` is a hash of its key and the seed.
 ///
 /// \par Source SplitMix64 (Sebastiano Vigna, public domain), which can begin anywhere
 constexpr std::uint64_t synthetic_word(std::uint64_t base, std::uint64_t i) {

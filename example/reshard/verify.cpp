@@ -40,12 +40,12 @@ json::object json_of(changed_file const& file) {
 
 std::string describe(changed_file const& file) {
     return file.file +
-           (file.found.empty() ? ": is not there, and has the SHA-256 sum "
+           (file.found.empty() ? ": is missing, and has the SHA-256 sum "
                                : ": its SHA-256 sum is " + file.found + ", and not ") +
            file.expected + " (integrity.json)";
 }
 
-/// What was compared with digests of chunks, and with sums of files.
+/// The bytes compared with digests of chunks, and with sums of files.
 struct verify_result {
     verification found;
     std::vector<changed_file> changed;
@@ -80,7 +80,7 @@ std::string verdict_on(verify_result const& result, std::size_t files) {
     if (verification.unverified.empty())
         return "as it was saved";
     return verification.unverified.size() == files ? "no digests to compare with"
-                                                   : "as it was saved where there are digests";
+                                                   : "as it was saved, as far as there are digests";
 }
 
 struct verify_command {

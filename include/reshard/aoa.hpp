@@ -5,7 +5,6 @@
 
 #include <reshard/aoa/check.hpp>
 #include <reshard/aoa/expand.hpp>
-#include <reshard/aoa/infer_source.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
 #include <reshard/aoa/print.hpp>

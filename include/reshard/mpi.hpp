@@ -5,11 +5,9 @@
 
 #include <reshard/mpi/joined_programs.hpp>
 #include <reshard/mpi/redistribute.hpp>
-#include <reshard/mpi/shared_arena.hpp>
-#include <reshard/os/prefaulted_memory.hpp>
 
 /// \file
-/// Everything that needs MPI: `redistribute` over a communicator, `prepare` and `run`; memory that
-/// ranks of a node share, and memory for targets that do not exist yet.
+/// `redistribute` over a communicator, `prepare` and `run`. What a call can do besides has headers of
+/// its own: `mpi/shared_arena.hpp`, `mpi/directory_query.hpp`, `bind/rounds.hpp`.
 
 #endif

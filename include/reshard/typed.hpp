@@ -3,6 +3,7 @@
 #ifndef RESHARD_TYPED_HPP
 #define RESHARD_TYPED_HPP
 
+#include <reshard/aoa/typed_program.hpp>
 #include <reshard/bind/typed_redistribute.hpp>
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/layout/layout_of.hpp>
@@ -12,6 +13,6 @@
 
 /// \file
 /// Everything whose layouts are types: shards, layouts and expressions, the plan that the compiler
-/// makes of them, what it costs, and running it.
+/// makes of them, its cost, and running it.
 
 #endif

@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_SUITE(aoa_cases)
 
 namespace {
 
-/// Programs that are refused there and mean something here, and what they mean.
+/// Programs that are refused there and valid here, and their meaning.
 std::map<std::string, std::string> const extensions = {
     {"e0023", "a concat with a cast: several attributes"},
     {"e0027", "a permutation and a cast: several attributes"},
@@ -57,7 +57,7 @@ std::map<std::string, std::string> const extensions = {
     {"e0209", "a cast from float8_e4m3fn"},
 };
 
-/// The shards of one side, a list a rank, and what is known of each tensor.
+/// The shards of one side, a list a rank, and the facts of each tensor.
 struct case_side {
     std::vector<std::vector<shard_descriptor>> ranks;
     std::map<std::string, index_t> bases; ///< of a source: the value of its first element
@@ -78,7 +78,7 @@ struct case_side {
     }
 };
 
-/// One side of a case; `dtype` stands in for the data type of every tensor where there is one.
+/// One side of a case; `dtype` stands in for the data type of every tensor if there is one.
 case_side side_of(json::value const& tensors, bool is_source, std::optional<data_type> dtype) {
     case_side result;
     for (auto const& [key, facts] : tensors.as_object()) {
@@ -108,7 +108,7 @@ std::string text_of(json::value const& value) {
 
 bool is_reverse(json::value const& value) { return value.as_object().contains("reverse"); }
 
-/// What the program of a case says of its two sides; one that runs backwards reads what it makes.
+/// The mapping of a case's program; a program that runs backwards reads its results.
 mapping mapping_of(json::value const& value, case_side const& source, case_side const& target) {
     catalog const have = source.tensors(), want = target.tensors();
     if (is_reverse(value)) {
@@ -120,7 +120,7 @@ mapping mapping_of(json::value const& value, case_side const& source, case_side 
     return lower(expand(test::parsed(text_of(value)), have, &want).code, have, &want);
 }
 
-/// The first digits of the hash of a shard's values, or nothing where it has its old content.
+/// The first digits of the hash of a shard's values; empty if it has its old content.
 std::optional<std::string> hash_of(numbered_shards const& rank, std::size_t shard) {
     if (rank.is_untouched(shard) && !rank.values(shard).empty())
         return std::nullopt;
@@ -131,7 +131,7 @@ std::optional<std::string> hash_of(numbered_shards const& rank, std::size_t shar
     return test::sha256(bytes).substr(0, 16);
 }
 
-/// What the case expects of a shard.
+/// The expectation of the case for a shard.
 std::optional<std::string> expected_hash(json::value const& value, shard_descriptor const& shard) {
     for (json::value const& row : value.at("expect").at(shard.key).as_array())
         if (json_numbers(row.as_array()[0]) == shard.region.offset &&
@@ -141,7 +141,7 @@ std::optional<std::string> expected_hash(json::value const& value, shard_descrip
     return "a shard that the case does not have";
 }
 
-/// Runs a case; the result is what differs, or nothing.
+/// Runs a case; the result is what differs, if any.
 std::optional<std::string> difference(json::value const& value, case_side const& source,
                                       case_side const& target) {
     std::vector<numbered_shards> sources, targets;
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(programs_give_the_values_of_the_original) {
         try {
             case_side const source = side_of(value.at("src"), true, {});
             case_side const target = side_of(value.at("dst"), false, {});
-            // Values that the types cannot hold stand for those of a wider type.
+            // Values that the types cannot hold represent values of a wider type.
             bool const exact = source.is_exact();
             auto const wide = std::optional(data_type::i64);
             auto const match = exact ? difference(value, source, target)

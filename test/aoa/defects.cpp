@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
-// What PaddlePaddle 3.3.1 does wrong, each as a program that does right here or is refused with a
-// message. The numbers are those of the list in doc/aoa-differences.md, which also says which defects
-// have no place here. Expected values are counted by hand: an element is the base of its tensor plus
-// its row-major number.
+// Errors of PaddlePaddle 3.3.1, each as a program that is right here or is refused with a message.
+// The numbers are from the list in doc/aoa-differences.md, which also says which defects have no
+// place here. Expected values are counted by hand: an element is the base of its tensor plus its
+// row-major number.
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -56,7 +56,7 @@ public:
 
     mapping program(std::string const& text) const { return lowered(text).map; }
 
-    /// The warnings of a program: what each is called.
+    /// The warnings of a program, by name.
     std::vector<std::string> warnings(std::string const& text) const {
         std::vector<std::string> codes;
         for (finding const& finding : expanded(text).findings)
@@ -66,7 +66,7 @@ public:
         return codes;
     }
 
-    /// What each target is afterwards, the shards of its ranks one after the other.
+    /// The values of each target afterwards, the shards of its ranks one after the other.
     std::map<std::string, values> run(std::string const& text) const { return move(program(text)); }
 
     /// The same, by a program that is written in the other direction.
@@ -77,7 +77,7 @@ public:
         return move(lower(reverse(code, target, &source), source, &target));
     }
 
-    /// Whether a program is refused with that code and a message in which `words` stand.
+    /// Whether a program is refused with that code and a message with `words` in it.
     bool refuses(std::string const& text, errc code, std::string const& words) const {
         try {
             program(text);

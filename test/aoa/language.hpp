@@ -25,8 +25,8 @@ inline catalog_entry tensor(std::string key, index_vector const& shape,
     return {std::move(key), dtype, shape, parts};
 }
 
-/// Whether two programs say the same when each temporary of `a` is read as whatever `b` has in its
-/// place.
+/// Whether two programs say the same when each temporary of `a` is read as the name that `b` has in
+/// its position.
 ///
 /// A temporary of `a` is one name of `b` from where it is bound until it is bound again.
 bool same_up_to_temporaries(aoa::program const& a, aoa::program const& b);

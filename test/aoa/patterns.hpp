@@ -18,7 +18,7 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// The pattern of a name in which each placeholder is captured, in the order in which they stand.
+/// The pattern of a name in which each placeholder is captured, in their order.
 inline aoa::detail::key_pattern pattern(std::string const& text) {
     aoa::program const code = parsed(text + " -> target");
     std::size_t next = 0;

@@ -53,8 +53,8 @@ std::map<std::string, std::string> const differences = {
     {"rev13", "the parts of a fused tensor are counted on the side that has it"},
 };
 
-/// Vectors whose program is refused here, and with which code. Those that are not refused there
-/// stand among the differences.
+/// Vectors whose program is refused here, and with which code. Programs that are not refused there
+/// are among the differences.
 std::map<std::string, errc> const refusals = {
     {"lex06", errc::syntax},         {"lex12", errc::syntax},
     {"par07", errc::syntax},         {"par08", errc::syntax},
@@ -238,7 +238,7 @@ bool is_reshaped(json::value const& entry) {
             string(steps.as_array()[0]).starts_with("flatten:"));
 }
 
-/// Whether a piece is an entry of a vector: of what a reshape makes, the two boxes say all.
+/// Whether a piece is an entry of a vector: for the result of a reshape, the two boxes say all.
 bool is_entry(mapping const& map, json::value const& entry, piece const& part) {
     if (!is_reshaped(entry))
         return part == piece_of(map, entry);
@@ -248,7 +248,7 @@ bool is_entry(mapping const& map, json::value const& entry, piece const& part) {
            part.source_box() == box{numbers(list[3]), numbers(list[4])};
 }
 
-/// A query that finds something, compared with what it has to find.
+/// A query that finds something, compared with its expected result.
 bool check_found(mapping const& map, json::value const& query) {
     box const region{numbers(at(query, "off")), numbers(at(query, "shape"))};
     std::string const key = string(at(query, "key"));

@@ -1,4 +1,4 @@
-// expect first: static assertion failed.*: this type is no tensor: include its header of reshard/adapt/, or specialise reshard::tensor_traits
+// expect first: static assertion failed.*: this type is not a tensor: include its header of reshard/adapt/, or specialise reshard::tensor_traits
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/tensor/state_dict.hpp>

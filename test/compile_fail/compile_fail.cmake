@@ -2,7 +2,8 @@
 
 # Compiles `source`; passes where the compiler refuses it with the message that its first line names; with
 # `// expect first: <regex>` that message has to be the first error. A second line `// with: <options>` is
-# given to the compiler, which runs in the folder of the source.
+# given to the compiler, which runs in the folder of the source. With a second line `// facts: <regex>` the
+# first thing that a compiler says of the error has to show these facts, and it says all in 15 lines.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -17,6 +18,11 @@ set(expected "${CMAKE_MATCH_2}")
 set(options)
 if(second MATCHES "^// with: (.+)$")
     separate_arguments(options UNIX_COMMAND "${CMAKE_MATCH_1}")
+endif()
+
+set(facts)
+if(second MATCHES "^// facts: (.+)$")
+    set(facts "${CMAKE_MATCH_1}")
 endif()
 
 list(REMOVE_DUPLICATES include_dirs)
@@ -35,4 +41,17 @@ if(is_first)
 endif()
 if(NOT output MATCHES "${expected}")
     message(FATAL_ERROR "${source}: does not print `${expected}`, but:\n${output}")
+endif()
+if(NOT facts)
+    return()
+endif()
+
+string(REGEX MATCH "[^\n]*(In instantiation of|error:)[^\n]*" begin "${output}")
+if(NOT begin MATCHES "${facts}")
+    message(FATAL_ERROR "${source}: does not begin with the facts `${facts}`, but:\n${output}")
+endif()
+string(REGEX MATCHALL "\n" ends "${output}")
+list(LENGTH ends line_count)
+if(line_count GREATER 15)
+    message(FATAL_ERROR "${source}: the compiler prints ${line_count} lines; 15 are enough:\n${output}")
 endif()

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a concat joins along an axis that its tensors have
+// facts: concat<2|2UL < .*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/expr/typed_expression.hpp>

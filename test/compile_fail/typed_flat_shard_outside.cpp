@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: the flat range of a typed::flat_shard must lie inside its region
+// facts: "w".*flat_range{2, 5}
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

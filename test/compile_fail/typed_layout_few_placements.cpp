@@ -1,6 +1,8 @@
 // expect: static assertion failed.*: a typed::tensor needs one placement for each axis of the mesh
+// facts: "w".*wanted<1.*actual<0
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/typed_layout.hpp>
 
 using namespace reshard;

@@ -1,6 +1,8 @@
 // expect: static assertion failed.*: explicit sizes of a typed::tensor must not be negative
+// facts: "w".*on_axis<0.*"tp".*wanted<-4.*actual<8
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/typed_layout.hpp>
 
 using namespace reshard;

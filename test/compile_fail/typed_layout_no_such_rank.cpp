@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: the mesh of a typed::layout has no such rank
+// facts: wanted<4.*actual<4|"tp", 4.*, 4,
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed_facts.hpp>

@@ -1,6 +1,8 @@
 // expect: static assertion failed.*: a placement names a coordinate that its mesh axis does not have
+// facts: "w".*"tp".*wanted<4.*actual<4
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/typed_layout.hpp>
 
 using namespace reshard;

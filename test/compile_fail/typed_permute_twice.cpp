@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a permutation names each axis of its tensor once
+// facts: "w".*4, 6.*1, 1|1, 1.*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/expr/typed_expression.hpp>

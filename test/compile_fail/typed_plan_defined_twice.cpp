@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a tensor of the target is defined twice
+// facts: "c".*actual<0.*actual<1
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/plan/typed_plan.hpp>

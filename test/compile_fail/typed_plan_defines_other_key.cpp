@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a typed::definition defines a tensor that the target does not have
+// facts: "c".*actual<4.*2
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/plan/typed_plan.hpp>

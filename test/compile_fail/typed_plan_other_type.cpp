@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a tensor of the target has another data type than that of its key in the source; convert it with typed::cast
+// facts: "b".*wanted<.*f32.*actual<.*f64
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/plan/typed_plan.hpp>

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a tensor of the target is neither in the source nor defined; say with a typed::definition what it is
+// facts: "c".*actual<4.*2
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/plan/typed_plan.hpp>

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a resize has an extent for each axis of its tensor
+// facts: "w".*4, 6.*{4}|{4, 0.*"w".*4, 6
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/expr/typed_expression.hpp>

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: the region of a typed::shard must lie inside its global shape
+// facts: "w".*{-1
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

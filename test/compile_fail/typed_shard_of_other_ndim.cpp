@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: the region of a typed::shard must have as many axes
+// facts: "w".*(wanted<2.*actual<1|4, 4.*{4})
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: the element type of a typed::shard has no data type
+// facts: "w".*colour
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: the global shape of a typed::shard has a negative extent or too many elements
+// facts: "w".*4294967296, 4294967296
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

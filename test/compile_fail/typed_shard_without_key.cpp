@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a typed::shard needs a key
+// facts: ""
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: typed::source_of names a tensor that the layout does not have
+// facts: trained.*"c"
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/plan/typed_plan.hpp>

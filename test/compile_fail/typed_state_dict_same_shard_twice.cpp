@@ -1,4 +1,5 @@
 // expect: static assertion failed.*: a typed::state_dict has the same shard twice
+// facts: "w".*{0.*{2
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/typed.hpp>

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-// What the pages of doc/frameworks/ quote: layouts of other frameworks, in C++ and as files of
-// test/data/layouts. The expectations are worked out by hand from those frameworks' rules; those of
-// PyTorch are compared with PyTorch itself in test/unit/format/torch_layouts.cpp.
+// The quotes of the pages of doc/frameworks/: layouts of other frameworks, in C++ and as files of
+// test/data/layouts. The expectations are worked out by hand from those frameworks' rules;
+// PyTorch's are compared with PyTorch itself in test/unit/format/torch_layouts.cpp.
 
 namespace {
 
@@ -32,7 +32,8 @@ void expect_equal(std::string const& match, std::string const& expected,
     ++failures;
 }
 
-/// What each rank holds of a tensor, as `0[0:2, 0:4] 1[2:4, 0:4]`; `/a:b` behind it is a flat range.
+/// The shards of a tensor on each rank, as `0[0:2, 0:4] 1[2:4, 0:4]`; `/a:b` after it is a flat
+/// range.
 std::string text_of(reshard::layout const& layout, std::string const& key,
                     reshard::holder_t ranks) {
     std::string text;

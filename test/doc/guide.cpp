@@ -4,8 +4,12 @@
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/analysis.hpp>
 #include <reshard/aoa.hpp>
+#include <reshard/bind/plan_cache.hpp>
+#include <reshard/bind/rounds.hpp>
 #include <reshard/model.hpp>
 #include <reshard/mpi.hpp>
+#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/prefaulted_memory.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -33,7 +37,7 @@
 
 #include <unistd.h>
 
-// What the pages of doc/ quote: each part between two marks stands on a page, and test/doc/pages.py
+// The quotes of the pages of doc/: each part between two marks is on a page, and test/doc/pages.py
 // compares them. Most of it runs here, on any number of ranks.
 
 namespace {
@@ -166,7 +170,7 @@ void overlapping_targets(boost::mpi::communicator const& world) {
     }
 }
 
-/// What a rank says of its tensors.
+/// The description of a rank's tensors.
 void describe(int rank) {
     reshard::index_t const n = 12;
     reshard::index_t const columns = 6;
@@ -458,10 +462,9 @@ void known_layouts(reshard::mpi_group const& world) {
     };
     auto const release = [](std::vector<std::string> const&) {
     }; // nobody reads these any more
-    reshard::redistribute(world, have, {{}, after},
-                          {.memory_budget = 80'000'000'000,
-                           .allocate = allocate,
-                           .release = release});
+    reshard::redistribute(
+        world, have, {{}, after},
+        {.memory = reshard::rounds(80'000'000'000, allocate, release)});
     // [/budget]
     expect(filled.size() == 1 && filled[0] == result, "budget");
 }
@@ -488,6 +491,13 @@ using serve =
 static_assert(reshard::typed::has_equal_shards<served> &&
               reshard::cost_of<serve>().by_process[0].bytes_in == 32);
 // [/typed]
+
+// [typed_program]
+using serve_text =
+    reshard::typed::plan<trained, served,
+                         reshard::typed::program<"q, k -> qk, axis=0">>;
+// [/typed_program]
+static_assert(reshard::cost_of<serve_text>().by_process[0].bytes_in == 32);
 
 // [typed_model]
 template <std::size_t Layer, auto Name, reshard::index_vector Shape, auto... Cut>
@@ -679,7 +689,7 @@ void states(reshard::mpi_group const& group,
            "aliases");
 }
 
-/// What an optimizer keeps of a parameter that it knows by its memory.
+/// The state that an optimizer keeps of a parameter that it knows by its memory.
 struct adam_moment {
     float const* parameter;
     std::vector<float> moment;

@@ -40,7 +40,7 @@ void require(bool holds) {
         std::abort();
 }
 
-/// What was accepted stays acceptable: an error here ends the process.
+/// Accepted bytes stay acceptable: an error here ends the process.
 void check_written(std::vector<file_shard> const& shards, safetensors_header header) noexcept {
     header.metadata = sharding_metadata(shards);
     require(sharded_contents(header, "again") == shards);
@@ -154,9 +154,9 @@ std::string bytes_of(file_store::file const& file, std::uint64_t position, std::
     return bytes;
 }
 
-/// What the runs say that a file is.
+/// The kind of a file, by the runs.
 ///
-/// \pre the file could be opened, so that its sources are there
+/// \pre the file could be opened, so that its sources exist
 std::string bytes_by_runs(file_store const& below, record_delta const& delta,
                           std::vector<delta_run> const& runs) {
     std::string bytes;

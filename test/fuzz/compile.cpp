@@ -22,8 +22,8 @@ using namespace reshard;
 using namespace reshard::detail;
 using test::require;
 
-/// Each piece lies in its source, and is found at its place; together they are as many elements as
-/// the tensor has.
+/// Each piece lies in its source, and is found at its position; together they have the tensor's
+/// number of elements.
 void check_output(mapping const& map, mapping_index const& index, mapping_output const& output) {
     index_t elements = 0;
     index.for_each_piece(output, whole(output.value.shape), [&](piece const& part) {

@@ -38,7 +38,8 @@ void read_shards(opened_checkpoint const& opened) {
         }
 }
 
-/// Opens a path where `text` is the bytes of `name`; files that metadata may speak of have zeros.
+/// Opens a path at which `text` is the bytes of `name`; files that metadata may speak of have
+/// zeros.
 void open_as(std::string_view text, std::string const& name, std::string const& path) try {
     auto const files = std::make_shared<fuzz::memory_files>();
     files->files[name] = text;

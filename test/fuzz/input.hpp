@@ -13,7 +13,8 @@
 #include <vector>
 
 /// \file
-/// A text as a program with the tensors that it is for: what the goldens of the language begin with.
+/// A text as a program with the tensors that it is for: as at the beginning of the goldens of the
+/// language.
 
 namespace reshard::test {
 
@@ -22,7 +23,7 @@ using namespace reshard::detail;
 /// Tensors and options that the comments at the beginning of a program give:
 /// `#! source KEY DTYPE SHAPE [PARTS]`, `#! target KEY DTYPE SHAPE [PARTS]`, `#! reverse`.
 ///
-/// What makes no sense is left out, so that any text gives something.
+/// Senseless parts are omitted, so that any text gives something.
 class fuzz_input {
 public:
     explicit fuzz_input(std::string_view text) : text_(text) {
@@ -55,7 +56,7 @@ private:
         return words;
     }
 
-    /// Numbers of at least `least`; nothing where one is none, or where there are too many.
+    /// Numbers of at least `least`; none if one is not a number, or if there are too many.
     static std::optional<index_vector> numbers(std::string_view text, index_t least) {
         index_vector result;
         if (text == "-")
@@ -103,7 +104,7 @@ private:
         return catalog_entry{std::string(words[1]), *dtype, *shape, *parts};
     }
 
-    /// A catalog of the tensors; of those of one key, the first.
+    /// A catalog of the tensors; of several with one key, the first.
     static catalog distinct(std::vector<catalog_entry> entries) {
         std::ranges::stable_sort(entries, {}, &catalog_entry::key);
         auto const same = std::ranges::unique(entries, {}, &catalog_entry::key);

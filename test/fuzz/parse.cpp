@@ -24,7 +24,7 @@ void check_program(std::string_view text) {
         std::abort();
 }
 
-/// A message has a place, says what was expected, and shows no type of the parser.
+/// A message has a position, says what was expected, and shows no type of the parser.
 void check_message(std::string_view text, error const& problem) {
     std::string_view const message = problem.what();
     bool const is_syntax = problem.code() == errc::syntax && message.starts_with("program:") &&

@@ -13,7 +13,7 @@
 #include <cstdlib>
 
 /// \file
-/// What fuzzers of programs with their tensors do alike.
+/// The common parts of fuzzers of programs with their tensors.
 
 namespace reshard::test {
 

@@ -35,8 +35,8 @@ catalog many(text_of_number const& key, std::size_t size) {
     return catalog(entries);
 }
 
-/// Makes a text of each size over many tensors `s0`, `s1`, ... and for others; formats and checks it,
-/// reverses it where that can be, and makes every sentence that there is to say.
+/// Makes a text of each size over many tensors `s0`, `s1`, ... and for others; formats and checks
+/// it, reverses it if possible, and makes every sentence.
 void check_program(char const* noun, std::function<std::string(std::size_t)> const& text,
                    text_of_number const& wanted) {
     test::check_linear(noun, [=](std::size_t size) {

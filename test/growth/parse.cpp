@@ -28,7 +28,7 @@ std::string repeated(std::string_view piece, std::size_t times) {
     return text;
 }
 
-/// Parses and prints `before`, `size` times `piece`, `after`; what is no program is refused.
+/// Parses and prints `before`, `size` times `piece`, `after`; other texts are refused.
 void check_text(std::string const& before, std::string const& piece, std::string const& after) {
     test::check_linear((before + '(' + piece + ")*" + after).c_str(), [&](std::size_t size) {
         std::string const text = before + repeated(piece, size) + after;

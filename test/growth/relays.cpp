@@ -33,7 +33,7 @@ struct gathering {
     gathering& operator=(gathering const&) = delete;
 };
 
-/// Four tensors of different shapes over so many ranks.
+/// Four tensors of different shapes over `ranks` ranks.
 layout tensors(mesh const& ranks, std::vector<placement> const& placements, index_t rows) {
     std::vector<tensor_sharding> shardings;
     for (index_t i = 0; i < 4; ++i)
@@ -42,8 +42,7 @@ layout tensors(mesh const& ranks, std::vector<placement> const& placements, inde
     return layout_of(std::move(shardings));
 }
 
-/// Makes the plan of one rank where all want what `replicas` ranks have of each shard, and checks
-/// it.
+/// Makes the plan of one rank if all want each shard, which `replicas` ranks have, and checks it.
 void check_gathering(char const* noun, index_t replicas, holder_t processes_per_node) {
     test::check_linear(noun, [=](std::size_t size) {
         auto const count = static_cast<index_t>(size);

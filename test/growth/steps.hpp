@@ -21,7 +21,8 @@ std::uint64_t steps_so_far();
 /// How often this program has allocated so far.
 std::uint64_t allocations_so_far();
 
-/// The steps that `work(size)` takes; `work` prepares its input and returns what is to be counted.
+/// The steps that `work(size)` takes; `work` prepares its input and returns the part that is
+/// counted.
 template <class Work>
 std::uint64_t steps_of(Work const& work, std::size_t size) {
     auto const counted = work(size);

@@ -71,18 +71,18 @@ refuses() {
 echo mine >meeting
 for which in first second; do
     run 1 $which 5 --ompi-server "file:$work/uri"
-    refuses "^already_exists: .*meeting: what is there is no note of an MPI job" 3 $which
+    refuses "^already_exists: .*meeting: the existing file is not a note of an MPI job" 3 $which
 done
 mv meeting meeting.answer
 run 1 first 5 --ompi-server "file:$work/uri"
 mv meeting.answer meeting
-refuses "^already_exists: .*meeting.answer: what is there is no note" 3 first
+refuses "^already_exists: .*meeting.answer: the existing file is not a note" 3 first
 rm meeting
 mkfifo meeting meeting.answer
 run 1 second 5 --ompi-server "file:$work/uri"
 run 1 first 5 --ompi-server "file:$work/uri"
 rm meeting meeting.answer
-both_say 2 "^already_exists: .*: what is there is no note of an MPI job" 3
+both_say 2 "^already_exists: .*: the existing file is not a note of an MPI job" 3
 
 mkfifo input
 run 1 silent 300 --ompi-server "file:$work/uri" <input &

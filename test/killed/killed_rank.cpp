@@ -35,7 +35,7 @@ void say(std::string_view line) { static_cast<void>(!::write(fifo, line.data(), 
     ::_exit(0);
 }
 
-/// What is asked of a run of this program.
+/// The options of a run of this program.
 struct request {
     std::string_view tier, position, segments;
 };
@@ -57,7 +57,7 @@ void redistribute_for_ever(mpi_group const& world, request const& wanted) {
 
 } // namespace
 
-/// In the place of the system's. Unnamed segments are refused where they are to have names.
+/// Replaces the system's. Unnamed segments are refused if they are to have names.
 extern "C" {
 
 int memfd_create(char const* name, unsigned flags) noexcept {

@@ -4,6 +4,7 @@
 #define RESHARD_TEST_KILLED_ROWS_TO_COLUMNS_HPP
 
 #include <reshard/mpi.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -19,7 +20,7 @@
 
 namespace reshard::test {
 
-/// The rows of a rank, each of pages of its own.
+/// The rows of a rank, each in separate pages.
 class page_rows {
 public:
     static constexpr index_t columns = 1 << 14, count = 32; ///< runs of 16 KiB on 4 ranks
@@ -53,8 +54,9 @@ private:
     float* elements_;
 };
 
-/// Rows of every rank that become columns, by one of the tiers; where ranks pass on what several want, also
-/// what the last rank but one has for all others, of whom the last one is the first to get it.
+/// Rows of every rank that become columns, by one of the tiers; if ranks pass on elements that
+/// several want, also the elements that the last rank but one has for all others, of which the last
+/// one gets them first.
 class rows_to_columns {
 public:
     /// \param tier messages, relays, rings or arena
@@ -81,7 +83,7 @@ public:
                                 target_tensors{target_, {}, arena()}, how_);
     }
 
-    /// By what the elements have moved.
+    /// The way by which the elements have moved.
     std::string_view tier_of(job const& moving) const {
         if (moving.cost().messages_out > 0)
             return how_.relays ? "relays" : "messages";

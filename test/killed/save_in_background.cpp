@@ -24,9 +24,9 @@
 /// Loads a checkpoint, saves it in the background, and changes its tensors as soon as that returns:
 /// `save_in_background MODEL TARGET [--form huggingface] [--force] [--trace FIFO FIFO]`.
 ///
-/// Each of several ranks holds some rows. Ends with 0 or, where each rank has said on standard error
-/// why not, with 4; with 5 where only some have. With `--trace` each rank first writes `RANK THREAD
-/// THREAD` into the first fifo, the threads being the main one and that which writes, and waits until
+/// Each of several ranks holds some rows. Ends with 0 or, if each rank has said on standard error
+/// why not, with 4; with 5 if only some have. With `--trace` each rank first writes `RANK THREAD
+/// THREAD` into the first fifo, the threads being the main one and the writing one, and waits until
 /// somebody writes to the second.
 
 namespace {

@@ -30,21 +30,20 @@
 #include <vector>
 
 /// \file
-/// A rank is stopped while others wait for it: `stopped_rank TIER PLACE`. PLACE is where it stops:
-/// `before` anything is agreed, `between` preparing and running, `within` a run. Of the tier
-/// `load`, which passes on what is read, it is always within: as the rank reads.
+/// A rank is stopped while others wait for it: `stopped_rank TIER PLACE`. PLACE is the point at
+/// which it stops: `before` anything is agreed, `between` preparing and running, `within` a run.
+/// For the tier `load`, which passes on bytes read, it is always within: as the rank reads.
 ///
 /// All other ranks have to get errc::deadline, which names it; then it goes on, and learns that
-/// they gave up. What ranks tell one another of that goes over a communicator that the library does
-/// not know. The seconds are those of `rank_clock`: how fast the machine is, and what else it does,
-/// changes nothing.
+/// they gave up. Messages between ranks about that go over a communicator that the library does not
+/// know. The seconds are those of `rank_clock`: the speed and load of the machine change nothing.
 
 namespace {
 
 using namespace reshard;
 
-/// A time that all ranks have in common. It stands still until one of them is stopped; then 50 ms
-/// pass each time that all others have looked at it. The last rank is the one that stops.
+/// A time that all ranks share. It stands still until one of them is stopped; then 50 ms pass each
+/// time that all others have looked at it. The last rank is the one that stops.
 class rank_clock {
 public:
     /// \param apart a communicator of nobody else
@@ -126,7 +125,7 @@ std::string outcome(mpi_group const& world, std::string_view tier, std::string_v
     }
 }
 
-/// Files whose reader is stopped once, where it is told so.
+/// Files whose reader is stopped once, on request.
 class stopping_files : public detail::system_files {
 public:
     struct file : file_store::file {

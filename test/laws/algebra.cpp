@@ -43,7 +43,7 @@ public:
         return static_cast<std::size_t>(random.below(static_cast<index_t>(value.ndim())));
     }
 
-    /// Any shape of as many elements: axes are merged, then split.
+    /// Any shape of the same number of elements: axes are merged, then split.
     index_vector a_shape() {
         index_t left = element_count(value.shape);
         if (left == 0)

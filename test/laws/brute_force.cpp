@@ -67,7 +67,7 @@ std::vector<std::vector<std::int64_t>> holders_of(oracle::tensor const& tensor) 
     return holders;
 }
 
-/// The rule, told anew: who has it takes its own, others are given it by anybody who has it.
+/// The rule, stated again: a holder takes its own, others get it from any holder.
 std::vector<std::int64_t> allowed(std::vector<std::int64_t> const& ranks, std::int64_t target) {
     if (std::find(ranks.begin(), ranks.end(), target) != ranks.end())
         return {target};
@@ -149,7 +149,7 @@ bool agree(origins const& planned, origins const& expected) {
 /// Bytes that any rank of a set may send, by the set as bits.
 using demands = std::map<std::uint32_t, std::int64_t>;
 
-/// What all transfers between ranks ask of whom, by who holds the elements.
+/// The elements of all transfers between ranks, by their holders.
 demands demands_of(plan const& plan, plan_problem const& problem, layout const& source) {
     demands found_demands;
     for (transfer const& part : plan.transfers) {
@@ -168,7 +168,7 @@ demands demands_of(plan const& plan, plan_problem const& problem, layout const& 
     return found_demands;
 }
 
-/// The least that the busiest rank can send, where bytes can be divided at will.
+/// The least that the busiest rank can send, if bytes can be divided at will.
 ///
 /// \par Source Hall's condition for fractional matchings: for each set of ranks, what only they can
 ///             send, divided by how many they are

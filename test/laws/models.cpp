@@ -16,11 +16,11 @@
 #include <sstream>
 #include <utility>
 
-// The programs of test/aoa/models, over models scaled down to a few layers and elements. Comments at
-// the beginning give the tensors, with the parts along each axis, which as many ranks hold:
+// The programs of test/aoa/models, over models scaled down to a few layers and elements. Comments
+// at the beginning give the tensors, with the parts along each axis, each held by one rank:
 //     #! source KEY DTYPE SHAPE [PARTS]
 //     #! target KEY DTYPE SHAPE [PARTS]
-// `{0:3}` in a key stands for the numbers 0 to 2.
+// `{0:3}` in a key means the numbers 0 to 2.
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -32,7 +32,7 @@ namespace {
 
 fs::path const model_programs = fs::path(RESHARD_TEST_DATA).parent_path() / "aoa" / "models";
 
-/// The keys that `{a:b}` in a key stands for.
+/// The keys that `{a:b}` in a key means.
 std::vector<std::string> written_out(std::string const& key) {
     auto const open = key.find('{'), colon = key.find(':', open), close = key.find('}', colon);
     if (open == key.npos)
@@ -120,7 +120,7 @@ struct model_back {
         return text;
     }
 
-    /// What the oracle makes of the source by running the program forward.
+    /// The oracle's result for the source, by running the program forward.
     std::map<std::string, oracle::array> there() const {
         std::map<std::string, oracle::array> arrays;
         for (auto const& [key, result] : oracle::answers(forward, oracle::world_of(forward)))
@@ -128,7 +128,7 @@ struct model_back {
         return arrays;
     }
 
-    /// And then back; what is removed on the way is not there.
+    /// And then back; removed elements are missing.
     std::map<std::string, oracle::array> there_and_back() const {
         oracle::world after;
         after.sources = there();
@@ -201,12 +201,12 @@ BOOST_AUTO_TEST_CASE(programs_of_models_go_back) {
     std::map<std::string, std::string> const remarks{
         {"gemma3.aoa",
          "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
-         "elsewhere; it has to equal 'model.embed_tokens.weight', which is seen where the program "
-         "runs (option take_first)\n"},
+         "elsewhere; it has to equal 'model.embed_tokens.weight', which shows only when the "
+         "program runs (option take_first)\n"},
         {"qwen3.aoa",
          "copy: nothing is recovered from 'lm_head.weight': all of its elements are recovered from "
-         "elsewhere; it has to equal 'model.embed_tokens.weight', which is seen where the program "
-         "runs (option take_first)\n"},
+         "elsewhere; it has to equal 'model.embed_tokens.weight', which shows only when the "
+         "program runs (option take_first)\n"},
         {"tied_head_saving.aoa",
          "not_invertible: 'lm_head.weight' cannot be recovered: this statement "
          "removes it (option allow_removed)\n"}};

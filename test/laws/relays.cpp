@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(laws_relays)
 
 namespace {
 
-/// Each holder by its own process, nodes of so many.
+/// Each holder by its own process, in nodes of `processes_per_node`.
 plan_options relayed(holder_t processes_per_node, holder_t processes = 0) {
     return {.processes = processes, .processes_per_node = processes_per_node, .relays = true};
 }
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(everybody_gets_as_many_bytes_as_without_relays) {
 BOOST_AUTO_TEST_CASE(a_box_leaves_its_source_for_one_receiver_on_other_nodes) {
     for_each_program(test::trials(500), [](planned const& planned) {
         plan const plan = make_plan(planned.problem, {}, relayed(0));
-        // Of what has one target type, each source shard's box of a target goes to one holder only.
+        // Of targets with one type, each source shard's box of a target goes to one holder only.
         std::set<std::tuple<std::uint32_t, std::uint32_t, std::vector<index_t>>> sent;
         for (std::uint32_t i = 0; i < plan.transfers.size(); ++i) {
             transfer const& t = plan.transfers[i];

@@ -54,7 +54,7 @@ oracle::array zeros(catalog_entry const& entry) {
                               [](oracle::numbers const&) { return 0; });
 }
 
-/// A random program with its sides. The target is what the generator chose, or everything that the
+/// A random program with its sides. The target is the generator's choice, or everything that the
 /// program leaves over.
 struct reverse_case {
     explicit reverse_case(std::uint64_t seed)
@@ -68,7 +68,7 @@ struct reverse_case {
         code = expand(written, source, &target).code;
     }
 
-    /// Adds what the program leaves over to the target, in one part each.
+    /// Adds the tensors that the program leaves over to the target, in one part each.
     void keep_everything() {
         mapping const map = lower(expand(written, source, &target).code, source);
         std::vector<catalog_entry> entries(target.begin(), target.end());
@@ -82,7 +82,7 @@ struct reverse_case {
         target = catalog(std::move(entries));
     }
 
-    /// What the program makes; what it only adds is zeros.
+    /// The program's results; added tensors are zeros.
     arrays made() const {
         oracle::evaluation const after(written, before);
         arrays result;
@@ -99,7 +99,7 @@ struct reverse_case {
     oracle::world before;
 };
 
-/// What the oracle makes of `from` by a program's text; nothing of what is only added.
+/// The oracle's result for `from` by a program's text, without tensors that are only added.
 std::map<std::string, std::optional<oracle::array>>
 evaluate(program const& code, arrays const& from, catalog const& to) {
     oracle::world world;
@@ -114,7 +114,7 @@ evaluate(program const& code, arrays const& from, catalog const& to) {
     return result;
 }
 
-/// The same; what is added is zeros.
+/// The same; added tensors are zeros.
 arrays run(program const& code, arrays const& from, catalog const& to) {
     arrays result;
     for (auto& [key, value] : evaluate(code, from, to))
@@ -155,7 +155,7 @@ std::int64_t differences_in_memory(reverse_case const& reverse_case, program con
     return backwards.differences();
 }
 
-/// What the trace of the oracle says of all tensors of the source together.
+/// The trace of the oracle for all tensors of the source together.
 struct verdict {
     bool is_lost = false;    ///< an element that nothing has
     bool is_rounded = false; ///< an element of which no target has all digits, and its range
@@ -170,8 +170,8 @@ verdict verdict_of(oracle::fate const& fate) {
     return result;
 }
 
-/// Whether some statement casts to a type that has not the range of `dtype`: of that the oracle,
-/// which knows integers only, sees nothing where a wider type follows.
+/// Whether some statement casts to a type that has not the range of `dtype`: the oracle, which
+/// knows integers only, does not see that if a wider type follows.
 bool may_leave_range(program const& code, std::string const& dtype) {
     return std::ranges::any_of(code.statements(), [&](statement const& statement) {
         return std::ranges::any_of(code.attributes(statement), [&](attribute const& each) {
@@ -211,7 +211,7 @@ void check_boxes(loss const& loss, oracle::fate const& fate, index_vector const&
         BOOST_TEST(match == std::ranges::count(has, false), loss.key);
 }
 
-/// What the library says is lost is what the oracle finds, box by box.
+/// The library's losses are the oracle's, box by box.
 void check_losses(reverse_case const& reverse_case, reversal const& back,
                   std::map<std::string, oracle::fate> const& fates) {
     std::map<std::string, loss const*> losses;
@@ -259,7 +259,7 @@ void check_twice(reverse_case const& reverse_case, program const& back, arrays c
     reverse_options options;
     options.allow_rounding = options.allow_removed = true;
     reversal const twice = reverse_all(back, reverse_case.target, &reverse_case.source, options);
-    if (twice.first_error) { // what a resize had added is cut off, and lost
+    if (twice.first_error) { // elements that a resize had added are cut off, and lost
         BOOST_TEST(print(back).find("slice") != std::string::npos, print(back));
         return;
     }
@@ -283,7 +283,7 @@ void check_identity(reverse_case const& reverse_case, reversal const& back, std:
     BOOST_TEST(differences_in_memory(reverse_case, back.code, new_arrays, seed) == 0,
                print(back.code));
     if (!back.losses.empty()) {
-        // Only a pair of types may round: it says itself what it is reversed to.
+        // Only a pair of types may round: it gives its reverse itself.
         for (loss const& each : back.losses)
             BOOST_TEST((each.type == loss::kind::rounded), each.key);
         BOOST_TEST(reverse_case.all.text.find("dst_dtype") != std::string::npos);

@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_SUITE(laws_rounds)
 
 namespace {
 
-/// Walks through rounds with lists of what there is, and counts it anew for every question.
+/// Walks through rounds with lists of the tensors, and counts them again for every question.
 class walk {
 public:
     walk(plan_problem const& problem, plan const& plan, holder_t ranks)
@@ -45,7 +45,7 @@ public:
         return most;
     }
 
-    /// True where a source is still there, or nothing from `t` on needs it.
+    /// True if a source is still there, or nothing from `t` on needs it.
     bool has_what_it_needs(std::uint32_t t) const {
         return std::all_of(
             whole_.transfers.begin(), whole_.transfers.end(), [&](transfer const& transfer) {

@@ -50,8 +50,8 @@ public:
         targets_ = states_of(all_.targets, spread(all_.target_ranks));
     }
 
-    /// The number of ranks whose state is not what the oracle makes of the states as if they were
-    /// the parameters, and nothing were cast.
+    /// The number of ranks whose state differs from the oracle's, which treats states as
+    /// parameters, without casts.
     std::int64_t differences() const {
         auto sources = test::memory_of(joined(all_.sources, sources_), all_.source_ranks);
         auto targets = test::memory_of(targets_, all_.target_ranks);

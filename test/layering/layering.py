@@ -49,7 +49,7 @@ UMBRELLAS = {
     "reshard/typed.hpp": ["layout", "expr", "plan", "bind"],
     "reshard/bridge.hpp": ["bridge"],
     "reshard/mpi.hpp": ["mpi", "reshard.hpp"] + ROOMS["mpi"],
-    "reshard/typed.hpp": ["layout", "expr", "plan", "bind", "model"],
+    "reshard/typed.hpp": ["layout", "expr", "plan", "aoa", "bind", "model"],
     "reshard/format.hpp": ["format"] + ROOMS["format"],
     "reshard/storage.hpp": ["storage", "reshard.hpp", "reshard/mpi.hpp"] + ROOMS["storage"],
 }

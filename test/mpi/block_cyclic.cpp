@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 
@@ -28,7 +29,7 @@ struct side {
     index_vector grid;  ///< of ranks
     index_vector block; ///< of elements
     bool column_major = false;
-    index_t first_rank = 0; ///< of those in a row that stand on the grid
+    index_t first_rank = 0; ///< of the ones in a row that are on the grid
 };
 
 /// ScaLAPACK's numroc: how many of `n` rows in blocks of `block` process `p` of `count` has.
@@ -161,7 +162,8 @@ BOOST_FIXTURE_TEST_CASE(every_element_arrives_at_its_place, block_fixture) {
 BOOST_FIXTURE_TEST_CASE(blocks_are_found_in_a_directory, block_fixture) {
     for (side const& from : sides())
         for (side const& to : sides())
-            BOOST_TEST(wrong_elements({13, 11}, from, to, known::none, {.gather_up_to = 0}) == 0u);
+            BOOST_TEST(wrong_elements({13, 11}, from, to, known::none, {.lookup = directory(0)}) ==
+                       0u);
 }
 
 BOOST_FIXTURE_TEST_CASE(another_local_array_than_the_layouts_is_refused_on_every_rank,

@@ -77,7 +77,7 @@ private:
     plan whole_;
     shard_views<const_tensor_view> sources_;
     shard_views<tensor_view> targets_;
-    bound_plan all_{whole_, problem_, sources_, targets_};
+    bound_plan all_{whole_, problem_, sources_, targets_, &all_conversions()};
 };
 
 template <class Byte>
@@ -95,7 +95,7 @@ std::string peers(bound_chunks<Byte> const& chunks) {
     return text;
 }
 
-/// What the chunk carries, if it is packed.
+/// The bytes of the chunk, if it is packed.
 template <class T>
 std::vector<T> packed(bound_chunks<std::byte const> const& chunks,
                       bound_chunk<std::byte const> const& chunk, copy_table const& copies) {
@@ -118,7 +118,7 @@ struct rows_fixture {
               {shard("w", data_type::f32, {6, 4}, {{0, 0}, {3, 4}}),
                shard("w", data_type::f32, {6, 4}, {{3, 0}, {3, 4}})},
               {{first.data(), data_type::f32, {3, 4}, {4, 1}},
-               {second.data(), data_type::f32, {3, 4}, {6, 1}}}}; // two floats behind each row
+               {second.data(), data_type::f32, {3, 4}, {6, 1}}}}; // two floats after each row
 
     rows_fixture() { std::iota(from.begin(), from.end(), 0.0f); }
 };
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(local_copies_are_cut_where_the_network_is_looked_at) {
         BOOST_TEST(copies[i].source == memory + (static_cast<index_t>(i) << 22));
         BOOST_TEST(copies[i].target == memory + apart + (static_cast<index_t>(i) << 22));
     }
-    BOOST_TEST(bound.copies.size() == 1u); // one shape, whatever the addresses
+    BOOST_TEST(bound.copies.size() == 1u); // one shape, for any addresses
 }
 
 BOOST_AUTO_TEST_SUITE_END()

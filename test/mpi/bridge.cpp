@@ -39,8 +39,8 @@ struct bridge_fixture : test::halves {
     ~bridge_fixture() { world.barrier(); }
 };
 
-/// A square_part matrix on one side: each rank has some of the rows, or of the columns, uneven where the
-/// ranks do not divide them.
+/// A square_part matrix on one side: each rank has some of the rows, or of the columns, uneven if
+/// the ranks do not divide them.
 struct square_part {
     static constexpr index_t extent = 64;
 

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(mpi_check_rules)
 
 namespace {
 
-/// Rank `r` is pipeline stage `r` and has a tensor of its own, `w<r>`.
+/// Rank `r` is pipeline stage `r` and has its own tensor, `w<r>`.
 struct stages {
     mpi_group world{boost::mpi::communicator()};
     std::vector<shard_rules::tensor> tensors{

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <reshard/layout/layout_of.hpp>
@@ -42,7 +43,7 @@ constexpr strategy_pair pairs[] = {
     {"t2p2", "d2t2"}, {"d2e2", "d4"}, {"t2e2", "t4"}, {"d2t2", "p2"}, {"d2e2", "t2e2"},
 };
 
-/// What a pair is tried with.
+/// The data for a pair.
 struct state_case {
     sharing source, target;
     bool is_tied;
@@ -60,14 +61,15 @@ constexpr state_case state_cases[] = {
     {sharing::fsdp_2, sharing::sharding_v1, false, paddle_states},
 };
 
-/// How ranks come to know who holds what.
+/// How ranks learn the holders.
 enum class knowledge {
-    gathered,   ///< every rank tells all others
+    gathered,   ///< every rank sends to all others
     known,      ///< each has computed the layouts
     from_table, ///< in a directory of which each rank has a part
 };
 
-/// One side of a conversion: who holds what, and the shards of a rank that may be beyond those of the job.
+/// One side of a conversion: the layout, and the shards of a rank that may be beyond the job's
+/// ranks.
 class side {
 public:
     side(std::string_view strategy, state_case const& state_case, sharing sharing)
@@ -105,14 +107,15 @@ index_t convert(boost::mpi::communicator const& world, strategy_pair const& pair
                      target_tensors{target.views(), to.layout()});
     else
         redistribute(world, source.views(), target.views(),
-                     knowledge == knowledge::gathered ? options{} : options{.gather_up_to = 0});
+                     knowledge == knowledge::gathered ? options{}
+                                                      : options{.lookup = directory(0)});
     BOOST_TEST(source.fault() == "");
     BOOST_TEST(target.fault() == "");
     return target.elements();
 }
 
-/// The number of state cases that are tried with each pair, of which the next pair takes the next ones: all
-/// on four ranks, some where other ranks have nothing.
+/// The number of state cases that are tried with each pair, of which the next pair takes the next
+/// ones: all on four ranks, some if other ranks have nothing.
 std::size_t cases_a_pair(int ranks) {
     return test::is_sanitized ? 1 : ranks > 4 ? 2 : std::size(state_cases);
 }

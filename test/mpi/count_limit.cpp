@@ -1,5 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/plan_cache.hpp>
+#include <reshard/bind/rounds.hpp>
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/storage/compare.hpp>
 
@@ -43,7 +46,7 @@ void set(bfloat16& element, float value) {
     element.bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
 }
 
-/// A rank's part of a matrix, with an element behind each row that nobody may touch.
+/// A rank's part of a matrix, with an element after each row that nobody may touch.
 template <class T>
 class matrix_of {
 public:
@@ -94,7 +97,7 @@ private:
 
 /// Three matrices with long names on each side, and MPI that may count to `limit` only.
 struct count_limit_fixture {
-    /// What is fewer than the 128 requests that are under way cannot be kept.
+    /// A limit below the 128 requests that are under way cannot be kept.
     static constexpr std::size_t limit = 1000;
 
     boost::mpi::communicator world;
@@ -103,7 +106,7 @@ struct count_limit_fixture {
     index_vector shape{97 * size + 5, 41};
     std::string name = std::string(1300, 'n');
 
-    /// This rank's part where an axis is dealt out as evenly as it can be.
+    /// This rank's part if an axis is dealt out as evenly as possible.
     static box part_of(index_vector const& shape, std::size_t axis, index_t rank, index_t size) {
         box box = whole(shape);
         box.offset[axis] = shape[axis] * rank / size;
@@ -188,7 +191,7 @@ BOOST_AUTO_TEST_CASE(limits_that_elements_do_not_divide_are_kept) {
         {
             counted_calls const calls(static_cast<long long>(other));
             redistribute(mpi_group(world, other), source.views(), target.views(),
-                         {.gather_up_to = 0, .on_node = node_exchange::messages});
+                         {.lookup = directory(0), .on_node = node_exchange::messages});
             check(calls, {"MPI_Iallgatherv", "MPI_Isend", "MPI_Issend"});
         }
         BOOST_TEST(target.is_right());
@@ -222,7 +225,7 @@ BOOST_AUTO_TEST_CASE(messages_beside_arenas_keep_to_the_limit) {
 }
 
 BOOST_AUTO_TEST_CASE(directories_keep_to_the_limit) {
-    move({.gather_up_to = 0, .on_node = node_exchange::messages},
+    move({.lookup = directory(0), .on_node = node_exchange::messages},
          {"MPI_Iallgatherv", "MPI_Issend", "MPI_Mrecv", "MPI_Testall", "MPI_Isend"});
 }
 
@@ -287,8 +290,7 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     side source(*this, 0);
     source.number();
     std::list<side> targets; // all three tensors; a round adds one of them
-    options memory;
-    memory.allocate = [&](std::vector<std::string> const& keys) {
+    auto const allocate = [&](std::vector<std::string> const& keys) {
         state_dict some;
         for (auto const& [descriptor, tensor] : targets.emplace_back(*this, 1).views())
             if (std::ranges::find(keys, descriptor.key) != keys.end())
@@ -298,14 +300,15 @@ BOOST_AUTO_TEST_CASE(rounds_keep_to_the_limit) {
     counted_calls const calls(limit);
     side columns(*this, 1);
     layout const wanted = gather_layout(ranks, columns.views().descriptors());
-    // Nothing is given up: both sides and what is staged for one tensor, not for two at once.
-    memory.memory_budget = any_budget;
-    job all_at_once = prepare(ranks, source.views(), {{}, wanted}, memory);
+    // Nothing is given up: both sides and the staging of one tensor, not of two at once.
+    job all_at_once =
+        prepare(ranks, source.views(), {{}, wanted}, {.memory = rounds(any_budget, allocate)});
     run(all_at_once);
     BOOST_TEST(targets.back().is_right());
     targets.clear();
-    memory.memory_budget = all_at_once.rounds().least_budget;
-    job in_rounds = prepare(ranks, source.views(), {{}, wanted}, memory);
+    index_t const least = all_at_once.rounds().least_budget;
+    job in_rounds =
+        prepare(ranks, source.views(), {{}, wanted}, {.memory = rounds(least, allocate)});
     run(in_rounds);
     BOOST_TEST(in_rounds.rounds().rounds.size() == targets.size());
     auto const is_filled = [&](auto side::*which) {

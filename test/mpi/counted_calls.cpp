@@ -11,7 +11,7 @@ using reshard::test::counted_calls;
 
 namespace {
 
-/// The elements of all ranks, one behind the other.
+/// The elements of all ranks, one after the other.
 long long sum_of(int const* counts, MPI_Comm world) {
     int size = 0;
     PMPI_Comm_size(world, &size);

@@ -13,7 +13,7 @@
 #include <string>
 
 /// \file
-/// Ranks that make different calls: each is told of both, and none waits.
+/// Ranks that make different calls: each error names both, and none waits.
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -64,12 +64,10 @@ BOOST_AUTO_TEST_CASE(checks_of_objects_values_and_layouts_against_another_call_a
     });
 }
 
-BOOST_AUTO_TEST_CASE(layouts_that_are_gathered_or_told_against_another_call_are_told) {
+BOOST_AUTO_TEST_CASE(layouts_that_are_gathered_against_another_call_are_told) {
     is_stated("gather_layout", [](mpi_group const& ranks) {
         gather_layout(ranks, std::vector<shard_descriptor>());
     });
-    is_stated("replicate_layout of the source",
-              [](mpi_group const& ranks) { replicate_layout(ranks, std::nullopt, "source"); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

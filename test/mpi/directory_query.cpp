@@ -37,10 +37,10 @@ struct directory_query_fixture {
     int rank = world.rank();
     int size = world.size();
     int last = size - 1;
-    options asking{.gather_up_to = 0};
+    options asking{.lookup = directory(0)};
 };
 
-/// The elements that one process gets, by source and target: from whom is chosen otherwise where
+/// The elements that one process gets, by source and target: the sender is chosen in another way if
 /// nobody knows what others want.
 std::map<std::pair<std::string, std::string>, index_t>
 elements_of(detail::planned_job const& planned, holder_t me) {
@@ -64,7 +64,7 @@ elements_of(detail::planned_job const& planned, holder_t me) {
 BOOST_FIXTURE_TEST_CASE(texts_reach_those_for_whom_they_are, directory_query_fixture) {
     sparse_exchange exchange(ranks);
     for (int round = 0; round < 300; ++round) {
-        // Rank r writes to the rank `round` behind it, and rank 0 to itself too.
+        // Rank r writes to the rank `round` after it, and rank 0 to itself too.
         int const to = (rank + round) % size;
         std::vector<addressed_text> texts{{to, std::string(static_cast<std::size_t>(rank), 'x')}};
         if (rank == 0 && to != 0)
@@ -130,7 +130,7 @@ BOOST_FIXTURE_TEST_CASE(a_replicated_tensor_is_told_by_one_rank, directory_query
     shard_directory directory(ranks, exchange, keys, shards);
     auto const match = directory.look_up({{0, 0, 0, {}, {}}}, {});
     BOOST_TEST_REQUIRE(match.size() == 1u);
-    BOOST_TEST(match[0].holder == static_cast<holder_t>(rank)); // who has it itself asks nobody
+    BOOST_TEST(match[0].holder == static_cast<holder_t>(rank)); // a holder asks nobody
 }
 
 BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, directory_query_fixture) {
@@ -143,9 +143,9 @@ BOOST_FIXTURE_TEST_CASE(looking_up_plans_what_gathering_plans, directory_query_f
                         source.shards()};
         known_side to{seed % 5 == 2 ? std::optional(both.target) : std::nullopt, target.shards(),
                       target.shards()};
-        auto const match = query_directory(ranks, from, to, std::nullopt, asking);
         call_notice const notice = notice_of(ranks, {from, to}, {});
         call_facts facts = facts_of_call(ranks, {from, to}, gather_values(ranks, notice));
+        auto const match = asking.lookup.steps->plan(ranks, facts, std::nullopt, asking);
         auto const gathered = plan_of_call(ranks, facts, std::nullopt, {}).planned;
         auto const me = static_cast<holder_t>(rank);
         BOOST_TEST((elements_of(*match, me) == elements_of(*gathered, me)),

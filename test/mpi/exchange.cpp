@@ -33,7 +33,7 @@ shard_descriptor columns(std::string const& key, index_vector const& global, ind
     return {key, data_type::i32, global, {{0, first}, {global[0], last - first}}, {}};
 }
 
-/// The matrices of one rank, with `gap` elements behind each row.
+/// The matrices of one rank, with `gap` elements after each row.
 class matrices {
 public:
     matrices(std::vector<shard_descriptor> const& descriptors, index_t gap)
@@ -99,7 +99,7 @@ index_t bytes_in_use() {
 }
 
 struct form {
-    index_t gap = 0;             ///< behind each row of both sides: chunks of two rows are packed
+    index_t gap = 0;             ///< after each row of both sides: chunks of two rows are packed
     index_t limit = chunk_bytes; ///< of a chunk
 };
 
@@ -132,7 +132,7 @@ public:
 
     void run() { exchange_->run(); }
 
-    /// What the exchange allocated.
+    /// The memory that the exchange allocated.
     index_t bytes() const { return bytes_; }
 
 private:
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(there_may_be_more_chunks_than_are_ever_under_way) {
 }
 
 BOOST_AUTO_TEST_CASE(what_stays_and_what_travels_move_together) {
-    // Rows become columns, and below them stand zeros: each rank keeps some, sends some, gets some.
+    // Rows become columns, and below them are zeros: each rank keeps some, sends some, gets some.
     index_vector const shape{4 * size, 3 * size}, taller{5 * size, 3 * size};
     mapping program;
     program.define("t", concat({program.source("w", shape, data_type::i32),
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(staging_takes_at_most_8_mebibytes_whatever_travels) {
         to[static_cast<std::size_t>(next)] = {rows(key, {each, width}, 0, each)};
     }
     movement full_movement(world, from, to, {.gap = 1});
-    BOOST_TEST(full_movement.bytes() < 9 << 20); // and what tells where the chunks are
+    BOOST_TEST(full_movement.bytes() < 9 << 20); // and the positions of the chunks
     BOOST_TEST(wrong_after_two_runs(full_movement) == 0u);
 }
 

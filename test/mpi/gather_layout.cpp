@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(texts_of_any_length_are_gathered_in_the_order_of_ranks) {
 }
 
 BOOST_AUTO_TEST_CASE(every_rank_knows_what_all_hold) {
-    // Rank r holds elements 2r and 2r + 1 as a flat range of the whole, and a scalar of its own.
+    // Rank r holds elements 2r and 2r + 1 as a flat range of the whole, and its own scalar.
     mpi_group const ranks{boost::mpi::communicator()};
     index_t const rank = ranks.rank();
     index_vector const shape{2 * ranks.size()};

@@ -23,7 +23,7 @@ struct gathering {
     index_t last = size - 1;
     bool is_last = rank == last;
 
-    /// Nothing where one rank is alone, otherwise the error of all.
+    /// Nothing if one rank is alone, otherwise the error of all.
     void refused(std::vector<local_part> const& parts, errc code, std::string const& text) const {
         if (size == 1)
             gather_parts(world, parts);

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/plan_cache.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
@@ -20,8 +21,8 @@ namespace {
 
 constexpr index_t block = 3, blocks_each = 2, columns = 10;
 
-/// Rows in blocks of three dealt round, columns in blocks of four, each rank's in one local array; and the
-/// same rows in one piece a rank. The value of an element is its place in the tensor.
+/// Rows in blocks of three dealt round, columns in blocks of four, each rank's in one local array;
+/// and the same rows in one piece a rank. The value of an element is its index in the tensor.
 struct blocks_fixture {
     boost::mpi::communicator world;
     index_t rank = world.rank();
@@ -45,7 +46,7 @@ struct blocks_fixture {
         return {"a", data_type::f32, {rows, columns}, std::move(region), {}};
     }
 
-    /// The local array's blocks; `gap` lets the columns' last block lie in memory of its own.
+    /// The local array's blocks; `gap` lets the columns' last block lie in separate memory.
     const_state_dict dealt(std::vector<float> const* apart = nullptr) const {
         const_state_dict tensors;
         for (index_t i = 0; i < blocks_each; ++i)

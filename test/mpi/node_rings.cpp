@@ -46,7 +46,7 @@ struct rings_fixture {
         return sum;
     }
 
-    /// Moves the matrix several times, and says what it cost.
+    /// Moves the matrix several times, and returns the cost.
     process_cost move(node_exchange exchange, index_t gap) {
         matrix_part source(shape, rows, gap), target(shape, columns, gap);
         source.number();

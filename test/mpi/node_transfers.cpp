@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/plan_cache.hpp>
 #include <reshard/mpi/node_transfers.hpp>
 
 #include "support/agreed_error.hpp"
@@ -8,6 +9,7 @@
 #include <reshard/bind/job_state.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/test/unit_test.hpp>
@@ -62,7 +64,7 @@ struct node_fixture {
     }
 };
 
-/// True where this process's page table has all pages within the bytes, and where that is not said.
+/// True if this process's page table has all pages within the bytes, and if that is unknown.
 bool is_in_page_table(std::byte const* data, index_t bytes) {
     auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     auto const begin = reinterpret_cast<std::uintptr_t>(data);

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 
@@ -26,8 +27,8 @@ BOOST_AUTO_TEST_SUITE(mpi_oracle)
 
 namespace {
 
-/// Every so many programs are tried: as the environment says, or each. A number that shares no factor with
-/// those by which cases choose.
+/// One of this number of programs is tried: as the environment says, or each. It shares no factor
+/// with the numbers by which cases choose.
 std::uint64_t stride() {
     char const* const text = std::getenv("RESHARD_TEST_EVERY");
     return text ? std::stoull(text) : 1;
@@ -70,7 +71,7 @@ private:
     int count_ = 0;
 };
 
-/// This rank's tensors of a scenario, and what they should become.
+/// This rank's tensors of a scenario, and their expected values.
 class rank_experiment {
 public:
     rank_experiment(oracle::scenario const& scenario, int rank,
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
             rank_experiment experiment(scenario, world.rank());
             // Every other program finds its sources in a directory.
             experiment.run(world, test::mapping_of(scenario),
-                           {.gather_up_to = seed % 2 == 0 ? 256u : 0u});
+                           {.lookup = directory(seed % 2 == 0 ? 256u : 0u)});
             ++tally.programs;
             tally.elements += experiment.elements();
             if (auto const where = experiment.difference()) {
@@ -152,7 +153,8 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
             BOOST_TEST_CONTEXT("seed " << seed << ", " << per_node << ":\n" << scenario.text) {
                 rank_experiment experiment(scenario, world.rank(), &memory);
                 experiment.run_with(
-                    world, test::mapping_of(scenario), {.gather_up_to = seed % 32 < 16 ? 256u : 0u},
+                    world, test::mapping_of(scenario),
+                    {.lookup = directory(seed % 32 < 16 ? 256u : 0u)},
                     {seed % 3 == 0 ? nullptr : &arena, seed % 3 == 1 ? nullptr : &arena});
                 bytes_node += experiment.cost.bytes_node_in;
                 if (auto const where = experiment.difference()) {
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(in_arenas_programs_do_what_the_oracle_does) {
 
 namespace {
 
-/// Lets ranks of a node exchange as they are told, and compares with the oracle.
+/// Lets ranks of a node exchange in that way, and compares with the oracle.
 void compare_on_node(node_exchange exchange) {
     boost::mpi::communicator const world;
     std::int64_t differences = 0;

@@ -1,5 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/plan_cache.hpp>
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
@@ -74,7 +76,7 @@ struct cache_fixture {
         std::size_t wrong;
     };
 
-    /// Prepares and runs it with memory of its own.
+    /// Prepares and runs it with separate memory.
     outcome fill(part_of_vector target, plan_cache& cache, options options = {}) {
         options.cache = &cache;
         job ready = prepare(world, source.dict(), target.dict(), options);
@@ -104,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_second_time_nothing_is_planned) {
 
 BOOST_AUTO_TEST_CASE(a_structure_that_changes_on_one_rank_is_seen_by_all) {
     fill(next());
-    // The last rank wants half of what it wanted.
+    // The last rank wants half of its earlier target.
     part_of_vector half = next();
     if (rank == size - 1)
         half = {all, half.descriptor.region.offset[0] + 6, half.descriptor.region.offset[0] + 12};
@@ -161,7 +163,7 @@ BOOST_AUTO_TEST_CASE(known_layouts_are_part_of_the_structure) {
 }
 
 BOOST_AUTO_TEST_CASE(plans_that_were_looked_up_are_kept_too) {
-    options const options{.gather_up_to = 0};
+    options const options{.lookup = directory(0)};
     for (bool const is_kept : {false, true}) {
         outcome const current_outcome = fill(next(), kept, options);
         BOOST_TEST(current_outcome.was_kept == is_kept);

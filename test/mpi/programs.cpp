@@ -1,5 +1,8 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/plan_cache.hpp>
+#include <reshard/bind/rounds.hpp>
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
@@ -25,7 +28,7 @@ using reshard::test::counted_calls;
 namespace {
 
 /// Two matrices of 2 rows a rank and 3 columns on the source side, cut by rows; their elements are
-/// numbered, those of "b" from 1000 on. On the target side every rank wants all of "ab".
+/// numbered, the ones of "b" from 1000 on. On the target side every rank wants all of "ab".
 struct programs_fixture {
     boost::mpi::communicator world;
     index_t size = world.size(), rank = world.rank(), rows = 2 * size;
@@ -79,7 +82,7 @@ BOOST_AUTO_TEST_CASE(aoa_text_runs_in_one_call) {
 
 BOOST_AUTO_TEST_CASE(aoa_text_runs_where_ranks_look_up) {
     redistribute(world, have(), want(),
-                 {.program = aoa::parse("a, b -> ab, axis=1\n"), .gather_up_to = 0});
+                 {.program = aoa::parse("a, b -> ab, axis=1\n"), .lookup = directory(0)});
     BOOST_TEST(wrong() == 0u);
 }
 
@@ -114,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_function_gets_the_catalogs_of_what_all_ranks_hold) {
                                         1));
             return program;
         };
-        redistribute(world, have(), want(), {.program = fuse, .gather_up_to = gather_up_to});
+        redistribute(world, have(), want(), {.program = fuse, .lookup = directory(gather_up_to)});
         BOOST_TEST(wrong() == 0u);
     }
 }
@@ -123,7 +126,8 @@ BOOST_AUTO_TEST_CASE(the_mistake_of_a_program_is_one_error_on_every_rank) {
     auto const text = aoa::parse("a, c -> ab, axis=1\n", "model.aoa");
     for (holder_t const gather_up_to : {256u, 0u}) {
         std::string const problem = agreed_error(world, [&] {
-            redistribute(world, have(), want(), {.program = text, .gather_up_to = gather_up_to});
+            redistribute(world, have(), want(),
+                         {.program = text, .lookup = directory(gather_up_to)});
         });
         BOOST_TEST(problem.starts_with("unknown_key: model.aoa:1:4: "), problem);
         BOOST_TEST(ab == std::vector<float>(ab.size(), -1.F), boost::test_tools::per_element());
@@ -216,7 +220,7 @@ BOOST_AUTO_TEST_CASE(keys_that_the_source_lacks_keep_their_content_where_that_is
     wanted.add({"z", data_type::f32, {3}, whole({3}), {}}, left);
     for (holder_t const gather_up_to : {256u, 0u}) {
         job ready = prepare(world, have(), wanted,
-                            {.strict = strictness::return_all, .gather_up_to = gather_up_to});
+                            {.strict = strictness::return_all, .lookup = directory(gather_up_to)});
         run(ready);
         BOOST_TEST(own_values == a, boost::test_tools::per_element());
         BOOST_TEST(left == std::vector<float>(3, 7.F), boost::test_tools::per_element());
@@ -234,17 +238,14 @@ BOOST_AUTO_TEST_CASE(keys_that_the_source_lacks_keep_their_content_where_that_is
 
 BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     std::vector<float> filled(6);
-    options const how{.memory_budget = 1'000'000,
-                      .allocate =
-                          [&](std::vector<std::string> const& keys) {
-                              state_dict some;
-                              for (std::string const& key : keys)
-                                  some.add(
-                                      rows_of(key),
-                                      tensor_view{filled.data(), data_type::f32, {2, 3}, {3, 1}});
-                              return some;
-                          },
-                      .release = [](std::vector<std::string> const&) {}};
+    auto const allocate = [&](std::vector<std::string> const& keys) {
+        state_dict some;
+        for (std::string const& key : keys)
+            some.add(rows_of(key), tensor_view{filled.data(), data_type::f32, {2, 3}, {3, 1}});
+        return some;
+    };
+    options const how{.memory =
+                          rounds(1'000'000, allocate, [](std::vector<std::string> const&) {})};
     std::vector<std::vector<shard_descriptor>> shards;
     for (index_t i = 0; i < size; ++i)
         shards.push_back({{"a", data_type::f32, {rows, 3}, {{2 * i, 0}, {2, 3}}, {}}});
@@ -261,16 +262,17 @@ BOOST_AUTO_TEST_CASE(a_job_that_has_released_its_sources_does_not_run_again) {
     BOOST_TEST(agreed_error(world, [&] {
                    prepare(world, have(), {{}, layout_of(shards)}, with_arena);
                }).starts_with("usage: the plans of rounds are not kept"));
-    BOOST_TEST(agreed_error(world, [&] {
-                   prepare(world, have(), want(), how);
-               }).starts_with("usage: options.allocate makes the targets, but 1 are given"));
+    BOOST_TEST(
+        agreed_error(world, [&] {
+            prepare(world, have(), want(), how);
+        }).starts_with("usage: options.memory makes the targets in rounds, but 1 are given"));
 }
 
 /// A call of `redistribute`, and the steps of it that every rank must enter before one may go on.
 struct counted_call {
     char const* name;
     options how;
-    int first; ///< of a group that has no messages of its own yet
+    int first; ///< of a group that has no separate messages yet
     int again;
 };
 
@@ -309,19 +311,19 @@ BOOST_AUTO_TEST_CASE(a_call_by_name_needs_every_rank_three_times) {
         return counted.collectives();
     };
     mpi_group const group(world);
-    BOOST_TEST(count(group, source, {}) == 3); // both sides, messages of its own, the plans
+    BOOST_TEST(count(group, source, {}) == 3); // both sides, separate messages, the plans
     BOOST_TEST(count(group, source, {}) == 2);
     BOOST_TEST(count(group, {source, rows_of_ranks}, {}) == 2);
-    if (size > 1) // one rank tells the others
+    if (size > 1) // one rank sends to the others
         BOOST_TEST(count(group, {source, rank == 0 ? std::optional(rows_of_ranks) : std::nullopt},
                          {}) == 3);
-    BOOST_TEST(count(group, source, {.cache = &kept}) == 3); // the shards are told apart
+    BOOST_TEST(count(group, source, {.cache = &kept}) == 3); // the shards are sent separately
     BOOST_TEST(count(group, source, {.cache = &kept}) == 2);
     for (std::size_t i = 0; i < values.size(); ++i)
         BOOST_TEST(values[i] == static_cast<float>(i));
 }
 
-// A rank that keeps its group has messages of its own already; one that makes it anew has none.
+// A rank that keeps its group has separate messages already; one that makes it again has none.
 BOOST_AUTO_TEST_CASE(ranks_may_keep_their_group_or_make_it_anew) {
     mpi_group const kept(world);
     for (int call = 0; call < 4; ++call) {

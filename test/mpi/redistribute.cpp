@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/agreed_error.hpp"
@@ -363,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_is_taken) {
     move({.processes_per_node = 2});
     ranks_per_node_variable const variable("2");
     move({});
-    move({.gather_up_to = 0}); // looked up
+    move({.lookup = directory(0)}); // looked up
 }
 
 BOOST_AUTO_TEST_CASE(a_group_takes_programs_and_options_as_a_communicator_does) {
@@ -405,15 +406,15 @@ BOOST_AUTO_TEST_CASE(shared_memory_on_one_rank_is_the_same_error_on_every_rank) 
     state_dict from = dict(matrix);
     state_dict shared;
     shared.add(same.descriptor, matrix.view());
-    BOOST_TEST(error_of(from, rank == last ? shared : dict(same)) ==
-               "memory_overlap: source 'w' and target 'w' share memory; give the target memory of "
-               "its own");
+    BOOST_TEST(
+        error_of(from, rank == last ? shared : dict(same)) ==
+        "memory_overlap: source 'w' and target 'w' share memory; give the target separate memory");
     state_dict twice;
     twice.add(same.descriptor, same.view());
     twice.add(same.descriptor, same.view());
-    BOOST_TEST(error_of(from, rank == last ? twice : dict(same)) ==
-               "memory_overlap: target 'w' and target 'w' share memory; give the target memory of "
-               "its own");
+    BOOST_TEST(
+        error_of(from, rank == last ? twice : dict(same)) ==
+        "memory_overlap: target 'w' and target 'w' share memory; give the target separate memory");
 }
 
 BOOST_AUTO_TEST_CASE(a_job_keeps_the_handles_of_its_tensors) {

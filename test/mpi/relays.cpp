@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/rounds.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "support/rank_tensors.hpp"
@@ -52,7 +53,7 @@ std::vector<index_t> of_all(boost::mpi::communicator const& world, index_t own) 
     return values;
 }
 
-/// So many elements, held by rank 0, go where each rank wants them, and each rank is a node.
+/// `count` elements, held by rank 0, go to the ranks that want them, and each rank is a node.
 void check_one_to(index_t count, std::vector<std::vector<shard_descriptor>> const& wanted,
                   index_t bytes_relayed) {
     boost::mpi::communicator const world;
@@ -69,7 +70,7 @@ void check_one_to(index_t count, std::vector<std::vector<shard_descriptor>> cons
     BOOST_TEST(std::accumulate(elements.begin(), elements.end(), index_t{0}) == bytes_relayed);
 }
 
-/// What all other ranks want from one goes from one to the next, twice.
+/// Elements that all other ranks want from one go from one to the next, twice.
 process_cost check_chain(node_exchange exchange) {
     boost::mpi::communicator const world;
     // Five chunks and a rest: in a chain, for there are fewer ranks than 5 + 2 * 2.
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_block_of_many_is_not_passed_on_with_the_shard_that_is_one
     // The last rank wants elements 0, 1, 4, 5, and all others 0, 1.
     int const size = boost::mpi::communicator().size();
     if (size < 4)
-        return; // one receiver is no tree
+        return; // one receiver is not a tree
     std::vector<std::vector<shard_descriptor>> wanted{{}};
     for (int rank = 1; rank + 1 < size; ++rank)
         wanted.push_back({{"a", data_type::f32, {8}, {{0}, {2}}}});
@@ -177,7 +178,8 @@ BOOST_AUTO_TEST_CASE(in_rounds_nothing_is_passed_on_and_the_caller_is_told) {
     layout const wanted = layout_of({{{"w", data_type::f32, {10}, {{0}, {10}}, {}}}});
     BOOST_CHECK_EXCEPTION(
         prepare(world, one_to_all.have, {{}, wanted},
-                {.allocate = [](auto const&) { return state_dict(); }, .relays = true}),
+                {.memory = rounds(detail::any_budget, [](auto const&) { return state_dict(); }),
+                 .relays = true}),
         error, [](error const& problem) {
             return problem.code() == errc::usage &&
                    std::string(problem.what()).find("passes nothing on") != std::string::npos;

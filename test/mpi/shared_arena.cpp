@@ -29,7 +29,7 @@ struct arena_fixture {
     int rank = world.rank();
     int size = world.size();
 
-    /// True where every rank of the node reads in this rank's memory what this rank wrote.
+    /// True if every rank of the node reads in this rank's memory what this rank wrote.
     bool is_seen(shared_arena const& arena) const {
         auto const& state = *arena.state();
         auto* const own = static_cast<int*>(arena.resource()->allocate(4000));
@@ -63,7 +63,7 @@ struct arena_fixture {
     }
 };
 
-/// How often a text stands in another one.
+/// How often a text occurs in another one.
 int count_of(std::string const& text, std::string const& full_text) {
     int count = 0;
     for (auto at = full_text.find(text); at != full_text.npos; at = full_text.find(text, at + 1))
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_one_rank_is_refused_all_do_without) {
         shared_arena const arena(world, 10'000, options);
         BOOST_TEST(!arena.is_shared());
         if (size == 1)
-            BOOST_TEST(arena.refusal() == "there is no other rank on this node");
+            BOOST_TEST(arena.refusal() == "this rank is alone on its node");
         else if (noun == 0) // both kinds of segments are refused for one reason
             BOOST_TEST(count_of("No space left on device", arena.refusal()) == 1, arena.refusal());
         else if (noun == 1)

@@ -31,7 +31,7 @@ struct halves_fixture : test::halves {
     int target_rank() const { return world.size() == 1 ? 0 : world.rank() - sources; }
 };
 
-/// The same shards on ranks behind the sources.
+/// The same shards on ranks after the sources.
 layout moved_behind(layout const& targets, int sources, int total) {
     std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(total));
     for (holder_t rank = 0; rank < targets.holders; ++rank)
@@ -114,8 +114,8 @@ BOOST_AUTO_TEST_CASE(a_program_that_no_rank_has_and_one_that_differs_are_errors_
         return agreed_error(world, [&] { redistribute(world, {}, {}, {.program = program}); });
     };
     BOOST_TEST(move(any_program::of_other_ranks()) ==
-               "usage: the program is said to be that of other ranks, and no rank has one; give it "
-               "on one of them");
+               "usage: the program should come from other ranks, but no rank has one; give it on "
+               "one of them");
     if (world.size() < 3)
         return;
     any_program const first = [](catalog const&, catalog const*) { return mapping(); };

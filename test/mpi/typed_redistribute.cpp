@@ -32,7 +32,7 @@ public:
                 byte_count(element_count(shard.region.shape), shard.dtype) + 1));
     }
 
-    /// Each element its place in its tensor, another beginning for each key.
+    /// Each element is its index in its tensor, with another beginning for each key.
     void fill() {
         for (std::size_t i = 0; i < shards_.size(); ++i)
             for (index_t n = 0; n < element_count(shards_[i].region.shape); ++n) {
@@ -164,7 +164,7 @@ void check_both_ways(mpi_group const& ranks) {
     check_as_untyped<typed::plan<Target, Source>>(ranks);
 }
 
-/// From so many ranks to others, in a group of the larger number.
+/// From `Ranks` ranks to `Others`, in a group of the larger number.
 template <index_t Ranks, index_t Others>
 void check_between(boost::mpi::communicator const& world) {
     int const size = static_cast<int>(std::max(Ranks, Others));

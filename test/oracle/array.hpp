@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// Whole arrays, and what a statement does to them: element by element, nothing clever.
+/// Whole arrays, and the effect of a statement on them: element by element, nothing clever.
 
 namespace reshard::oracle {
 
@@ -18,7 +18,7 @@ using namespace reshard::detail;
 
 using numbers = std::vector<std::int64_t>;
 
-/// A tensor as all its elements, row by row; the elements are integers whatever the data type.
+/// A tensor as all its elements, row by row; the elements are integers for any data type.
 struct array {
     numbers shape;
     std::string dtype;
@@ -107,7 +107,7 @@ inline array rows_of(array const& from, std::size_t axis, std::int64_t first, st
     return box_of(from, offset, shape);
 }
 
-/// One behind the other along `axis`.
+/// One after the other along `axis`.
 inline array joined(std::vector<array> const& parts, std::size_t axis) {
     numbers shape = parts.at(0).shape;
     for (std::size_t i = 1; i < parts.size(); ++i)

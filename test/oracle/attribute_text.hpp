@@ -11,13 +11,13 @@
 #include <vector>
 
 /// \file
-/// What the texts of slices, reshapes and resizes do to an array.
+/// The effect of slices, reshapes and resizes, given as text, on an array.
 
 namespace reshard::oracle {
 
 using namespace reshard::detail;
 
-/// What stands between the brackets and commas of `"[0:2, *]"`, without blanks.
+/// The parts between the brackets and commas of `"[0:2, *]"`, without blanks.
 inline std::vector<std::string> entries_in(std::string const& text) {
     std::vector<std::string> entries;
     std::string entry;
@@ -42,7 +42,7 @@ inline array sliced(array const& value, std::string const& text) {
     return box_of(value, offset, shape);
 }
 
-/// The same elements in their order; `*` is what is left.
+/// The same elements in their order; `*` is the rest.
 inline array reshaped(array value, std::vector<std::string> const& extents) {
     std::int64_t said = 1;
     for (std::string const& entry : extents)

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// A program while it is made up: what it says so far, and what its names mean.
+/// A program while it is made up: its text so far, and the meaning of its names.
 
 namespace reshard::oracle {
 
@@ -35,7 +35,7 @@ struct variable {
     bool must_be_target = false;
 };
 
-/// The key of a name as it stands in a statement.
+/// The key of a name as written in a statement.
 inline std::string key_of(std::string const& name) {
     return name.front() == '"' ? name.substr(1, name.size() - 2) : name;
 }
@@ -64,7 +64,7 @@ inline numbers reversed_order(std::size_t ndim) {
     return order;
 }
 
-/// What the stories of a program add to.
+/// The draft that the stories of a program add to.
 class draft {
 public:
     explicit draft(std::uint64_t seed) : random(seed) {}

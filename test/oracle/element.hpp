@@ -61,7 +61,7 @@ inline std::size_t bytes_of(std::string const& dtype) {
     throw std::logic_error("the oracle does not know the data type " + dtype);
 }
 
-/// The integer of the type that is nearest to `value`; the even one where two are equally near.
+/// The integer of the type that is nearest to `value`; the even one if two are equally near.
 inline std::int64_t nearest(std::string const& dtype, std::int64_t value) {
     auto const size = static_cast<std::uint64_t>(value < 0 ? -value : value);
     int const dropped = static_cast<int>(std::bit_width(size)) - digits_of(dtype);
@@ -75,8 +75,8 @@ inline std::int64_t nearest(std::string const& dtype, std::int64_t value) {
     return value < 0 ? -rounded : rounded;
 }
 
-/// The value of element number `index` of source tensor number `tensor`: the place plus a number of
-/// the tensor's own, as near as the type comes; small types count in circles.
+/// The value of element number `index` of source tensor number `tensor`: the index plus a number of
+/// the tensor, as near as the type comes; small types count in circles.
 inline std::int64_t source_value(std::string const& dtype, std::int64_t tensor,
                                  std::int64_t index) {
     std::int64_t const value = tensor * 997 % 20000 + index;

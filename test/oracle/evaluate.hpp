@@ -28,7 +28,8 @@ namespace reshard::oracle {
 
 using namespace reshard::detail;
 
-/// What the program may know of both sides: arrays on one, keys on the other, and how each is cut.
+/// The facts about both sides that the program may know: arrays on one, keys on the other, and how
+/// each is cut.
 struct world {
     std::map<std::string, array> sources;
     std::set<std::string> target_keys;
@@ -61,7 +62,7 @@ public:
             run_for_all_ids(statement);
     }
 
-    /// The target tensor of that key; nothing where the program says that it has no source.
+    /// The target tensor of that key; none if the program says that it has no source.
     std::optional<array> operator[](std::string const& key) const {
         if (auto const match = assigned_.find(key); match != assigned_.end())
             return match->second;
@@ -99,7 +100,7 @@ private:
             assigned_[right[i]] = arrays.at(i);
     }
 
-    /// What earlier statements have made: placeholders and stars mean it where they mean no source.
+    /// The results of earlier statements: placeholders and stars mean these if they mean no source.
     std::set<std::string> made_keys() const {
         std::set<std::string> keys;
         for (auto const& [key, value] : assigned_)
@@ -208,7 +209,7 @@ private:
         return match == all_numbers.end() ? 1 : match->second.at(axis);
     }
 
-    /// The three fused macros: what they read in one order of pieces, they write in another.
+    /// The three fused macros: they read pieces in one order, and write them in another.
     std::vector<array> fused(aoa::statement const& statement, std::vector<operand> const& left,
                              std::vector<std::string> const& right) const {
         std::size_t const axis = axis_of(statement, left.at(0).value, 1);

@@ -39,8 +39,8 @@ inline numbers qkv_order(std::int64_t shares, std::int64_t heads, std::int64_t g
     return order;
 }
 
-/// The pieces of a tensor, equal along `axis`, from one order to another, dealt out to tensors of so
-/// many pieces.
+/// The pieces of a tensor, equal along `axis`, from one order to another, dealt out to tensors of
+/// several pieces.
 inline std::vector<array> cut_anew(array const& whole_array, std::size_t axis,
                                    numbers const& stored, numbers const& wanted,
                                    numbers const& results) {

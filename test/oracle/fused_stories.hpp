@@ -18,7 +18,7 @@ namespace reshard::oracle {
 
 using namespace reshard::detail;
 
-/// A tensor of the source, transposed where it will be read with `^T`.
+/// A tensor of the source, transposed if it will be read with `^T`.
 inline std::string new_qkv(draft& program, numbers shape, std::string const& dtype, bool turned) {
     if (turned)
         std::reverse(shape.begin(), shape.end());
@@ -65,7 +65,7 @@ inline void qkv_story(draft& program) {
     program.bind(to[2], with_heads(groups), dtype, {from});
 }
 
-/// Query, key and value by the ranks that hold them: one tensor cut anew, taken apart, or put
+/// Query, key and value by the ranks that hold them: one tensor cut again, taken apart, or put
 /// together.
 inline void old_qkv_story(draft& program) {
     program.use(operation::fused_qkv_old);
@@ -103,7 +103,7 @@ inline void old_qkv_story(draft& program) {
     }
 }
 
-/// Gate and up projection: one tensor cut anew, taken apart, or put together.
+/// Gate and up projection: one tensor cut again, taken apart, or put together.
 inline void ffn_story(draft& program) {
     program.use(operation::fused_ffn);
     program.made.only_text = true;

@@ -24,7 +24,7 @@ struct layer_change {
     std::string to_dtype; ///< of a cast
 };
 
-/// One layer, whose tensors are called `stem` and a letter; `result` is what they become.
+/// One layer, whose tensors are called `stem` and a letter; `result` is their result.
 inline void add_layer(draft& program, layer_change const& change, std::string const& stem,
                       std::string const& result) {
     std::string const a = program.new_source(change.shape, change.dtype, stem + "a");
@@ -58,7 +58,7 @@ inline std::string layer_text(draft& program, layer_change const& change, std::s
     }
 }
 
-/// What a statement has made for each layer, `m` and `stem` and the number and `.w`, is read by
+/// The result of a statement for each layer, `m` and `stem` and the number and `.w`, is read by
 /// another: by its own placeholder, or all of it by a star.
 inline void read_layers(draft& program, std::string const& stem, names const& new_names) {
     program.use(operation::made_id);

@@ -11,7 +11,7 @@
 #include <string>
 
 /// \file
-/// Stories of names that stand for several tensors: arrays and stars.
+/// Stories of names of several tensors: arrays and stars.
 
 namespace reshard::oracle {
 
@@ -56,7 +56,7 @@ inline void array_story(draft& program) {
     program.bind(text, joined, dtype, parts);
 }
 
-/// `e.*.w -> x`, where the keys are known from the source.
+/// `e.*.w -> x`, with keys known from the source.
 inline void star_left_story(draft& program) {
     program.use(operation::star);
     numbers const shape = program.a_large_shape();
@@ -79,7 +79,7 @@ inline void star_left_story(draft& program) {
     program.bind(to, all_numbers, dtype, parts);
 }
 
-/// `x -> f.*.w`, where the keys are known from the target.
+/// `x -> f.*.w`, with keys known from the target.
 inline void star_right_story(draft& program) {
     program.use(operation::star);
     numbers const shape = program.a_large_shape();

@@ -22,7 +22,7 @@ namespace reshard::oracle {
 
 using namespace reshard::detail;
 
-/// The number that each placeholder stands for.
+/// The number of each placeholder.
 using ids = std::map<std::string, std::int64_t>;
 
 using segments = std::vector<aoa::segment>;

@@ -19,7 +19,7 @@ namespace reshard::oracle {
 
 using namespace reshard::detail;
 
-/// The name of what is made of `from`: now and then the same name again.
+/// The name of the result of `from`: now and then the same name again.
 inline std::string result_name(draft& program, std::string const& from) {
     if (program.variables.at(from).must_be_target || !program.random.chance(8))
         return program.a_name("t");
@@ -36,8 +36,7 @@ inline std::string rename(draft& program, std::string const& from) {
     return to;
 }
 
-/// One statement of one tensor to one, as it grows: what it makes, and its steps without the
-/// language.
+/// One statement of one tensor to one, as it grows: its result, and its steps without the language.
 struct change_text {
     std::string from;
     std::string to;
@@ -45,7 +44,7 @@ struct change_text {
     std::vector<step> steps;
 };
 
-/// Reverses the axes; what is written behind the name.
+/// Reverses the axes; returns the text after the name.
 inline std::string transpose(draft& program, change_text& change) {
     program.use(operation::transpose);
     std::reverse(change.now.shape.begin(), change.now.shape.end());
@@ -59,7 +58,7 @@ inline std::string transpose(draft& program, change_text& change) {
     return "^T";
 }
 
-/// Permutes; what is written behind the statement.
+/// Permutes; returns the text after the statement.
 inline std::string permute(draft& program, change_text& change) {
     variable& now = change.now;
     numbers order(now.shape.size(), 0);
@@ -78,7 +77,7 @@ inline std::string permute(draft& program, change_text& change) {
     return ", permute=\"" + (is_reverse ? "[]" : bracketed(order)) + "\"";
 }
 
-/// Casts; what is written behind the statement.
+/// Casts; returns the text after the statement.
 inline std::string cast(draft& program, change_text& change) {
     std::string const before = change.now.dtype;
     change.now.dtype = program.a_wide_dtype();
@@ -100,7 +99,7 @@ inline std::string range_text(draft& program, std::int64_t first, std::int64_t l
            (open_last ? "" : std::to_string(last));
 }
 
-/// Keeps a box of the tensor, mostly a large one; what is written behind the statement.
+/// Keeps a box of the tensor, mostly a large one; returns the text after the statement.
 inline std::string slice(draft& program, change_text& change) {
     numbers offset, shape;
     std::string text;
@@ -119,7 +118,7 @@ inline std::string slice(draft& program, change_text& change) {
     return ", slice=\"[" + text + "]\"";
 }
 
-/// Crops or extends each axis; what is written behind the statement.
+/// Crops or extends each axis; returns the text after the statement.
 inline std::string resize(draft& program, change_text& change) {
     numbers shape;
     std::string text;
@@ -135,7 +134,7 @@ inline std::string resize(draft& program, change_text& change) {
     return ", resize='[" + text + "]'";
 }
 
-/// Merges and splits axes; what is written behind the statement.
+/// Merges and splits axes; returns the text after the statement.
 inline std::string reshape(draft& program, change_text& change) {
     std::int64_t left = count_of(change.now.shape);
     numbers shape;
@@ -240,7 +239,7 @@ inline std::string split(draft& program, std::string const& name) {
     return to[largest];
 }
 
-/// Cuts a tensor into equal parts where its extent allows it; the result is one of them.
+/// Cuts a tensor into equal parts if its extent allows it; the result is one of them.
 inline std::string even_split(draft& program, std::string const& name) {
     variable const from = program.variables.at(name);
     std::size_t const axis = program.an_axis(from.shape);

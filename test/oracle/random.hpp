@@ -38,7 +38,7 @@ public:
         return first + below(last - first + 1);
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `percent` of a hundred cases.
     bool chance(int percent) { return below(100) < percent; }
 
     template <class T>

@@ -16,7 +16,7 @@
 
 namespace reshard::oracle {
 
-/// What a program can use.
+/// The features that a program can use.
 enum class operation {
     rename,
     identity,
@@ -49,7 +49,7 @@ inline constexpr std::array<char const*, 23> operation_names{
     "remove",    "^T",        "array",     "star",          "$LAYER_ID",   "$EXPERT_ID",
     "$ of made", "$NAME + k", "fused_qkv", "fused_qkv_old", "fused_ffn"};
 
-/// What a statement does, without the language: names are keys, and macros are written out.
+/// The effect of a statement, without the language: names are keys, and macros are written out.
 struct step {
     operation type;
     std::vector<std::string> left;
@@ -63,7 +63,7 @@ struct step {
 /// One program with its sides.
 struct scenario {
     std::string text;
-    std::vector<step> steps; ///< the same program; without meaning where `only_text`
+    std::vector<step> steps; ///< the same program; without meaning if `only_text`
     bool only_text = false;  ///< it uses macros whose meaning depends on the layout
     std::int64_t source_ranks = 1;
     std::int64_t target_ranks = 1;

@@ -23,11 +23,11 @@ struct shard {
     std::int64_t rank = 0;
     numbers offset;
     numbers shape;
-    std::optional<std::pair<std::int64_t, std::int64_t>> flat; ///< first, and behind the last
+    std::optional<std::pair<std::int64_t, std::int64_t>> flat; ///< first, and after the last
     int order = 0; ///< how it lies in memory: see `memory_order`
 };
 
-/// A tensor and who holds what of it.
+/// A tensor and its shards with holders.
 struct tensor {
     std::string key;
     numbers shape;
@@ -36,11 +36,11 @@ struct tensor {
     bool is_uneven = false; ///< some axis is cut into parts of different sizes
 };
 
-/// What a layout must be beside random.
+/// The constraints on a random layout.
 struct wish {
     bool uneven = false;
     std::size_t axis = 0;   ///< to be cut into
-    std::int64_t parts = 0; ///< so many parts; 0: no matter how many
+    std::int64_t parts = 0; ///< the number of parts; 0: any
     bool may_overlap = false;
 };
 
@@ -131,7 +131,7 @@ private:
         return cuts;
     }
 
-    /// Equal parts, as those of a fused tensor are.
+    /// Equal parts, as in a fused tensor.
     static numbers even_cuts(std::int64_t extent, std::int64_t parts) {
         numbers cuts;
         for (std::int64_t i = 0; i <= parts; ++i)

@@ -29,7 +29,7 @@ struct fate {
     std::vector<bool> kept;    ///< some target has it with all digits, in a type that holds its own
 };
 
-/// An integer with as many binary digits as a type has.
+/// An integer with the number of binary digits of a type.
 inline std::int64_t widest(std::string const& dtype) {
     int const digits = digits_of(dtype) > 0 ? digits_of(dtype) : integer_digits_of(dtype);
     return (std::int64_t{1} << (digits - 1)) + 1;
@@ -58,11 +58,11 @@ public:
 
     std::map<std::string, fate> const& fates() const { return fates_; }
 
-    /// True where the program makes the target of something.
+    /// True if the program makes the target of something.
     bool is_made(std::string const& target) const { return arrived_.contains(target); }
 
     /// The source tensor and the number in it of the element that is element `index` of a target;
-    /// nothing where it is zero.
+    /// none if it is zero.
     std::optional<std::pair<std::string, std::size_t>> origin_of(std::string const& target,
                                                                  std::size_t index) const {
         std::int64_t const number = arrived_.at(target).at(index);
@@ -101,7 +101,7 @@ private:
         }
     }
 
-    /// A target has element number `number`, and what is left of the widest value there.
+    /// A target has element number `number`, and the rest of the widest value there.
     void note(std::int64_t number, std::string const& dtype, std::int64_t value) {
         std::string const& key = source_of(number);
         auto const index = static_cast<std::size_t>(number - first_[key]);

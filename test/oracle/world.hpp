@@ -11,7 +11,7 @@
 #include <string>
 
 /// \file
-/// What a scenario's program makes of its sources.
+/// The result of a scenario's program.
 
 namespace reshard::oracle {
 
@@ -35,7 +35,7 @@ inline world world_of(scenario const& scenario) {
     return result;
 }
 
-/// Each target tensor as an array; nothing where the program says that it has no source.
+/// Each target tensor as an array; none if the program says that it has no source.
 inline std::map<std::string, std::optional<array>> answers(scenario const& scenario,
                                                            world const& before) {
     aoa::program const program = aoa::parse(scenario.text);

@@ -12,7 +12,7 @@
 #include <complex>
 
 /// \file
-/// What the compiler knows of the core: values as template arguments, and the algebra on them.
+/// The core at compile time: values as template arguments, and the algebra on them.
 
 namespace reshard {
 
@@ -83,7 +83,7 @@ constexpr std::uint64_t hash_of(std::string_view text) {
 }
 static_assert(hash_of("a") == hash_of("a") && hash_of("a") != hash_of("b"));
 
-/// True where `check` may be evaluated by the compiler, which a failing one may not.
+/// True if `check` may be evaluated by the compiler, which a failing one may not.
 template <auto Check>
 concept holds = requires { typename constant<(Check(), true)>; };
 

@@ -77,7 +77,7 @@ static_assert(corner::shape == index_vector{3, 4});
 static_assert(typed::resize<corner, index_vector{2, 8}>::shape == index_vector{2, 8});
 static_assert(typed::zeros<bfloat16, index_vector{}>::dtype == data_type::bf16);
 
-// The value of the type is what the functions make.
+// The value of the type is the functions' result.
 constexpr expression source_of(std::string_view key) {
     if (key == "q")
         return source_tensor(0, {4, 6}, data_type::f32);

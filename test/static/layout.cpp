@@ -27,7 +27,7 @@ static_assert(grid.rank_at({1, 0}) == 3);
 static_assert(grid.axis("tp") == 1);
 static_assert(mesh{}.rank_count() == 1 && mesh{}.coordinates_of(0) == index_vector{});
 
-// One region, or an empty box where there is none.
+// One region, or an empty box if there is none.
 template <auto... Placements>
 constexpr box region(mesh const& ranks, index_vector const& shape, holder_t rank) {
     return distribution(ranks, {placement(Placements)...}, shape).region(rank).value_or(box{});
@@ -54,7 +54,7 @@ static_assert(region<block_cyclic{0, 2}>({{"p", 2}}, {9}, 1) == box{{2}, {6}});
 static_assert(holders<block_cyclic{0, 2}>({{"p", 4}}, {20}, {{5}, {2}}) == 23);
 static_assert(holders<block_cyclic{0, 2}>({{"p", 4}}, {20}, {{6}, {3}}) == 3);
 
-// Local extents are those of numroc.
+// Local extents are numroc's.
 constexpr index_t local_rows(index_t extent, index_t block, index_t ranks, holder_t rank) {
     distribution const distribution(mesh{{"p", ranks}}, {placement(block_cyclic{0, block})},
                                     index_vector{extent});
@@ -75,7 +75,7 @@ static_assert(region<shard{0}, shard{0}>({{"a", 2}, {"b", 2}}, {10}, 1) == box{{
 static_assert(region<shard{0}, shard{0}>({{"a", 2}, {"b", 2}}, {10}, 2) == box{{5}, {3}});
 static_assert(region<shard{0}, shard{0}>({{"a", 2}, {"b", 2}}, {10}, 3) == box{{8}, {2}});
 
-// A shard as a type knows what a descriptor knows.
+// A shard as a type has the data of a descriptor.
 using upper = typed::shard<"w", float, index_vector{4, 6}, box{{0, 0}, {2, 6}}>;
 using lower = typed::shard<"w", float, index_vector{4, 6}, box{{2, 0}, {2, 6}}>;
 static_assert(upper::key == "w" && upper::dtype == data_type::f32);
@@ -90,7 +90,7 @@ static_assert(quantised::dtype == data_type::f8_e4m3 && quantised::global_shape.
 using range = typed::flat_shard<upper, flat_range{4, 7}>;
 static_assert(range::flat == flat_range{4, 7} && range::region == upper::region);
 
-// A state dict is a list for mp11, and says nothing where all is well.
+// A state dict is a list for mp11, and reports nothing if all is well.
 using dict = typed::state_dict<upper, lower, quantised, range>;
 static_assert(dict::size == 4 && boost::mp11::mp_size<dict>::value == 4);
 static_assert(std::same_as<boost::mp11::mp_at_c<dict, 1>, lower>);

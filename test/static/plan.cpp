@@ -52,7 +52,7 @@ static_assert([] {
            has(plan, 1, 2, {{2, 4}, {2, 2}});
 }());
 
-// What it costs: rank 0 keeps 2 x 2 floats of its own and sends two boxes of the same size.
+// The cost: rank 0 keeps 2 x 2 of its floats and sends two boxes of the same size.
 static_assert([] {
     typed_problem<by_rows, by_columns> job;
     plan_cost const cost = cost_of(make_plan(job.problem()), 3);

@@ -71,7 +71,7 @@ static_assert(cost_of<uneven>().by_process[0].bytes_local == 2 * 4 + 8 + 8);
 static_assert(cost_of<uneven>().by_process[3].bytes_in == 4 + 2 * 8 + 8);
 static_assert(cost_of<uneven>().by_process[3].bytes_out == 0);
 
-// What is defined in the typed algebra: one tensor of two, rounded, and zeros.
+// Definitions in the typed algebra: one tensor of two, rounded, and zeros.
 struct parts
     : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{2, 4}, shard{0}>,
                     typed::tensor<"b", float, index_vector{2, 4}, shard{1}>> {};
@@ -92,14 +92,14 @@ static_assert(cost_of<fused>().by_process[1].bytes_out == 2 * (4 + 4) * 2);
 static_assert(typed::transfers_of<fused>(0)[0].source == 0 &&
               typed::transfers_of<fused>(0)[0].target == 0);
 
-// Equal tensors are one pattern, whatever their keys.
+// Equal tensors are one pattern, with any keys.
 struct layers : typed::layout<mesh{{"tp", 2}},
                               typed::tensor<"layers.0.w", float, index_vector{4, 4}, shard{0}>,
                               typed::tensor<"layers.1.w", float, index_vector{4, 4}, shard{0}>> {};
 static_assert(layers::kinds[0] == layers::kinds[1]);
 static_assert(std::is_same_v<joined<"a", "b">::keyless, joined<"b", "a">::keyless>);
 
-// A rank may hold a whole stage, or nothing.
+// A rank may hold a whole stage, or no tensors.
 struct staged
     : typed::layout<mesh{{"pp", 2}, {"tp", 2}},
                     typed::tensor<"layers.0.w", float, index_vector{4, 4}, only{0}, shard{1}>,
@@ -133,7 +133,7 @@ static_assert(
                              typed::tensor<"layers.7.norm", float, index_vector{4}, shard{1}>>>);
 static_assert(pipelined::kinds[1] == pipelined::kinds[11] &&
               pipelined::kinds[1] != pipelined::kinds[13]);
-// Ranks 0 and 1 keep what they have of the first six layers; of the others and of the head, ranks 2
+// Ranks 0 and 1 keep their parts of the first six layers; of the others and of the head, ranks 2
 // and 3 get half of each matrix and all of each norm.
 static_assert(cost_of<typed::plan<model, pipelined>>().by_process[1].bytes_local ==
               6 * (2 * 4 + 4) * 4);

@@ -8,7 +8,7 @@
 #include "support/says.hpp"
 
 /// \file
-/// A directory takes the place of what is there, in one step or in several.
+/// A directory replaces the existing one, in one step or in several.
 
 namespace {
 
@@ -17,7 +17,7 @@ using namespace reshard::test;
 
 using names = std::vector<std::string>;
 
-/// Each rank has a directory of its own, with `fresh` and `old` in it.
+/// Each rank has its own directory, with `fresh` and `old` in it.
 class atomic_replace_fixture {
 public:
     atomic_replace_fixture() {
@@ -165,10 +165,9 @@ BOOST_AUTO_TEST_CASE(links_are_followed_and_what_is_no_file_stays) {
                           says(errc::io, path("round").string() +
                                              ": cannot be written, since its links lead "
                                              "nowhere"));
-    BOOST_CHECK_EXCEPTION(
-        detail::write_whole_file("/dev/null", "new"), error,
-        says(errc::io, "/dev/null: cannot be written, since this is no regular file, which a new "
-                       "one could replace"));
+    BOOST_CHECK_EXCEPTION(detail::write_whole_file("/dev/null", "new"), error,
+                          says(errc::io, "/dev/null: cannot be written, since it is not a regular "
+                                         "file, which a new one could replace"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -104,9 +104,8 @@ BOOST_AUTO_TEST_CASE(a_header_with_one_wrong_byte_is_refused) {
 BOOST_AUTO_TEST_CASE(a_path_without_a_checkpoint_is_refused) {
     shared_directory const directory;
     auto const none = directory / "none";
-    BOOST_CHECK_EXCEPTION(
-        open_checkpoint(world(), none), error,
-        says(errc::missing_file, none.string() + ": there is no such file or directory"));
+    BOOST_CHECK_EXCEPTION(open_checkpoint(world(), none), error,
+                          says(errc::missing_file, none.string() + ": no such file or directory"));
     on_first_rank([&] { std::filesystem::create_directory(none); });
     BOOST_CHECK_EXCEPTION(
         open_checkpoint(world(), none), error,
@@ -129,7 +128,7 @@ BOOST_AUTO_TEST_CASE(an_index_that_names_what_is_not_there_is_refused) {
                               says(code, index.string() + text));
     };
     write(R"({"x":"a.safetensors","y":"b.safetensors"})");
-    refused(errc::missing_file, ": 'y' is listed in b.safetensors, but there is no such file");
+    refused(errc::missing_file, ": 'y' is listed in b.safetensors, but that file is missing");
     write(R"({"x":"a.safetensors","y":"a.safetensors"})");
     refused(errc::corrupt_file, ": 'y' should be in a.safetensors, but is not");
 }

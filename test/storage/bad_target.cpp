@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /// \file
-/// Targets that cannot be written: what was there is there still, and nothing else is.
+/// Targets that cannot be written: the old files are still there, and no others.
 
 namespace {
 
@@ -26,7 +26,7 @@ using namespace reshard::test;
 
 using names = std::vector<std::string>;
 
-/// A source, `w` of 64 x 64 numbers, and a place for targets.
+/// A source, `w` of 64 x 64 numbers, and a directory for targets.
 class bad_target_fixture {
 public:
     bad_target_fixture() {
@@ -43,7 +43,7 @@ public:
 
     mapping program() const { return identity_mapping(catalog_of(*source)); }
 
-    /// `w` in these shards, for as many ranks as there are processes.
+    /// `w` in these shards, one rank for each process.
     layout of_w(shard_table shards) const {
         return test::listed_layout(static_cast<holder_t>(world().size()),
                                    {{"w", data_type::f32, {64, 64}, std::move(shards)}});
@@ -76,7 +76,7 @@ public:
 
     std::string lost(std::string const& target, std::string const& part) const {
         return text(target) + ": is not replaced, for " + text(part) +
-               " is not part of a checkpoint that is there and would be lost; move it away, or "
+               " is not part of the checkpoint there and would be lost; move it away, or "
                "give another target";
     }
 

@@ -10,7 +10,7 @@
 #include "support/says.hpp"
 
 /// \file
-/// What a save may be told of its files: how many, who writes them, what else is in them.
+/// The options of a save for its files: how many, who writes them, and other content.
 
 BOOST_AUTO_TEST_SUITE(storage_choices)
 

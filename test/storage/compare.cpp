@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(elements_have_the_shortest_text_that_means_them) {
 }
 
 BOOST_AUTO_TEST_CASE(elements_of_four_bits_are_told_apart) {
-    // 0x21 is the elements 1 and 2 of F4, which stand for 0.5 and 1; 0x31 ends with 3, for 1.5.
+    // 0x21 is the elements 1 and 2 of F4, which are 0.5 and 1; 0x31 ends with 3, for 1.5.
     checkpoint const a = file("a.safetensors", {{"w", "F4", "[2]", "\x21"}});
     checkpoint const b = file("b.safetensors", {{"w", "F4", "[2]", "\x31"}});
     BOOST_TEST(compare(world(), a, a).equal());
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(equal_shards_with_equal_digests_are_not_read) {
     comparison const found_comparison = compare(world(), a, b);
     BOOST_TEST(found_comparison.equal());
     BOOST_TEST((counts(found_comparison) == std::vector<index_t>{1, 0, 0}));
-    // Digests are of what was saved; that the data has changed since, only the data tells.
+    // Digests are of the saved bytes; only the data itself shows later changes.
     change_last_byte("b");
     checkpoint const changed = open_checkpoint(world(), directory / "b");
     BOOST_TEST(compare(world(), a, changed).equal());
@@ -287,7 +287,7 @@ BOOST_AUTO_TEST_CASE(other_shards_and_lacking_digests_are_counted_and_read) {
                          {"w", index_vector{3, 2}, "108", "88"}));
 }
 
-/// What was told last of bytes done and bytes in all, on the first rank; others have no tensor.
+/// The last report of bytes done and bytes in all, on the first rank; others have no tensor.
 using told = std::pair<index_t, index_t>;
 
 told progress_of(checkpoint const& a, checkpoint const& b, bool data = false) {

@@ -19,7 +19,7 @@
 #include <sys/resource.h>
 
 /// \file
-/// From checkpoint to checkpoint: sharded, Hugging Face, and back; what is read, to the byte.
+/// From checkpoint to checkpoint: sharded, Hugging Face, and back; the bytes read are counted.
 
 BOOST_AUTO_TEST_SUITE(storage_convert)
 
@@ -67,7 +67,7 @@ test::listed_tensor cut_into(shard_descriptor const& tensor,
 shard_descriptor const w = whole_of("w", data_type::f32, {6, 4});
 shard_descriptor const b = whole_of("b", data_type::f16, {5});
 
-/// The data of a file behind its header.
+/// The data of a file after its header.
 std::string data_of(std::filesystem::path const& path) {
     std::string const bytes = read_file(path);
     std::size_t length = 0;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_read_in_part_is_never_converted) {
                (directory / "model").string() +
                    ": optimizer.tp00.safetensors and 1 more hold optimizer state or master weights "
                    "of one rank each, or of another save, which are not read and would be lost; to "
-                   "convert the rest alone, give its files in a directory of their own");
+                   "convert the rest alone, give its files in a separate directory");
     BOOST_CHECK_EXCEPTION(convert(world(), source, directory / "other"), error,
                           mentions(errc::unsupported, "would be lost"));
     BOOST_TEST((directory.names() == std::vector<std::string>{"model"}));

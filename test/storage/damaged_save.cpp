@@ -23,7 +23,7 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-/// What each process holds: its row of `w`, and all of `b`.
+/// The shards of each process: its row of `w`, and all of `b`.
 state_dict tensors(std::vector<std::uint8_t>& row, std::vector<std::uint8_t>& values) {
     auto const ranks = static_cast<holder_t>(world().size());
     auto const rank = static_cast<holder_t>(world().rank());
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(a_copy_that_was_saved_equal_is_not_read_for_another_one) {
     auto const path = directory / "save";
     save_from(path, 1, {.writing = {.replicas = true}});
     std::string const last = "shard-0000" + std::to_string(world().size()) + first_file.substr(11);
-    // The bytes of b, 3 times the 1, stand before those of w: equal on all ranks.
+    // The bytes of b, 3 times the 1, are before the bytes of w: equal on all ranks.
     on_first_rank([&] {
         std::string bytes = read_file(path / last);
         bytes[bytes.rfind(std::string(3, '\1'))] = 7;

@@ -32,8 +32,8 @@ using names = std::vector<std::string>;
 
 constexpr index_t one_chunk = index_t{1} << 20;
 
-/// Of each rank: 3 chunks and a byte of its own, and its row of `rows`; and what all ranks have, of
-/// which one writes each.
+/// Of each rank: its own 3 chunks and a byte, and its row of `rows`; and the common tensors, each
+/// written by one rank.
 held state() {
     int const rank = world().rank(), size = world().size();
     // Copied: to hash megabytes element by element takes longer than all else that is done with them.
@@ -56,7 +56,7 @@ std::vector<std::vector<std::byte>> content(held& tensors) {
     return bytes;
 }
 
-/// True where a checkpoint gives what was saved, and all its digests are those of its bytes.
+/// True if a checkpoint gives the saved values, and all its digests match its bytes.
 bool gives(std::filesystem::path const& path, std::vector<std::vector<std::byte>> const& saved) {
     held tensors = state();
     checkpoint const opened = open_checkpoint(world(), path);
@@ -86,7 +86,7 @@ std::uint64_t bytes_of(std::filesystem::path const& directory) {
     return bytes;
 }
 
-/// What a sentence says when a checkpoint is opened, or nothing.
+/// The sentence about opening a checkpoint, if any.
 std::string problem_of_opening(std::filesystem::path const& path) {
     try {
         open_checkpoint(world(), path);
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_base_is_refused) {
                               mentions(code, sentence));
     };
     refused(delta_of(directory / "none"), directory / "b", errc::missing_file,
-            "there is no such file or directory");
+            "no such file or directory");
     save(world(), tensors.tensors(), directory / "bare", {.writing = {.digests = false}});
     refused(delta_of(directory / "bare"), directory / "b", errc::unsupported,
             "saved without digests");

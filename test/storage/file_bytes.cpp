@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_ends_too_early_is_an_error_and_no_signal) {
         input.read(0, std::as_writable_bytes(std::span(text))), error,
         says(errc::corrupt_file, file().string() + ": ends at byte 3, 3 bytes too early: it became "
                                                    "shorter after it was opened"));
-    BOOST_CHECK_EXCEPTION( // from behind its end on
+    BOOST_CHECK_EXCEPTION( // from after its end on
         input.read(4, std::as_writable_bytes(std::span(text).first(2))), error,
         says(errc::corrupt_file, file().string() + ": ends at byte 3, 3 bytes too early: it became "
                                                    "shorter after it was opened"));
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_there_is_not_written) {
 
 BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_is_not_read) {
     BOOST_CHECK_EXCEPTION(mapped_input{file()}, error,
-                          says(errc::missing_file, file().string() + ": there is no such file"));
+                          says(errc::missing_file, file().string() + ": no such file"));
     auto const below = file() / "file";
     BOOST_CHECK_EXCEPTION(
         output_file::create(below, 1), error,

@@ -19,7 +19,7 @@ using namespace reshard::detail;
 
 constexpr index_t mib = index_t{1} << 20;
 
-/// Each piece as tensor, bytes and process; `*` where it is gathered.
+/// Each piece as tensor, bytes and process; `*` if it is gathered.
 std::vector<std::string> texts(checkpoint_plan const& plan, file_pieces const& pieces) {
     std::vector<std::string> all;
     for (file_piece const& piece : pieces)

@@ -28,7 +28,7 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-/// Files in memory, one directory of them; it notes what is done.
+/// Files in memory, one directory of them; it notes the operations.
 class memory_files : public file_store {
 public:
     explicit memory_files(std::map<std::filesystem::path, std::string> files)
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(files_in_memory_are_not_mapped) {
 namespace {
 
 /// Directories of files in memory, which are written, too. Functions are noted as they are called,
-/// writes with their place. It is of one process.
+/// writes with their position. It is of one process.
 class written_memory : public file_store {
 public:
     using files = std::map<std::filesystem::path, std::string>;
@@ -267,7 +267,7 @@ held two_tensors() {
     return held({whole_of("a", data_type::f32, {2, 3}), whole_of("b", data_type::u8, {5})});
 }
 
-/// Which of the checkpoints at `path` is there, as text.
+/// Which of the checkpoints exists at `path`, as text.
 std::string loaded_from(std::shared_ptr<file_store const> const& files,
                         std::filesystem::path const& path, held part) {
     auto const opened = open_checkpoint(solo(), path, {.files = files});
@@ -432,8 +432,8 @@ BOOST_AUTO_TEST_CASE(several_ranks_do_not_save_to_the_memory_of_one) {
 
 namespace {
 
-/// What several processes share: objects of flat names in one directory, and a small one for each
-/// target that says which objects are its files. Nothing is ever renamed.
+/// The shared state of several processes: objects of flat names in one directory, and a small one
+/// for each target that says which objects are its files. Nothing is ever renamed.
 class objects : public file_store {
 public:
     explicit objects(std::filesystem::path path) : place_(std::move(path)) {}

@@ -34,7 +34,7 @@ layout rows_of(index_t parts) {
     return layout_of(ranks);
 }
 
-/// This rank's rows, of as many parts as there are ranks.
+/// This rank's rows, of one part for each rank.
 held own_rows() {
     index_t const rank = world().rank(), rows = 60 / world().size();
     return held({shard_of("w", data_type::f32, {60, 2}, {rank * rows, 0}, {rows, 2})});

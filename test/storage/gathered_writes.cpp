@@ -12,7 +12,7 @@
 
 /// \file
 /// Whole tensors of which every rank holds columns are put together in memory that ranks share, or
-/// in that of one.
+/// in one rank's.
 
 BOOST_AUTO_TEST_SUITE(storage_gathered_writes)
 

@@ -27,7 +27,7 @@ using namespace reshard::test;
 std::filesystem::path const golden =
     std::filesystem::path(RESHARD_TEST_DATA) / ".." / "storage" / "golden";
 
-/// What one of 3 ranks saved: uneven rows, a flat range, bits, and what all have.
+/// The tensors that one of 3 ranks saved: uneven rows, a flat range, bits, and the common ones.
 held saved_part(index_t rank) {
     index_t const first[] = {0, 1, 1, 4}; // rank 1 has no rows
     shard_descriptor moment = whole_of("moment", data_type::bf16, {5, 4});

@@ -29,7 +29,7 @@ inline std::uint64_t element_bits(std::string const& key, index_t index, data_ty
     return dtype == data_type::boolean ? hash & 1 : hash;
 }
 
-/// Puts the lowest bits of `value` behind the bits that are there, lowest first.
+/// Appends the lowest bits of `value`, lowest first.
 inline void append_bits(std::vector<std::byte>& bytes, std::size_t position, int count,
                         std::uint64_t value) {
     if (position % 8 == 0 && count % 8 == 0) { // the same, and ten times as fast
@@ -53,8 +53,8 @@ inline index_t extent_product(index_vector const& shape) {
     return product;
 }
 
-/// What the shard's memory must be, row-major and packed, where element `i` of its region has the
-/// bits `bits_at(i)`.
+/// The shard's expected memory, row-major and packed, if element `i` of its region has the bits
+/// `bits_at(i)`.
 std::vector<std::byte> content_of(shard_descriptor const& shard, auto&& bits_at) {
     index_t const first = shard.flat ? shard.flat->begin : 0;
     index_t const last = shard.flat ? shard.flat->end : extent_product(shard.region.shape);
@@ -67,7 +67,7 @@ std::vector<std::byte> content_of(shard_descriptor const& shard, auto&& bits_at)
     return bytes;
 }
 
-/// The same where elements are those of `element_bits`.
+/// The same if elements are `element_bits`.
 inline std::vector<std::byte> content_of(shard_descriptor const& shard) {
     return content_of(shard, [&](index_t remainder) {
         index_t index = 0, step = 1;
@@ -105,7 +105,7 @@ public:
         return state;
     }
 
-    /// The first shard whose memory is not what it must be, as text, or nothing.
+    /// The first shard with wrong memory, as text, if any.
     std::string wrong() const {
         for (std::size_t i = 0; i < shards_.size(); ++i)
             if (memory_[i] != content_of(shards_[i]))
@@ -113,7 +113,7 @@ public:
         return {};
     }
 
-    /// True where no element was written since `cleared`.
+    /// True if no element was written since `cleared`.
     bool is_untouched() const {
         for (auto const& bytes : memory_)
             for (std::byte const byte : bytes)

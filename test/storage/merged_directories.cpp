@@ -14,8 +14,7 @@
 #include "support/trials.hpp"
 
 /// \file
-/// Machines that have some of the files of a checkpoint each: every rank has a directory of its
-/// own.
+/// Machines that have some of the files of a checkpoint each: every rank has its own directory.
 
 BOOST_AUTO_TEST_SUITE(storage_merged_directories)
 
@@ -162,7 +161,7 @@ BOOST_AUTO_TEST_CASE(two_saves_on_two_machines_are_not_one_checkpoint,
                           mentions(errc::ranks_disagree, "is not the same on rank 0"));
 }
 
-// One rank opens a file of its own, where the other ones open a directory, or the other way round.
+// One rank opens its own file, and the other ones open a directory, or the other way round.
 BOOST_AUTO_TEST_CASE(a_file_and_a_directory_are_not_one_checkpoint,
                      *boost::unit_test::precondition(several_ranks)) {
     machines const machines;
@@ -211,7 +210,7 @@ BOOST_AUTO_TEST_CASE(copies_on_two_machines_are_compared,
     auto const opened = open_checkpoint(world(), machines.here());
     held whole_held({whole_of("w", data_type::u8, {2, 2})});
     BOOST_CHECK_EXCEPTION(load(world(), opened, whole_held.tensors()), error,
-                          mentions(errc::overlap, "differs from that of the copy in"));
+                          mentions(errc::overlap, "differs from the digest of the copy in"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

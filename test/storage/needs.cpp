@@ -10,7 +10,7 @@
 #include "support/says.hpp"
 
 /// \file
-/// What a job declares that it must have is looked for on all ranks before anything is written.
+/// The tensors that a job needs are looked for on all ranks before anything is written.
 
 BOOST_AUTO_TEST_SUITE(storage_needs)
 
@@ -81,8 +81,8 @@ BOOST_AUTO_TEST_CASE(what_the_last_rank_lacks_is_not_saved_by_any) {
     BOOST_CHECK_EXCEPTION(
         save(world(), source.tensors, directory / "saved", {.needs = moments}), error,
         says(errc::unknown_key, (directory / "saved").string() +
-                                    ": save_options.needs: 1 key that is needed is not there: '" +
-                                    key + ".v' beside '" + key + "' (did you mean '" + key +
+                                    ": save_options.needs: 1 needed key is missing: '" + key +
+                                    ".v' beside '" + key + "' (did you mean '" + key +
                                     ".u'?); give a tensor for each, or change save_options.needs"));
     BOOST_TEST(directory.names().empty());
 }
@@ -116,19 +116,19 @@ BOOST_AUTO_TEST_CASE(a_load_that_lacks_something_writes_nothing) {
     std::string const remainder = "; give a tensor for each, or change options.needs";
     BOOST_CHECK_EXCEPTION(
         load(world(), saved, target.tensors, {.needs = with_m}), error,
-        says(errc::unknown_key, path + ": options.needs: 1 key that is needed is not there: '" +
-                                    key + ".m' beside '" + key + "'" + remainder));
+        says(errc::unknown_key, path + ": options.needs: 1 needed key is missing: '" + key +
+                                    ".m' beside '" + key + "'" + remainder));
     BOOST_TEST(target.elements == before, boost::test_tools::per_element());
 
     // The job has it, the checkpoint does not, and `strict` would have left it out.
     own_weight wider({".m", ".v"});
     wider.elements = before;
-    BOOST_CHECK_EXCEPTION(load(world(), saved, wider.tensors,
-                               {.strict = strictness::ignore_all, .needs = {{"w0.v"}}}),
-                          error,
-                          says(errc::unknown_key,
-                               path + ": options.needs: 1 key that is needed is not there: 'w0.v'" +
-                                   " (did you mean 'w0.m'?)" + remainder));
+    BOOST_CHECK_EXCEPTION(
+        load(world(), saved, wider.tensors,
+             {.strict = strictness::ignore_all, .needs = {{"w0.v"}}}),
+        error,
+        says(errc::unknown_key, path + ": options.needs: 1 needed key is missing: 'w0.v'" +
+                                    " (did you mean 'w0.m'?)" + remainder));
     BOOST_TEST(wider.elements == before, boost::test_tools::per_element());
 }
 
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(a_common_value_and_an_object_are_needed_by_the_names_of_the
         load_state(world(), saved, target, {.needs = needs}), error,
         says(errc::unknown_key,
              (directory / "saved").string() +
-                 ": options.needs: 1 key that is needed is not there: 'rng/shard_*', which no key "
+                 ": options.needs: 1 needed key is missing: 'rng/shard_*', which no key "
                  "matches; give a tensor for each, or change options.needs"));
     target = state;
     load_state(world(), saved, target, {.needs = needs});

@@ -17,7 +17,7 @@ namespace {
 using namespace reshard;
 using namespace reshard::test;
 
-/// What was in cell `i` when it was saved; cells have unequal sizes, the first one none.
+/// The content of cell `i` when it was saved; cells have unequal sizes, the first one none.
 std::string saved_content(index_t i) { return std::string(static_cast<std::size_t>(3 * i), 'a'); }
 
 /// The cells of an array of `count`, dealt out to the ranks: also more than there are ranks, or
@@ -39,7 +39,7 @@ void save_generators(std::filesystem::path const& path, index_t count) {
     save_state(world(), state, path);
 }
 
-/// What each of this rank's cells has, in order.
+/// The content of each of this rank's cells, in order.
 std::vector<std::string> contents(model_state const& state) {
     std::vector<std::string> all;
     for (auto const& [name, entry] : state)

@@ -26,7 +26,7 @@ using namespace reshard;
 using namespace reshard::detail;
 using namespace reshard::test;
 
-/// Leaves the share of one of several ranks, which may be uneven, or nothing.
+/// Leaves the share of one of several ranks, which may be uneven or empty.
 void cut_last_axis(box& region, index_t rank, index_t ranks) {
     std::size_t const axis = region.ndim() - 1;
     index_t const extent = region.shape[axis];
@@ -54,7 +54,7 @@ public:
 
     state_dict& shards() { return shards_; }
 
-    /// How many of the shards are not what the descriptions say.
+    /// How many of the shards differ from their descriptions.
     int wrong(described_tensors const& tensors) const {
         int count = 0;
         for (std::size_t i = 0; i < descriptors_.size(); ++i) {
@@ -96,7 +96,7 @@ any_program under_new_names() {
     };
 }
 
-/// A description of what can be read; nothing for what is refused.
+/// A description of the readable tensors; none for refused files.
 std::optional<described_tensors> readable(std::filesystem::path const& description) {
     std::string const name = description.string();
     auto const document = parse_json(read_text_file(description), name, errc::corrupt_file);

@@ -11,7 +11,7 @@
 #include <reshard/storage/atomic_replace.hpp>
 
 /// \file
-/// Plans in files, and files that are not what is needed.
+/// Plans in files, and files of other plans.
 
 namespace {
 
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
     BOOST_CHECK_THROW(read_plan(path(), 7), error);
     std::filesystem::remove(path());
     BOOST_CHECK_EXCEPTION(read_plan(path(), 7), error,
-                          says(errc::missing_file, name() + ": there is no such file"));
+                          says(errc::missing_file, name() + ": no such file"));
 }
 
 BOOST_AUTO_TEST_CASE(a_stale_plan_on_one_rank_is_an_error_on_every_rank) {

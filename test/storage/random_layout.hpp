@@ -17,7 +17,7 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// What each rank holds.
+/// The shards of each rank.
 using rank_shards = std::vector<std::vector<shard_descriptor>>;
 
 /// Numbers that are the same on every rank and every machine.

@@ -25,7 +25,7 @@
 #include <vector>
 
 /// \file
-/// The saves of a directory on disk: which is the newest, which go, and what is left.
+/// The saves of a directory on disk: which is the newest, which go, and which stay.
 
 namespace {
 
@@ -46,7 +46,7 @@ public:
         on_first_rank([&] { set_time(all / name / "reshard.json", completed); });
     }
 
-    /// Tensor `w` of the newest has so many elements.
+    /// The number of the newest save: tensor `w` has that many elements and 5000.
     index_t newest() const {
         checkpoint const opened = open_checkpoint(world(), all.path(), latest{});
         warnings = opened.metadata().warnings;
@@ -66,7 +66,7 @@ public:
     mutable names warnings;
 
 private:
-    /// Writes a record anew with another time, and the digest that it has then.
+    /// Writes a record again with another time, and the digest that it has then.
     static void set_time(std::filesystem::path const& path, std::int64_t completed) {
         std::string text = read_file(path);
         std::size_t const begin = text.find("\"completed\": ") + 13;
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(the_base_of_a_save_in_progress_stays) {
         BOOST_TEST(saves[1].name == "a");
         BOOST_TEST(saves[1].why == "a save in progress is a delta of it");
         BOOST_TEST(verify(solo(), open_checkpoint(solo(), all / "c")).ok());
-        // Now the delta is there, and is the newest.
+        // Now the delta exists, and is the newest.
         retain_here(all.path(), retention, true);
     });
     BOOST_TEST(all.names() == (names{"a", "c"}), boost::test_tools::per_element());
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(where_none_is_complete_the_error_says_what_is_there) {
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), all / "b", latest{}), error,
                           mentions(errc::missing_file, "which is one itself"));
     BOOST_CHECK_EXCEPTION(open_checkpoint(world(), all / "none", latest{}), error,
-                          mentions(errc::missing_file, "none: there is no such directory"));
+                          mentions(errc::missing_file, "none: no such directory"));
 }
 
 BOOST_AUTO_TEST_CASE(the_newest_may_be_one_whose_replacement_was_interrupted) {

@@ -16,7 +16,7 @@
 #include "support/trials.hpp"
 
 /// \file
-/// What was saved is loaded, however both sides are cut.
+/// Saved values are loaded, for any cuts of both sides.
 
 BOOST_AUTO_TEST_SUITE(storage_round_trip)
 
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(each_rank_has_its_replica_in_its_file_where_that_is_asked_f
         error,
         says(errc::usage, (directory / "no").string() +
                               ": replicas are shards of a layout, and whole tensors are to be "
-                              "written; give a layout, or leave out replicas"));
+                              "written; give a layout, or omit replicas"));
 }
 
 BOOST_AUTO_TEST_CASE(a_flat_range_of_all_elements_and_the_box_of_them_are_written_once) {

@@ -120,7 +120,7 @@ index_t source_index(shard_descriptor const& shard, index_t element) {
     return index;
 }
 
-/// What the memory of a shard of a tensor of `transpose_all` must be.
+/// The expected memory of a shard of a tensor of `transpose_all`.
 std::vector<std::byte> transposed_content_of(shard_descriptor const& shard) {
     data_type const before = narrower(shard.dtype);
     return content_of(shard, [&](index_t i) {
@@ -136,7 +136,7 @@ constexpr int spread_count = 8;
 /// Where part `i` of `count` equal ones begins.
 index_t even_bound(index_t extent, index_t i, index_t count) { return extent * i / count; }
 
-/// The same of parts that grow, of which the first is empty where there are several.
+/// The same of parts that grow, of which the first is empty if there are several.
 index_t uneven_bound(index_t extent, index_t i, index_t count) {
     return count == 1 ? extent * i : extent * i * (i - 1) / (count * (count - 1));
 }
@@ -152,7 +152,7 @@ shard_descriptor cut_part(shard_descriptor part, std::size_t axis, index_t i, in
     return part;
 }
 
-/// A slice of all elements, as long as those of other ranks but for the last ones.
+/// A slice of all elements, as long as other ranks' slices except the last ones.
 shard_descriptor slice_of(shard_descriptor part, index_t rank, index_t size) {
     index_t const elements = extent_product(part.global_shape);
     index_t const length = (elements + size - 1) / size;
@@ -161,13 +161,13 @@ shard_descriptor slice_of(shard_descriptor part, index_t rank, index_t size) {
     return part;
 }
 
-/// Two axes are cut where the number of ranks is even.
+/// Two axes are cut if the number of ranks is even.
 shard_descriptor block_of(shard_descriptor const& tensor, index_t rank, index_t size) {
     index_t const across = size % 2 == 0 ? 2 : 1;
     return cut_part(cut_part(tensor, 0, rank / across, size / across), 1, rank % across, across);
 }
 
-/// All of it on the last rank, and on every rank what has no elements; scalars on every rank.
+/// All of it on the last rank, and tensors without elements on every rank; scalars on every rank.
 std::vector<shard_descriptor> edges_of(shard_descriptor const& tensor, bool is_last) {
     shard_descriptor nothing = tensor;
     index_t const elements = extent_product(tensor.global_shape);
@@ -180,7 +180,7 @@ std::vector<shard_descriptor> edges_of(shard_descriptor const& tensor, bool is_l
     return parts;
 }
 
-/// What a rank holds of tensor `number`.
+/// The shard of tensor `number` on a rank.
 std::vector<shard_descriptor> parts_of(shard_descriptor const& tensor, index_t number,
                                        spread spread, index_t rank, index_t size) {
     switch (spread) {

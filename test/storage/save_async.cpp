@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 
 /// \file
-/// Saves in the background: tensors may change at once, and what was saved is what they were.
+/// Saves in the background: tensors may change at once, and their old values are saved.
 
 namespace {
 
@@ -43,7 +43,7 @@ held columns() {
 
 void change(held& tensors) { tensors.cleared(); }
 
-/// Loads a checkpoint into the tensors, and says what is wrong there.
+/// Loads a checkpoint into the tensors, and returns the errors.
 std::string wrong_in(std::filesystem::path const& path, held& tensors) {
     checkpoint const saved = open_checkpoint(world(), path);
     load(world(), saved, tensors.cleared().tensors());

@@ -23,7 +23,7 @@ namespace {
 using namespace reshard;
 using namespace reshard::test;
 
-constexpr index_t units = 16; ///< of what is cut, along the axis that is cut
+constexpr index_t units = 16; ///< of the cut tensor, along the axis that is cut
 
 /// A tensor of a convention: how its key ends, and how many elements belong to a unit.
 struct stored {
@@ -146,8 +146,8 @@ shard_descriptor part_of(std::string const& key, stored const& stored, index_t f
     return {key, stored.dtype, stored.shape, region, {}};
 }
 
-/// Who holds what if all is cut in equal parts, but for one tensor: its cuts are moved into a unit,
-/// or it is on the first rank alone.
+/// The layout if all is cut in equal parts, except one tensor: its cuts are moved into a unit, or
+/// it is on the first rank alone.
 layout spread(convention const& convention, index_t ranks, std::string const& prefix,
               std::optional<std::size_t> moved = {}) {
     std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(ranks));
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_cut_parts_no_tensor_from_its_scales) {
             auto const source = open_checkpoint(world(), directory / "model");
             for (index_t const ranks : {2, 4, 8}) {
                 std::string const location = std::to_string(ranks);
-                // Between blocks: every rank has what it is to have.
+                // Between blocks: every rank has its expected elements.
                 layout const sound = spread(convention, ranks, "x"),
                              renamed = spread(convention, ranks, "y");
                 convert(world(), source, directory / ("y" + location),

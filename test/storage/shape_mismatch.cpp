@@ -41,7 +41,7 @@ struct words_of_rank {
     }
 };
 
-/// What is loaded of a checkpoint of `stored` words into memory for `wanted` words.
+/// The result of loading a checkpoint of `stored` words into memory for `wanted` words.
 void check_words(index_t stored, index_t wanted) {
     shared_directory const directory;
     save(world(), words_of_rank(stored).tensors(), directory / "stored");

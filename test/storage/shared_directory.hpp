@@ -103,8 +103,8 @@ struct tensor_of_file {
     std::string dtype;
     std::string shape; ///< JSON
     std::string data;
-    std::string offsets = {}; ///< JSON; where the tensor is a shard
-    std::string global = {};  ///< JSON; where the file says what the shard is a part of
+    std::string offsets = {}; ///< JSON; if the tensor is a shard
+    std::string global = {};  ///< JSON; if the file says of which tensor it is a shard
     std::string more = {};    ///< JSON members; what else the file says of the shard
 };
 

@@ -13,8 +13,8 @@
 #include "support/trials.hpp"
 
 /// \file
-/// Bytes that several ranks need are read by one of them, and reach all: those of a node, or, where
-/// they are passed on, those of all nodes.
+/// Bytes that several ranks need are read by one of them, and reach all ranks of a node, or, if
+/// they are passed on, of all nodes.
 
 BOOST_AUTO_TEST_SUITE(storage_shared_reads)
 
@@ -87,7 +87,7 @@ void for_each_random_load(auto&& run) {
     }
 }
 
-/// Files that a rank can read until it is told to refuse.
+/// Files that a rank can read until it refuses.
 class refusing_files : public system_files {
 public:
     class file : public file_store::file {

@@ -16,7 +16,7 @@ namespace {
 using namespace reshard;
 using namespace reshard::test;
 
-/// Two processes that save to `one`; the directory is there for each rank alone.
+/// Two processes that save to `one`; each rank has its own directory.
 class two_processes {
 public:
     two_processes() {
@@ -26,7 +26,7 @@ public:
 
     detail::shared_save rank(int number) const { return {target, temporary, seen, number, 2}; }
 
-    /// What comes of a look at what is there: an error, or how often `complete` was run.
+    /// The result of a look at the directory: an error, or how often `complete` was run.
     std::string look(int number, std::string const& problem = {}) {
         int count = 0;
         try {
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(who_has_no_claim_does_not_miss_what_is_removed) {
 BOOST_AUTO_TEST_CASE(what_another_one_has_replaced_is_not_touched) {
     two_processes both;
     std::filesystem::rename(both.temporary, both.target);
-    std::filesystem::create_directory(both.temporary); // what was at the target
+    std::filesystem::create_directory(both.temporary); // the content of the target
     BOOST_TEST(!detail::claim(both.rank(0)));
     BOOST_TEST(std::filesystem::is_empty(both.temporary));
 }

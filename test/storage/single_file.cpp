@@ -199,20 +199,21 @@ BOOST_AUTO_TEST_CASE(tensors_are_saved_as_one_file_too) {
     BOOST_CHECK_EXCEPTION(
         save(world(), tensors, path("no.safetensors"), options), error,
         says(errc::usage, text("no.safetensors") +
-                              ": one file holds whole tensors, and a layout of shards is asked "
-                              "for; leave out the layout, or write a directory"));
+                              ": one file holds whole tensors, and a layout of shards is "
+                              "requested; omit the layout, or write a directory"));
     options.form = save_form::huggingface;
     async_saver saver;
     BOOST_CHECK_EXCEPTION(
         save_async(world(), tensors, path("no.safetensors"), saver, options), error,
-        says(errc::usage, text("no.safetensors") + ": a save in the background is a directory; "
-                                                   "leave out single_file, or use save"));
+        says(errc::usage,
+             text("no.safetensors") +
+                 ": a save in the background is a directory; omit single_file, or use save"));
     options.writing.numbers = {{"loss", 1.0}};
     BOOST_CHECK_EXCEPTION(
         save(world(), tensors, path("no.safetensors"), options), error,
         says(errc::usage, text("no.safetensors") +
-                              ": one file has no record, which would have the number 'loss'; "
-                              "leave out the numbers, or write a directory"));
+                              ": one file has no record, which would have the number "
+                              "'loss'; omit the numbers, or write a directory"));
 }
 
 BOOST_AUTO_TEST_CASE(a_file_without_digests_and_one_without_tensors_are_files_too) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// What writers that died have left is removed, or brought to its end; what others may need is kept.
+/// Files of dead writers are removed, or put in place; files that others may need are kept.
 
 namespace {
 
@@ -35,7 +35,7 @@ std::string renamed(std::string const& name, std::string const& host, std::strin
            name.substr(last);
 }
 
-/// A directory in which each rank has a directory of its own.
+/// A directory in which each rank has its own directory.
 class stale_files_fixture {
 public:
     stale_files_fixture() { std::filesystem::create_directory(own()); }

@@ -45,7 +45,7 @@ struct part_of_128 {
     }
 };
 
-/// Rank `r` has generator `r` of as many as there are ranks, and everybody the learning rate.
+/// Rank `r` has generator `r`, one for each rank, and everybody the learning rate.
 model_state values_of_rank() {
     index_t const rank = world().rank(), size = world().size();
     return {{"generator", stored_object{{"rng", {size}, {rank}},
@@ -204,9 +204,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_may_not_be_called_as_a_common_value_is) {
     model_state const state{{"w", local_shard{replicated("common/w", data_type::f32, {1}),
                                               {elements.data(), data_type::f32, {1}, {1}}}}};
     BOOST_CHECK_EXCEPTION(save_state(world(), state, directory / "saved"), error,
-                          says(errc::bad_layout,
-                               "'common/w': keys that begin with 'common/' are those of common "
-                               "values; give it another one"));
+                          says(errc::bad_layout, "'common/w': keys that begin with 'common/' are "
+                                                 "for common values; give it another one"));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_checkpoint_does_not_have_leaves_the_state_as_it_is) {
@@ -219,7 +218,7 @@ BOOST_AUTO_TEST_CASE(what_the_checkpoint_does_not_have_leaves_the_state_as_it_is
     BOOST_CHECK_EXCEPTION(load_state(world(), checkpoint, state), error, [&](error const& problem) {
         return problem.code() == errc::unknown_key &&
                std::string(problem.what())
-                   .starts_with(path + ": there is no object 'rgn' [1] of [9], which would be "
+                   .starts_with(path + ": has no object 'rgn' [1] of [9], which would be "
                                        "'rgn/shard_1_9'");
     });
     BOOST_TEST(bytes_of_object(state, "generator") == "old");

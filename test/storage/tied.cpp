@@ -64,7 +64,7 @@ struct part {
     }
 };
 
-/// The embedding in rows and the head in columns, each in memory of its own.
+/// The embedding in rows and the head in columns, each in separate memory.
 struct tied_model {
     part embed{"embed", 0};
     part head{"lm_head", 1};
@@ -105,10 +105,11 @@ void check_tied(std::filesystem::path const& path) {
 
 holder_t const target_ranks = 3;
 
-/// A random program that makes several names of tensors, and a layout of what it makes.
+/// A random program that makes several names of tensors, and a layout of its results.
 struct fan_out {
     std::vector<shard_descriptor> sources;
-    std::map<std::string, shard_descriptor> copies; ///< what each is a copy of, all of it
+    std::map<std::string, shard_descriptor> copies; ///< the tensor that each is a copy of, all of
+                                                    ///< it
     std::string text;
     rank_shards held;
 
@@ -478,7 +479,7 @@ BOOST_AUTO_TEST_CASE(a_conversion_keeps_the_alias_and_writes_the_bytes_once) {
 }
 
 BOOST_AUTO_TEST_CASE(aliases_of_files_by_others_are_offered_where_they_can_be_nothing_else) {
-    // As `save_model` of the safetensors package writes them, with entries that only look alike.
+    // As `save_model` of the safetensors package writes them, with entries that only look similar.
     shared_directory const directory;
     on_first_rank([&] {
         std::string const json =

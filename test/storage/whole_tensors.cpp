@@ -53,7 +53,7 @@ private:
     const_state_dict shards_;
 };
 
-/// How many elements of a parameter are not what they should be.
+/// How many elements of a parameter are wrong.
 index_t wrong_elements(const_tensor_view const& tensor, index_t n) {
     auto const* const elements = static_cast<float const*>(tensor.data);
     index_t count = 0;
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(saving_takes_the_memory_of_one_parameter_beside_the_slices)
                        ++count;
                    });
     BOOST_TEST(count == (world().rank() == 0 ? 8 : 0));
-    if (!is_sanitized) // what is freed is kept there for a while
+    if (!is_sanitized) // freed memory is kept there for a while
         BOOST_TEST(memory.most_bytes() < 2 * bytes);
 }
 
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_no_rank_is_refused) {
     auto const visit = [](std::string_view, const_tensor_view const&) {};
     for (int const reader : {-1, world().size()})
         BOOST_CHECK_EXCEPTION(for_each_whole(world(), const_state_dict(), visit, reader), error,
-                              says(errc::usage, "there is no rank " + std::to_string(reader) +
-                                                    " among " + size + " to read whole tensors"));
+                              says(errc::usage, "no rank " + std::to_string(reader) + " among " +
+                                                    size + " to read whole tensors"));
 }
 
 BOOST_AUTO_TEST_CASE(elements_that_nobody_holds_are_an_error_on_every_rank) {

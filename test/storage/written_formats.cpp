@@ -21,8 +21,8 @@
 #include <vector>
 
 /// \file
-/// What is written in the formats of others is read again, however both sides are cut. That others
-/// read it too is what test/format/others_read.py is for.
+/// Checkpoints in the formats of others are read again, for any cuts of both sides.
+/// test/format/others_read.py checks that others read them too.
 
 BOOST_AUTO_TEST_SUITE(storage_written_formats)
 
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(values_that_are_no_tensors_are_carried) {
     checkpoint const dcp = open_checkpoint(world(), formats / "dcp/torch-2.15/objects");
     BOOST_CHECK_EXCEPTION(convert(world(), dcp, directory / "no"), error,
                           mentions(errc::unsupported,
-                                   "'lr' and 8 more are no tensors, and safetensors "
+                                   "'lr' and 8 more are not tensors, and safetensors "
                                    "has no place for them"));
     auto const report =
         convert(world(), dcp, directory / "dcp", {.writing = {.format = "torch_dcp"}});
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(what_a_format_has_no_place_for_is_refused) {
             "'x': NumPy has no data type");
     refused({replicated("x", data_type::f32, {2}), replicated("y", data_type::f32, {2})},
             as_file("npy"), errc::unsupported, "a .npy file has one tensor, and 2");
-    refused({flat}, in_format("dcp"), errc::usage, "'dcp' is no format that is written");
+    refused({flat}, in_format("dcp"), errc::usage, "cannot write format 'dcp'");
     refused({flat}, as_file("npz"), errc::usage, "does not end with .npz");
     refused({flat}, in_format("npz"), errc::usage, "one file holds whole tensors");
     refused({flat}, in_format("huggingface"), errc::usage, "huggingface has whole tensors");

@@ -6,6 +6,7 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/bind/overlap.hpp>
+#include <reshard/copy/copy_elements.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -22,7 +23,7 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// What the tensors of all ranks say of themselves, one list a rank, as one layout.
+/// The descriptors of the tensors of all ranks, one list a rank, as one layout.
 template <class View>
 layout layout_of_ranks(std::span<basic_state_dict<View> const> ranks) {
     std::vector<std::vector<shard_descriptor>> shards;
@@ -31,8 +32,8 @@ layout layout_of_ranks(std::span<basic_state_dict<View> const> ranks) {
     return layout_of(shards);
 }
 
-/// Fills the tensors of `target` from those of `source`; element `r` is rank `r`. By name, or as
-/// the mapping in `options.program` says. Nothing is written where something is wrong.
+/// Fills the tensors of `target` from the tensors of `source`; element `r` is rank `r`. By name, or
+/// as the mapping in `options.program` says. Nothing is written if something is wrong.
 inline void redistribute_ranks(std::span<const_state_dict const> source,
                                std::span<state_dict const> target, options const& options = {}) {
     layout const have = layout_of_ranks(source);
@@ -51,7 +52,7 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
         targets.add(target[rank], want, rank);
     check_memory(source, target);
     for (transfer const& t : plan.transfers)
-        run_locally({plan, problem, sources, targets}, t);
+        run_locally({plan, problem, sources, targets, &detail::all_conversions()}, t);
 }
 
 inline void redistribute_ranks(std::span<const_state_dict const> source,

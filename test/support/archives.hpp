@@ -34,7 +34,7 @@ T through_archive(T const& value) {
     return result;
 }
 
-/// True where bytes and archives give the value back.
+/// True if bytes and archives give the value back.
 template <class T>
 bool comes_back(T const& value) {
     return from_bytes<T>(to_bytes(value)) == value && through_archive(value) == value;
@@ -76,9 +76,11 @@ int cut_archives_that_pass(T const& value) {
     return passed;
 }
 
-/// Reads the bytes with each one changed in several ways, and counts what is read none the less.
+/// Reads the bytes with each one changed in several ways, and counts the values that are read none
+/// the less.
 ///
-/// A changed number may be another legal one; whatever comes back can be written and read again.
+/// A changed number may be another legal one; each value that comes back can be written and read
+/// again.
 template <class T>
 int damaged_archives_that_pass(T const& value) {
     int passed = 0;

@@ -12,11 +12,11 @@
 #include <utility>
 
 /// \file
-/// Another process, which does what a test says and ends, whatever happens.
+/// Another process, which does what a test says and ends in any case.
 
 namespace reshard::test {
 
-/// A process that runs `work`, which returns true where all was right; after ten minutes the
+/// A process that runs `work`, which returns true if all was right; after ten minutes the
 /// system ends it.
 class child_process {
 public:
@@ -46,7 +46,7 @@ public:
 
     /// Waits until it stops itself.
     ///
-    /// \return false where it ended instead
+    /// \return false if it ended instead
     bool wait_until_stopped() {
         int status = 0;
         ::waitpid(number_, &status, WUNTRACED);
@@ -55,7 +55,7 @@ public:
 
     /// Waits for its end.
     ///
-    /// \return true where all was right
+    /// \return true if all was right
     bool wait() {
         int status = -1;
         if (number_ > 0)
@@ -65,7 +65,7 @@ public:
 
     /// Waits for its end.
     ///
-    /// \return true where it was a signal's doing
+    /// \return true if it was a signal's doing
     bool wait_until_killed(int signal) {
         int status = -1;
         ::waitpid(std::exchange(number_, -1), &status, 0);

@@ -8,7 +8,7 @@
 #include <string_view>
 
 /// \file
-/// What calls of MPI count, seen from below: mpi/counted_calls.cpp stands between them and MPI.
+/// The counts of calls of MPI, seen from below: mpi/counted_calls.cpp is between them and MPI.
 
 namespace reshard::test {
 
@@ -21,7 +21,7 @@ public:
     counted_calls(counted_calls const&) = delete;
     counted_calls& operator=(counted_calls const&) = delete;
 
-    /// A call was made that counts so many elements or requests.
+    /// A call was made that counts `count` elements or requests.
     static void note(char const* call, long long count) {
         if (!watching)
             return;

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Checkpoints that other libraries wrote, with what they say is in them: test/data/formats.
+/// Checkpoints that other libraries wrote, with their own descriptions: test/data/formats.
 
 namespace reshard::test {
 
@@ -52,7 +52,7 @@ inline std::filesystem::path described_by(std::filesystem::path const& descripti
     return text.substr(0, text.size() - std::string(".expected.json").size());
 }
 
-/// A tensor that is the whole file has no name there, and that of the file here.
+/// A tensor that is the whole file has no name there, and the file's name here.
 inline std::string key_in(std::string const& key, std::filesystem::path const& path) {
     return key.empty() ? path.stem().string() : key;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /// \file
-/// Memory at which a process dies: what is killed is killed there, in the middle of what it does.
+/// Memory at which a process dies: it is killed there, in the middle of its work.
 
 namespace reshard::test {
 

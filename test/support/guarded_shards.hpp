@@ -16,9 +16,9 @@
 
 namespace reshard::test {
 
-/// The shards of a rank: row after row, a guard before the first and behind each.
+/// The shards of a rank: row after row, a guard before the first and after each.
 ///
-/// Elements are those of `content_of`, which knows nothing of the library's arithmetic.
+/// Elements come from `content_of`, which knows nothing of the library's arithmetic.
 ///
 /// \pre all data types have whole bytes
 class guarded_shards {
@@ -46,7 +46,7 @@ public:
         return tensors;
     }
 
-    /// The first shard with a wrong element or a wrong guard; nothing where there is none.
+    /// The first shard with a wrong element or a wrong guard; nothing if there is none.
     std::string fault() const {
         for (std::size_t i = 0; i < shards_.size(); ++i)
             if (memory_[i] != image_of(shards_[i], std::byte{0}))

@@ -12,13 +12,14 @@
 #include <vector>
 
 /// \file
-/// A rank's part of a matrix that knows what it should be.
+/// A rank's part of a matrix that knows its expected values.
 
 namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// Part of a matrix of 32-bit integers with `gap` elements behind each row; each is its number in the matrix.
+/// Part of a matrix of 32-bit integers with `gap` elements after each row; each is its number in
+/// the matrix.
 class matrix_part {
 public:
     matrix_part(index_vector const& global, box region, index_t gap = 0,

@@ -28,7 +28,7 @@ inline index_vector to_index_vector(oracle::numbers const& all_numbers) {
     return index_vector(all_numbers.begin(), all_numbers.end());
 }
 
-/// What the library calls a shard of the oracle.
+/// A shard of the oracle as the library's descriptor.
 inline shard_descriptor descriptor_of(oracle::tensor const& tensor, oracle::shard const& shard) {
     shard_descriptor result{tensor.key,
                             *data_type_from_name(tensor.dtype),
@@ -126,7 +126,7 @@ private:
 /// What bytes are before anything is written into them.
 inline constexpr std::byte background{0xa5};
 
-/// The tensors of one rank. A copy of it has memory of its own.
+/// The tensors of one rank. A copy of it has separate memory.
 class rank_memory {
 public:
     rank_memory(std::vector<oracle::tensor> const& side, std::int64_t rank,
@@ -142,7 +142,7 @@ public:
             memory.fill(arrays.at(memory.descriptor().key));
     }
 
-    /// Where arrays are not there, the bytes stay what they are.
+    /// Without arrays, the bytes stay unchanged.
     void fill(std::map<std::string, std::optional<oracle::array>> const& arrays) {
         for (shard_memory& memory : shards_)
             if (auto const& elements = arrays.at(memory.descriptor().key))
@@ -163,7 +163,7 @@ public:
         return count;
     }
 
-    /// The first shard whose bytes differ, gaps included; nothing where all are equal.
+    /// The first shard whose bytes differ, gaps included; none if all are equal.
     std::optional<std::string> difference(rank_memory const& memory) const {
         for (std::size_t i = 0; i < shards_.size(); ++i)
             if (shards_[i].bytes() != memory.shards_.at(i).bytes())

@@ -67,7 +67,7 @@ public:
         return std::ranges::all_of(bytes_[shard], [](std::byte b) { return b == background; });
     }
 
-    /// The values of a shard as 64-bit integers, row by row; -1 for what is none.
+    /// The values of a shard as 64-bit integers, row by row; -1 if one is not an integer.
     std::vector<std::int64_t> values(std::size_t shard) const {
         shard_descriptor const& descriptor = shards_[shard];
         std::vector<std::int64_t> matches;

@@ -17,7 +17,7 @@
 
 namespace reshard::test {
 
-/// A scenario as a problem, with what the problem refers to.
+/// A scenario as a problem, with the data that the problem refers to.
 struct planned {
     explicit planned(oracle::scenario const& scenario)
         : source(source_layout(scenario)),

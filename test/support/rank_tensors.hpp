@@ -20,7 +20,7 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// What one rank holds of a layout: floats, whose values say where in which tensor they stand.
+/// The shards of one rank of a layout: floats, whose values encode tensor and index.
 class rank_tensors {
 public:
     rank_tensors(layout const& layout, int rank) {

@@ -11,7 +11,7 @@
 
 namespace reshard::test {
 
-/// Sets the variable to a text, or takes it away where that is empty, for as long as it lives.
+/// Sets the variable to a text, or removes it if that is empty, for as long as it lives.
 class ranks_per_node_variable {
 public:
     explicit ranks_per_node_variable(std::string const& text) {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 /// \file
-/// What a test expects of an error.
+/// The expectation of a test for an error.
 
 namespace reshard::test {
 

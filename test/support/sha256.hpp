@@ -23,7 +23,7 @@ namespace detail {
 using sha256_state = std::array<std::uint32_t, 8>;
 __extension__ typedef unsigned __int128 wide;
 
-/// The first 32 bits of the fraction of a root of `prime`: `cube` tells which, square or cube root.
+/// The first 32 bits of the fraction of a root of `prime`: `cube` selects the cube root.
 constexpr std::uint32_t root_fraction(std::uint64_t prime, bool cube) {
     // The largest r with r^2 <= prime * 2^64, or r^3 <= prime * 2^96, bit by bit; its low 32 bits.
     wide root = 0;

@@ -123,7 +123,7 @@ private:
 enum class sharing {
     nothing,
     zero_1,      ///< state, in the buckets of Megatron-Core
-    zero_3,      ///< parameters and state, in padded slices, but for the smallest
+    zero_3,      ///< parameters and state, in padded slices, except the smallest
     sharding_v1, ///< state, in whole tensors
     sharding_v2, ///< state, in small fused buffers
     fsdp_2,      ///< parameters and state, in rows
@@ -138,7 +138,7 @@ inline std::vector<tensor_sharding> fully_sharded(std::vector<tensor_sharding> t
     return tensors;
 }
 
-/// Who holds what of the parameters and of their state.
+/// The layout of the parameters and of their state.
 inline std::vector<tensor_sharding> with_state(std::vector<tensor_sharding> parameters,
                                                sharing sharing,
                                                std::vector<state_kind> const& kinds) {

@@ -20,7 +20,7 @@ inline constexpr bool is_sanitized = false;
 #endif
 
 /// The number of trials out of that of a build without sanitizers: with them, each takes ten times
-/// as long. The law is guarded where there are none, by all trials; a twentieth, and at least some,
+/// as long. The law is guarded if there are none, by all trials; a twentieth, and at least some,
 /// shows what is wrong with memory.
 constexpr std::uint64_t trials(std::uint64_t count, std::uint64_t least = 1) {
     return is_sanitized ? std::max(count / 20, std::min(count, least)) : count;

@@ -6,7 +6,7 @@
 #include <reshard/expr/piece.hpp>
 
 /// \file
-/// A piece that is not where it came from, nor in its order.
+/// A piece at another position than its source, and in another order.
 
 namespace reshard::test {
 

@@ -39,7 +39,7 @@ using typed_ranks_of =
                        boost::mp11::mp_rename<boost::mp11::mp_iota_c<Layout::ranks.rank_count()>,
                                               boost::mp11::mp_list>>::type;
 
-/// Two sides, and what each target tensor is made of: the source tensor of its key where nothing is said.
+/// Two sides, and the source of each target tensor: the source tensor of its key by default.
 template <class Source, class Target>
 class typed_problem {
 public:

@@ -18,7 +18,7 @@ namespace reshard::test {
 
 using namespace reshard::detail;
 
-/// What the element of a tensor at a global index is.
+/// The value of the element of a tensor at a global index.
 using element_rule = std::function<double(std::string_view key, index_vector const& at)>;
 
 /// Memory for all shards of a layout all of whose tensors have elements of type `T`.
@@ -28,7 +28,7 @@ public:
     typed_tensors() : shards_(Layout::ranks.rank_count()) {
         for (holder_t rank = 0; rank < shards_.size(); ++rank)
             for (shard_descriptor& descriptor : descriptors_of<Layout>(rank)) {
-                auto const count = static_cast<std::size_t>(element_count(descriptor.region.shape));
+                auto const count = static_cast<std::size_t>(element_count(local_shape(descriptor)));
                 shards_[rank].push_back({std::move(descriptor), std::vector<T>(count + 1)});
             }
     }
@@ -39,7 +39,7 @@ public:
         });
     }
 
-    /// The number of elements that are not what the rule says.
+    /// The number of elements that contradict the rule.
     std::size_t differences(element_rule const& rule) {
         std::size_t wrong = 0;
         each([&](shard_descriptor const& descriptor, index_vector const& at, T& element) {
@@ -53,7 +53,7 @@ public:
         std::vector<Dict> values(shards_.size());
         for (std::size_t rank = 0; rank < values.size(); ++rank)
             for (shard& element : shards_[rank]) {
-                index_vector const& shape = element.held.region.shape;
+                index_vector const shape = local_shape(element.held);
                 values[rank].add(element.held,
                                  tensor_view{element.elements.data(), element.held.dtype, shape,
                                              row_major_strides(shape)});
@@ -71,8 +71,11 @@ private:
     void each(Visit&& visit) {
         for (auto& rank : shards_)
             for (shard& element : rank)
-                for (index_t i = 0; i < element_count(element.held.region.shape); ++i) {
-                    index_vector at = unravel_index(i, element.held.region.shape);
+                for (index_t i = 0; i < element_count(local_shape(element.held)); ++i) {
+                    index_vector at = unravel_index(i, local_shape(element.held));
+                    for (axis_cycle const& cycle : element.held.cycles)
+                        at[cycle.axis] = at[cycle.axis] / cycle.block * cycle.period +
+                                         at[cycle.axis] % cycle.block;
                     for (std::size_t axis = 0; axis < at.size(); ++axis)
                         at[axis] += element.held.region.offset[axis];
                     visit(element.held, at, element.elements[static_cast<std::size_t>(i)]);

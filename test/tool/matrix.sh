@@ -44,7 +44,7 @@ reason() {
         echo "no bfloat16"
     elif grep -q "a .npy file has one tensor" errors; then
         echo "one tensor"
-    elif grep -Eq "no tensor, and .* has no place for it|are not carried to other formats" errors; then
+    elif grep -Eq "not a tensor, and .* has no place for it|are not carried to other formats" errors; then
         echo "$(cell "$1" "$2" --no-objects) without objects"
     else
         echo "?"

@@ -214,7 +214,7 @@ def _elements(tensor):
         return tensor
     if hasattr(tensor, "__dlpack__"):
         return _lent(tensor)
-    raise _Mistake(f"{_kind(tensor)} is no tensor: NumPy arrays are, and what has __dlpack__")
+    raise _Mistake(f"{_kind(tensor)} is not a tensor: NumPy arrays are, and what has __dlpack__")
 
 
 def _given(side, value):

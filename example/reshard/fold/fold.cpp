@@ -19,14 +19,14 @@ using namespace reshard;
 
 namespace {
 
-/// A program that is to be made shorter, and what it has to mean.
+/// A program that is to be made shorter, and its meaning.
 struct folding {
     catalog const& source;
     catalog const& target;
     aoa::lower_options const& options;
     std::optional<mapping> meant = {}; ///< nothing for a program that is refused
 
-    /// What a program becomes, or nothing where it is refused.
+    /// The shorter program; none if it is refused.
     std::optional<mapping> meaning_of(name_list const& lines) const {
         try {
             auto const expanded = aoa::expand(aoa::parse(joined_lines(lines)), source, &target);

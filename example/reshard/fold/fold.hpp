@@ -16,9 +16,9 @@ namespace tool {
 
 /// The shortest program that is found to mean the same as `lines`, a statement each, without
 /// macros, for tensors of `source` and `target`: statements that differ in numbers only as one with
-/// `$LAYER_ID`, and what fused macros stand for as these macros.
+/// `$LAYER_ID`, and the expansions of fused macros as these macros.
 ///
-/// \post it is expanded and lowered to the mapping of `lines`; where nothing shorter is, it is they
+/// \post it is expanded and lowered to the mapping of `lines`; if nothing shorter is, it is `lines`
 std::vector<std::string> fold(std::vector<std::string> const& lines, reshard::catalog const& source,
                               reshard::catalog const& target,
                               reshard::aoa::lower_options const& options);

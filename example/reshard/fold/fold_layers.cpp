@@ -18,14 +18,14 @@ using namespace reshard;
 
 namespace {
 
-/// A name in pieces: what stands between its numbers, and these.
+/// A name in pieces: the texts between its numbers, and the numbers.
 struct numbered_name {
     name_list texts{""};
     name_list numbers;
 };
 
-/// Whether the digits from `begin` to `end` are a number that a placeholder can stand for: between
-/// dots, and written as numbers are.
+/// Whether the digits from `begin` to `end` are a number that a placeholder can replace: between
+/// dots, and without leading zeros.
 bool is_layer_number(std::string const& name, std::size_t begin, std::size_t end) {
     bool const begins = begin == 0 || name[begin - 1] == '.';
     bool const ends = end == name.size() || name[end] == '.' || name[end] == '^';
@@ -55,7 +55,7 @@ struct layer_group {
     std::vector<name_list> rows = {};     ///< the numbers of each
 };
 
-/// What a statement is without its numbers, and these.
+/// A statement without its numbers, and the numbers.
 std::pair<std::string, name_list> kind_and_numbers(folded_line const& line) {
     std::string kind = line.attributes + " ";
     name_list numbers;
@@ -86,7 +86,7 @@ std::vector<layer_group> groups_of(std::vector<folded_line> const& lines) {
     return groups;
 }
 
-/// A number; nothing where it exceeds 64 bits.
+/// A number; none if it exceeds 64 bits.
 std::optional<index_t> number_of(std::string const& digits) {
     index_t number = 0;
     auto const [end, problem] =
@@ -94,8 +94,8 @@ std::optional<index_t> number_of(std::string const& digits) {
     return problem == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-/// By how much each number of one list is greater than that of another, where that is the same for
-/// all.
+/// By how much each number of one list is greater than the number of another, if that is the same
+/// for all.
 std::optional<index_t> shift_between(name_list const& values, name_list const& others) {
     std::optional<index_t> shift;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -124,8 +124,8 @@ name_list column_of(layer_group const& group, std::size_t column) {
     return values;
 }
 
-/// What stands for each number of a group: itself, or a placeholder for those that go together;
-/// nothing where more numbers vary than there are placeholders.
+/// The text for each number of a group: itself, or a placeholder for numbers that vary together;
+/// none if more numbers vary than there are placeholders.
 std::optional<name_list> placeholders_of(layer_group const& group) {
     constexpr std::string_view words[] = {"$LAYER_ID", "$EXPERT_ID"};
     std::vector<name_list> name_lists; // the numbers of each word

@@ -15,18 +15,18 @@
 
 namespace tool {
 
-/// Whether a name is that of a tensor of either side; other names are of temporaries.
+/// Whether a name is a tensor's, of either side; other names are of temporaries.
 using tensor_names = std::function<bool(std::string const&)>;
 
 /// How many statements differ from each other in more than their numbers: each of these is a
 /// group, by the order of the first ones.
 std::size_t count_groups(std::vector<folded_line> const& lines);
 
-/// The statements of each group that `folds` is true for as one, where numbers that go together can
-/// be a `$LAYER_ID` or an `$EXPERT_ID`.
+/// The statements of each group that `folds` is true for as one, in which numbers that vary
+/// together can be a `$LAYER_ID` or an `$EXPERT_ID`.
 ///
-/// It stands where the first of them stood, or where the last did if it reads temporaries: behind
-/// all that make these.
+/// It takes the position of the first of them, or of the last if it reads temporaries: after all
+/// statements that make these.
 std::vector<folded_line> by_layers(std::vector<folded_line> const& lines,
                                    tensor_names const& is_tensor,
                                    std::function<bool(std::size_t)> const& folds);

@@ -19,8 +19,8 @@ using namespace reshard;
 
 namespace {
 
-/// Makes the names of temporaries different that are made several times: each gets a number behind
-/// a character that no name has.
+/// Makes the names of temporaries different that are made several times: each gets a number after a
+/// character that no name has.
 void number_temporaries(std::vector<folded_line>& lines, tensor_names const& is_tensor) {
     std::map<std::string, std::size_t> counts;
     auto const numbered = [&](std::string const& name) {
@@ -59,7 +59,7 @@ struct interleaving {
     std::set<std::size_t> lines;
 };
 
-/// On which side the fused tensor stands in the macro's statement, and on which the others.
+/// The side of the fused tensor in the macro's statement, and the side of the others.
 struct direction {
     name_list folded_line::*fused;
     name_list folded_line::*others;
@@ -73,12 +73,12 @@ bool has_only_axis(folded_line const& line) {
            line.attributes.find(',', 1) == std::string::npos;
 }
 
-/// The attribute that says along which axis a macro runs; nothing for what it does by itself.
+/// The attribute that says along which axis a macro runs; empty for its default.
 std::string axis_text(std::string const& attributes) {
     return attributes == ", axis=1" ? "" : attributes;
 }
 
-/// The pieces of all shares, as they stand where each share is in so many groups.
+/// The pieces of all shares, in their order if each share is in `groups` groups.
 name_list interleaved(std::vector<share> const& shares, std::size_t groups) {
     name_list pieces;
     for (std::size_t group = 0; group < groups; ++group)
@@ -90,8 +90,8 @@ name_list interleaved(std::vector<share> const& shares, std::size_t groups) {
     return pieces;
 }
 
-/// The macro by which `pieces`, in the order of the fused tensor, are those of the shares; empty
-/// where there is none.
+/// The macro by which `pieces`, in the order of the fused tensor, are the pieces of the shares;
+/// empty if there is none.
 std::string macro_for(name_list const& pieces, std::vector<share> const& shares) {
     if (shares.size() != 2 && shares.size() != 3)
         return {};
@@ -108,7 +108,7 @@ std::string macro_for(name_list const& pieces, std::vector<share> const& shares)
     return {};
 }
 
-/// The extents that an attribute `sizes` gives; none where there is none.
+/// The extents that an attribute `sizes` gives; none if there is none.
 std::vector<std::size_t> sizes_in(std::string_view attributes) {
     constexpr std::string_view word = ", sizes=\"[";
     std::vector<std::size_t> sizes;
@@ -117,7 +117,7 @@ std::vector<std::size_t> sizes_in(std::string_view attributes) {
         return sizes;
     char const* text = attributes.data() + index + word.size();
     char const* const last = attributes.data() + attributes.size();
-    for (std::size_t size = 0;; text = std::min(last, text + 2)) { // behind ", "
+    for (std::size_t size = 0;; text = std::min(last, text + 2)) { // after ", "
         auto const [end, problem] = std::from_chars(text, last, size);
         if (problem != std::errc())
             return sizes;
@@ -126,7 +126,7 @@ std::vector<std::size_t> sizes_in(std::string_view attributes) {
     }
 }
 
-/// How many of so many equal pieces each name of a split has; empty where they cannot be counted.
+/// How many of `pieces` equal pieces each name of a split has; empty if they cannot be counted.
 std::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const& split) {
     std::vector<std::size_t> counts = sizes_in(split.attributes);
     if (counts.empty())
@@ -177,7 +177,7 @@ public:
     }
 
     std::vector<folded_line> run() {
-        for (int round = 0; round < 2; ++round) { // what is renamed may be pieces then
+        for (int round = 0; round < 2; ++round) { // a rename may be of pieces then
             for_each_line(
                 [&](std::size_t i) { put_together(i, splitting) || put_together(i, joining); });
             for_each_line([&](std::size_t i) { drop_renaming(i); });
@@ -208,7 +208,7 @@ private:
                 maker_[name] = i;
     }
 
-    /// Puts one statement in the place of several.
+    /// Replaces several statements by one.
     void replace(std::set<std::size_t> const& gone, folded_line line) {
         for (std::size_t const i : gone)
             lines_[i] = {};
@@ -261,8 +261,8 @@ private:
                 (line.attributes.empty() && pieces.size() == 1));
     }
 
-    /// By the statements at the other ends of the pieces of `fused`, what these are of; nothing
-    /// where one of them does something else.
+    /// The tensors of the pieces of `fused`, by the statements at their other ends; none if one of
+    /// these does something else.
     std::optional<interleaving> followed(folded_line const& fused, direction way) const {
         interleaving interleaving;
         std::size_t count = 0;
@@ -279,7 +279,7 @@ private:
         return count == (fused.*way.others).size() ? std::optional(interleaving) : std::nullopt;
     }
 
-    /// Where all pieces are one temporary that is split: the shares of what it is split into.
+    /// If all pieces are one temporary that is split: the shares of its parts.
     void follow_split(interleaving& interleaving, folded_line const& fused) const {
         share const only = interleaving.shares[0];
         if (interleaving.shares.size() > 1 || !is_temporary(only.tensor))

@@ -13,10 +13,10 @@
 
 namespace tool {
 
-/// The same program with `fused_ffn`, `fused_qkv`, `fused_qkv_old` and `^T` where statements look
-/// as if these had been there, and without names that are only passed on.
+/// The same program with `fused_ffn`, `fused_qkv`, `fused_qkv_old` and `^T` if statements look like
+/// their expansions, and without names that are only passed on.
 ///
-/// What it means has to be compared: the number of parts of a fused macro is that of the layouts.
+/// Its meaning has to be compared: the number of parts of a fused macro comes from the layouts.
 std::vector<folded_line> with_macros(std::vector<folded_line> lines, tensor_names const& is_tensor);
 
 } // namespace tool

@@ -13,7 +13,7 @@ namespace tool {
 
 using name_list = std::vector<std::string>;
 
-/// A statement. `x^T` stands for a name of its own, `_` for nothing.
+/// A statement. `x^T` counts as a separate name, `_` as none.
 struct folded_line {
     name_list left;
     name_list right;
@@ -27,7 +27,7 @@ struct folded_line {
 /// \throws error as `aoa::parse`
 std::vector<folded_line> lines_of(name_list const& lines);
 
-/// Statements as texts, without a line break behind them.
+/// Statements as texts, without a line break at the end.
 name_list texts_of(std::vector<folded_line> const& lines);
 
 } // namespace tool

@@ -52,8 +52,8 @@ std::string place_text(json::object const& object) {
     return text;
 }
 
-/// The line that a finding is about, with what is below it; the first line of `text` says what the
-/// page has said above.
+/// The line that a finding is about, with the lines below it; the first line of `text` repeats the
+/// page's text above.
 html source_part(std::string const& text) {
     std::size_t const end = text.find('\n');
     return end == text.npos ? html() : element("pre", html_text(text.substr(end + 1)));

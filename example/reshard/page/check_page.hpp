@@ -9,7 +9,7 @@
 #include <vector>
 
 /// \file
-/// What is wrong with a program, as a page.
+/// The errors of a program, as a page.
 
 namespace tool {
 

@@ -75,7 +75,7 @@ bool is_number(std::string_view text) {
            text.find_first_of("0123456789") != std::string_view::npos;
 }
 
-/// A number that may be broken behind its commas if it is long.
+/// A number that may be broken after its commas if it is long.
 html number_text(std::string_view number) {
     constexpr std::size_t most = 11; // as `999,999,999`
     if (number.size() <= most)
@@ -158,7 +158,7 @@ html fact(std::string_view value, std::string_view noun, std::string_view kind) 
     std::string const attributes = kind.empty() ? "" : "class=\"" + std::string(kind) + "\"";
     html shown = html_text(value);
     for (std::size_t at = 0; (at = shown.text.find('_', at)) != shown.text.npos; at += 6)
-        shown.text.insert(at + 1, "<wbr>"); // where a long name may be broken
+        shown.text.insert(at + 1, "<wbr>"); // positions at which a long name may be broken
     return element("div", element("b", shown, attributes) + html_text(noun));
 }
 

@@ -10,14 +10,14 @@
 #include <vector>
 
 /// \file
-/// Pages of HTML that stand alone: nothing is fetched, and what files say is shown as text.
+/// Self-contained pages of HTML: nothing is fetched, and content of files is shown as text.
 
 namespace tool {
 
-/// Text as it may stand in an element or between double quotes; control characters are written out.
+/// Text escaped for an element or for double quotes; control characters are written out.
 std::string html_escaped(std::string_view text);
 
-/// What is put into a page: HTML, and a text that was escaped on its way.
+/// The content of a page: HTML, and escaped text.
 struct html {
     std::string text;
 };
@@ -32,19 +32,19 @@ inline html operator+(html a, html const& b) {
     return a;
 }
 
-/// A table with a caption; the first row is its head. Columns of numbers stand at the right.
+/// A table with a caption; the first row is its head. Columns of numbers are right-aligned.
 html html_table(std::string_view caption, std::vector<std::vector<std::string>> const& rows);
 
 /// A part of a page, with a heading.
 html section(std::string_view heading, html const& inner);
 
-/// A value with what it is below it; `kind` is `ok`, `error`, `warning`, `note` or empty.
+/// A value with its name below it; `kind` is `ok`, `error`, `warning`, `note` or empty.
 html fact(std::string_view value, std::string_view noun, std::string_view kind = {});
 
 /// How many of a thing there are: `1 key`, `3 keys`.
 html count_fact(std::size_t count, std::string const& noun, std::string_view kind = {});
 
-/// What is shown when a reader asks for it.
+/// A detail that is shown on demand.
 html on_demand(std::string_view summary, html const& inner, bool open = false);
 
 /// A colour for the `i`th of many; neighbours differ.
@@ -52,10 +52,10 @@ std::string colour_of(std::size_t i);
 
 /// A whole page.
 ///
-/// \param data what the page shows, for programs: the document of `--json`
+/// \param data the content of the page, for programs: the document of `--json`
 std::string html_page(std::string_view title, html const& body, boost::json::value const& data);
 
-/// Why a name is not that of a page, or an empty text.
+/// Why a name is not a page's, or an empty text.
 std::string complaint_about_report(std::string const& path);
 
 } // namespace tool

@@ -48,7 +48,7 @@ html texts_part(checkpoint_metadata const& checkpoint) {
     }
     for (std::string const& warning : checkpoint.warnings)
         html = html + element("pre", html_text(warning));
-    return section("What the files say besides", html);
+    return section("Other values of the files", html);
 }
 
 } // namespace
@@ -67,7 +67,7 @@ std::string inspect_page(checkpoint_metadata const& checkpoint,
             fact(checkpoint.save.empty() ? "no" : "yes", "a complete save with a record"),
         "class=\"facts\"");
     return html_page("Checkpoint " + checkpoint.path.string(),
-                     facts + section("Who holds what", layout_part({layout, "file", names})) +
+                     facts + section("Holders", layout_part({layout, "file", names})) +
                          tensors_part(layout) + texts_part(checkpoint),
                      document);
 }

@@ -17,7 +17,7 @@ using namespace reshard;
 
 namespace {
 
-/// More than a reader looks at; the text below says what is left out.
+/// More than a reader looks at; the text below says how many are omitted.
 constexpr std::size_t most_holders = 64, most_kinds = 40, most_boxes = 256;
 
 std::string left_out(std::size_t total, std::size_t shown, std::string const& noun) {
@@ -25,7 +25,7 @@ std::string left_out(std::size_t total, std::size_t shown, std::string const& no
                          : "";
 }
 
-/// Tensors that differ only in the numbers of their keys, and are spread alike.
+/// Tensors that differ only in the numbers of their keys, and are spread in the same way.
 struct tensor_kind {
     std::string name;
     tensor_layout const* example = nullptr;
@@ -86,7 +86,7 @@ byte_sums bytes_by_kind(layout const& layout) {
     return result;
 }
 
-/// `pp 1, tp 2`: where a rank stands.
+/// `pp 1, tp 2`: the position of a rank.
 std::string place_of(mesh const& ranks, holder_t rank) {
     std::vector<std::string> places;
     auto remainder = static_cast<index_t>(rank);
@@ -102,7 +102,7 @@ std::string place_of(mesh const& ranks, holder_t rank) {
     return text;
 }
 
-/// How many stand in a row: the last axis of the mesh, where that can be read.
+/// The length of a row: the last axis of the mesh, if that can be read.
 std::size_t columns_of(shown_layout const& shown) {
     constexpr std::size_t most_columns = 8;
     std::size_t const holders = shown.held.holders;
@@ -137,7 +137,7 @@ html holder_grid(shown_layout const& shown, byte_sums const& sums) {
                        std::to_string(columns_of(shown)) + ",minmax(0,1fr))\"");
 }
 
-/// How many names have colours of their own.
+/// How many names have a separate colour.
 std::size_t coloured_names(byte_sums const& sums) {
     constexpr std::size_t most = 12;
     return std::min(sums.names.size(), most);
@@ -152,7 +152,7 @@ html bar_legend(byte_sums const& sums) {
     return element("p", legend, "class=\"soft legend\"");
 }
 
-/// The bytes of a holder, where so many fill the bar.
+/// The bytes of a holder; `most` bytes fill the bar.
 html bar_of(holder_t holder, byte_sums const& sums, index_t most) {
     html parts;
     for (std::size_t i = 0; i < coloured_names(sums); ++i) {
@@ -196,7 +196,7 @@ html byte_table(shown_layout const& shown, byte_sums const& sums) {
                      html_table("Bytes by " + shown.holder + " and kind of tensor", rows));
 }
 
-/// Equal boxes of a tensor, and who holds them.
+/// Equal boxes of a tensor, and their holders.
 struct held_box {
     box region;
     std::vector<holder_t> holders;
@@ -288,10 +288,10 @@ html box_picture(std::vector<held_box> const& boxes, index_vector const& shape,
                      "\" y=\"" + svg_number(y + size.y / 2 + 5) + "\">" + svg_escaped(who) +
                      "</text>\n";
     }
-    return {
-        "<svg class=\"boxes\" role=\"img\" aria-label=\"who holds which elements\" viewBox=\"0 0 " +
-        svg_number(width) + " " + svg_number(height) + "\" font-size=\"13\">\n" + drawn +
-        "</svg>\n"};
+    return {"<svg class=\"boxes\" role=\"img\" aria-label=\"the elements of each holder\" "
+            "viewBox=\"0 0 " +
+            svg_number(width) + " " + svg_number(height) + "\" font-size=\"13\">\n" + drawn +
+            "</svg>\n"};
 }
 
 html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
@@ -314,11 +314,11 @@ html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
     return on_demand(
         kind.name,
         element("p", html_text(about), "class=\"soft\"") + picture +
-            html_table("Who holds which elements; more than one holds equal copies", rows),
+            html_table("The holders of elements; more than one holds equal copies", rows),
         open);
 }
 
-/// The first of the kinds with most shards: what a reader looks at first.
+/// The first of the kinds with most shards: it is shown first.
 std::size_t most_cut(layout const& layout, std::vector<tensor_kind> const& kinds) {
     std::size_t best = 0, most = 0;
     for (std::size_t i = 0; i < std::min(kinds.size(), most_kinds); ++i)

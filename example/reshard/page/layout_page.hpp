@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// Who holds what, as a part of a page.
+/// The holders and their shards, as a part of a page.
 
 namespace tool {
 
@@ -22,7 +22,7 @@ struct shown_layout {
     reshard::layout const& held;
     std::string holder;                      ///< `rank` or `file`
     std::vector<std::string> names;          ///< of the holders
-    std::optional<reshard::mesh> ranks = {}; ///< where they are arranged in a grid
+    std::optional<reshard::mesh> ranks = {}; ///< if they are arranged in a grid
 };
 
 /// The holders as a grid, their bytes by kind of tensor, and the boxes of each kind.

@@ -87,10 +87,10 @@ html heat_picture(heat_bins const& bins) {
     return html{"<svg class=\"map\" role=\"img\" aria-label=\"who sends to whom\" viewBox=\"0 0 "
                 "490 " +
                 svg_number(map.y + side) + "\">\n" + body + "</svg>\n"} +
-           html{
-               "<svg class=\"key\" role=\"img\" aria-label=\"what the colours mean\" viewBox=\"0 0 "
-               "190 185\">\n" +
-               legend + "</svg>\n"};
+           html{"<svg class=\"key\" role=\"img\" aria-label=\"the meaning of the colours\" "
+                "viewBox=\"0 0 "
+                "190 185\">\n" +
+                legend + "</svg>\n"};
 }
 
 /// The pairs that send most.
@@ -142,8 +142,8 @@ html rounds_part(shown_plan const& shown) {
                    html_text(counted(shown.rounds.size(), "round") +
                              (shown.budget ? " within " + grouped(*shown.budget) + " bytes a rank"
                                            : ", since no --memory-budget is given") +
-                             ". Each is as wide as what it writes, and as high as the memory that "
-                             "the neediest rank has then."),
+                             ". Each is as wide as the bytes that it writes, and as high as the "
+                             "memory that the neediest rank has then."),
                    "class=\"soft\"") +
            picture +
            list_table("Rounds", shown.document.at("rounds").as_array(),
@@ -183,7 +183,7 @@ html remarks_part(std::vector<std::string> const& remarks) {
     html list;
     for (std::string const& text : remarks)
         list.text += element("p", html_text(text)).text;
-    return section("What was noticed", list);
+    return section("Warnings", list);
 }
 
 /// From what, to what.
@@ -201,9 +201,9 @@ html layouts_part(shown_plan const& shown) {
     shown_layout const before = shown.from.checkpoint
                                     ? shown_layout{from, "file", file_names(*shown.from.checkpoint)}
                                     : shown_layout{from, "rank", rank_names(from.holders)};
-    return section("Who holds what afterwards",
+    return section("Holders afterwards",
                    layout_part({to, "rank", rank_names(to.holders), shown.ranks})) +
-           section("Who holds what before", layout_part(before));
+           section("Holders before", layout_part(before));
 }
 
 } // namespace

@@ -21,19 +21,19 @@
 
 namespace tool {
 
-/// What the page shows.
+/// The content of the page.
 struct shown_plan {
     std::string source; ///< as on the command line, here and below
     std::string target;
     boost::json::object const& document; ///< of `--json`
     source_spec const& from;
     reshard::layout const& to;
-    std::optional<reshard::mesh> ranks; ///< of the target, where its file has a mesh
+    std::optional<reshard::mesh> ranks; ///< of the target, if its file has a mesh
     reshard::heat_bins const& bins;     ///< between ranks, or from files to ranks
     std::vector<reshard::detail::plan_round> const& rounds;
     std::optional<reshard::index_t> budget;
     std::optional<simulated_plan> const& simulated;
-    std::vector<std::string> remarks; ///< what was noticed
+    std::vector<std::string> remarks; ///< warnings
 };
 
 std::string plan_page(shown_plan const& shown);

@@ -21,8 +21,7 @@
 
 namespace reshard {
 
-/// The bytes that ranks send one another, ranks that follow one another together where there are
-/// many.
+/// The bytes that ranks send each other; neighbouring ranks are merged if there are many.
 class heat_bins {
 public:
     /// The most bins that a side has.
@@ -48,7 +47,7 @@ public:
         add_to(flow.source == flow.target ? kept_ : bytes_, flow);
     }
 
-    /// The same where a source and a target of one number are not the same.
+    /// The same if a source and a target of one number are not the same.
     void add_between(detail::flow const& flow) { add_to(bytes_, flow); }
 
     std::string const& sender() const { return sender_; }
@@ -91,7 +90,7 @@ private:
 
 namespace detail {
 
-/// What stays on its rank: another colour than what is sent.
+/// The bytes that stay on their rank: another colour than sent ones.
 inline constexpr char const kept_colour[] = "#ecd9a6";
 
 /// From light to dark blue: also without colours, darker is more. Nothing at all is grey.
@@ -122,7 +121,7 @@ inline double cell_side(heat_bins const& bins) {
     return 400.0 / std::max(bins.rows(), bins.columns());
 }
 
-/// What a cell stands for, or nothing.
+/// The meaning of a cell, if any.
 inline std::string cell_text(heat_bins const& bins, holder_t row, holder_t column) {
     index_t const bytes = bins.bytes(row, column), kept = bins.kept(row, column);
     std::string const sender = bin_text(row, bins.width(), bins.sources(), bins.sender());
@@ -164,7 +163,7 @@ inline std::string draw_bin_labels(heat_bins const& bins, svg_point corner) {
     return labels;
 }
 
-/// Nothing, and then five shades with the bytes that they stand for, where they differ.
+/// Nothing, and then five shades with their bytes, if they differ.
 inline std::string draw_heat_legend(heat_bins const& bins, svg_point corner) {
     std::string legend =
         svg_text(corner, bins.width() == 1 ? "bytes sent"

@@ -18,7 +18,7 @@
 
 namespace reshard {
 
-/// A link of a simulated plan, and what the plan takes.
+/// A link of a simulated plan, and the plan's time.
 struct link_strip {
     simulation::link link;
     double seconds = 0;  ///< that the whole plan takes
@@ -27,7 +27,7 @@ struct link_strip {
 
 namespace detail {
 
-/// How much of what a link can do it does at a rate: 1 is all.
+/// The utilisation of a link at a rate: 1 is full.
 inline double share_at(link_strip const& strip, double bytes_per_second) {
     double const mean = static_cast<double>(strip.link.bytes) / strip.seconds;
     return mean > 0 ? std::min(1.0, strip.link.utilisation * bytes_per_second / mean) : 0;
@@ -46,7 +46,7 @@ inline double mean_share(link_strip const& strip, double begin, double end) {
     return end > begin ? shares / (end - begin) : 0;
 }
 
-/// The timeline as it is drawn: where it has more intervals than pixels, the means of equal parts.
+/// The timeline as it is drawn: the means of equal parts if it has more intervals than pixels.
 inline std::vector<simulation::interval> drawn_timeline(link_strip const& strip) {
     constexpr std::size_t most = 400;
     std::vector<simulation::interval> const& timeline = strip.link.timeline;
@@ -79,7 +79,7 @@ inline std::string percent_text(double share) {
 inline std::string interval_text(link_strip const& strip, simulation::interval const& part) {
     return name(strip.link) + ", " + duration_text(part.begin) + " to " + duration_text(part.end) +
            ": " + byte_text(static_cast<index_t>(part.bytes_per_second)) + " a second, " +
-           percent_text(share_at(strip, part.bytes_per_second)) + " of what it can";
+           percent_text(share_at(strip, part.bytes_per_second)) + " of its rate";
 }
 
 /// Where time zero is, and how long the whole time is, in pixels.
@@ -92,7 +92,7 @@ inline std::string draw_strip(link_strip const& strip, svg_point corner) {
         svg_text({corner.x - 8, corner.y + 12}, name(strip.link), "end") +
         svg_box(corner, {strips_width, strip_height}, "#f2f2f2",
                 name(strip.link) + ": " + byte_text(strip.link.bytes) + ", " +
-                    percent_text(strip.link.utilisation) + " of what it can in all the time");
+                    percent_text(strip.link.utilisation) + " of its rate over all the time");
     for (simulation::interval const& part : drawn_timeline(strip)) {
         double const share = share_at(strip, part.bytes_per_second);
         if (share > 0)
@@ -107,8 +107,8 @@ inline std::string draw_strip(link_strip const& strip, svg_point corner) {
 
 } // namespace detail
 
-/// What a link does in so many equal parts of the time: ` ` nothing, `.` something, `:` a quarter
-/// of what it can, `+` half, `#` three quarters or more.
+/// The load of a link in `parts` equal parts of the time: ` ` nothing, `.` something, `:` a quarter
+/// of its rate, `+` half, `#` three quarters or more.
 inline std::string strip_text(link_strip const& strip, std::size_t parts) {
     std::string text;
     for (std::size_t i = 0; i < parts; ++i) {
@@ -121,14 +121,13 @@ inline std::string strip_text(link_strip const& strip, std::size_t parts) {
     return text;
 }
 
-/// How large the strips of so many links are, with labels.
+/// The size of the strips of `links` links, with labels.
 constexpr svg_point link_timelines_size(std::size_t links) {
     return {680, 86 + detail::strip_distance * static_cast<double>(links)};
 }
 
 /// A picture, part of another, of links at `corner`: time to the right, and a line at the least
-/// that any order takes. So many links as are left out have no more to do than those that are
-/// drawn.
+/// that any order takes. The omitted links have at most the load of the drawn ones.
 inline std::string draw_link_timelines(std::vector<link_strip> const& links, double least_seconds,
                                        svg_point corner, std::size_t left_out = 0) {
     svg_point const first{corner.x + detail::strips_left, corner.y + 30};
@@ -148,11 +147,11 @@ inline std::string draw_link_timelines(std::vector<link_strip> const& links, dou
            svg_text({least, first.y - 10},
                     "no order takes less than " + duration_text(least_seconds), "end") +
            svg_text({first.x + detail::strips_width / 2, lower + 32},
-                    "time; each strip is as high as what its link does of what it can", "middle") +
+                    "time; each strip is as high as its link's share of its rate", "middle") +
            (left_out == 0
                 ? ""
                 : svg_text({first.x + detail::strips_width / 2, lower + 48},
-                           "left out, with no more to do: " + std::to_string(left_out) + " more",
+                           "omitted, with no more to do: " + std::to_string(left_out) + " more",
                            "middle"));
 }
 

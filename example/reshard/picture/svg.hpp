@@ -29,7 +29,7 @@ inline std::string svg_number(double value) {
     return {digits, end};
 }
 
-/// Text as it may stand in an element or an attribute; what XML has no place for is left out.
+/// Text escaped for an element or an attribute, without characters that XML does not allow.
 inline std::string svg_escaped(std::string_view text) {
     std::string safe;
     for (char const c : text)
@@ -58,16 +58,16 @@ inline std::string svg_attribute(std::string_view name, double value) {
 
 } // namespace detail
 
-/// Words at a place.
+/// Words at a position.
 ///
-/// \param anchor which end of the words is there: `start`, `middle`, `end`
+/// \param anchor which point of the words is at the position: `start`, `middle`, `end`
 inline std::string svg_text(svg_point at, std::string_view words,
                             std::string_view anchor = "start") {
     return "<text" + detail::svg_attribute("x", at.x) + detail::svg_attribute("y", at.y) +
            detail::svg_attribute("text-anchor", anchor) + ">" + svg_escaped(words) + "</text>\n";
 }
 
-/// Words that are read from below, their middle at a place.
+/// Words that are read from below, their middle at a position.
 inline std::string svg_upright_text(svg_point at, std::string_view words) {
     std::string const location = svg_number(at.x) + " " + svg_number(at.y);
     return "<text text-anchor=\"middle\"" +
@@ -93,7 +93,7 @@ inline std::string svg_polyline(std::vector<svg_point> const& points, std::strin
            detail::svg_attribute("points", list) + "/>\n";
 }
 
-/// A filled rectangle; `words` are shown where a reader points at it, and read aloud.
+/// A filled rectangle; `words` are shown if a reader points at it, and read aloud.
 inline std::string svg_box(svg_point corner, svg_point size, std::string_view colour,
                            std::string_view words = {}) {
     std::string const box =
@@ -104,10 +104,10 @@ inline std::string svg_box(svg_point corner, svg_point size, std::string_view co
                          : box + "><title>" + svg_escaped(words) + "</title></rect>\n";
 }
 
-/// What a whole picture is.
+/// The properties of a whole picture.
 struct svg_page {
     std::string title;
-    std::string description; ///< what a reader who does not see it should know
+    std::string description; ///< a description for readers who do not see it
     svg_point size;
 };
 

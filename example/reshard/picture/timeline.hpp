@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// Rounds as a picture: as wide as what they write, as high as the memory that they need.
+/// Rounds as a picture: as wide as the bytes that they write, as high as the memory that they need.
 
 namespace reshard {
 
@@ -55,7 +55,7 @@ inline std::string bar_text(timeline_bar const& bar) {
            " needed by rank " + std::to_string(bar.peak_process);
 }
 
-/// Where the bars stand, and what a pixel is.
+/// The position of the bars, and the unit of a pixel.
 struct timeline_scale {
     svg_point corner; ///< the lower left one
     svg_point size;
@@ -87,7 +87,7 @@ inline std::string draw_bars(std::vector<timeline_bar> const& bars, timeline_sca
     return drawn;
 }
 
-/// Up to five lines with the bytes that they stand for along each axis.
+/// Up to five lines with their bytes, along each axis.
 inline std::string draw_grid(timeline_scale const& scale) {
     std::string grid;
     for (int i = 0; i <= 4; ++i) {
@@ -109,7 +109,7 @@ inline constexpr svg_point timeline_size{680, 300};
 
 /// A picture, part of another, of rounds at `corner`, with a line at the budget.
 ///
-/// What rounds take in time nobody knows before; what they write is what they take in bytes.
+/// The time of rounds is not known before; so their width is the bytes that they write.
 inline std::string draw_timeline(std::vector<detail::plan_round> const& rounds,
                                  std::optional<index_t> budget, svg_point corner) {
     std::vector<detail::timeline_bar> const bars = detail::bars_of(rounds);

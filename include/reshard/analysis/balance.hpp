@@ -8,29 +8,29 @@
 #include <reshard/layout/shard_table.hpp>
 
 /// \file
-/// What the busiest process and node of a plan carry, beside what no choice of replicas could spare
-/// them.
+/// The load of the busiest process and node of a plan, beside the least load of any choice of
+/// replicas.
 
 namespace reshard {
 
 class plan_flows;
 
-/// The busiest of a plan's processes, or of its nodes.
-///
-/// \par Units bytes on the wire
-struct plan_extreme {
-    holder_t number = 0; ///< the first of the busiest
-    index_t bytes = 0;
-    index_t least_bytes = 0; ///< with any choice of senders, some process or node carries that much
-
-    bool operator==(plan_extreme const&) const = default;
-};
-
 /// The busiest of a plan.
 struct plan_balance {
-    plan_extreme sender;   ///< within a node, too
-    plan_extreme receiver; ///< what it is given does not depend on who gives: `least_bytes` is that
-    plan_extreme link;     ///< what leaves a node; all zeros where each process is on its own
+    /// The busiest of its processes, or of its nodes.
+    ///
+    /// \par Units bytes on the wire
+    struct extreme {
+        holder_t number = 0; ///< the first of the busiest
+        index_t bytes = 0;
+        index_t least_bytes = 0; ///< some process or node has as much with any choice of senders
+
+        bool operator==(extreme const&) const = default;
+    };
+
+    extreme sender;   ///< within a node, too
+    extreme receiver; ///< its bytes do not depend on the senders: they are `least_bytes`
+    extreme link;     ///< what leaves a node; all zeros if each process is on its own
 
     bool operator==(plan_balance const&) const = default;
 };

@@ -19,19 +19,19 @@ struct relabelling {
     std::vector<holder_t> process_of; ///< by rank of the target; no process twice
     index_t bytes = 0;                ///< of all shards of the target
     index_t bytes_kept = 0;           ///< of these, what their processes have themselves
-    index_t bytes_kept_before = 0;    ///< the same where process `r` plays rank `r`
+    index_t bytes_kept_before = 0;    ///< the same if process `r` plays rank `r`
 
     /// A layout of ranks as one of the processes that play them.
     RESHARD_DECL layout of_processes(layout const& ranks) const;
 };
 
-/// The relabelling that keeps the most bytes where they are. Processes are those of the source, and
-/// as many more as the target has ranks. Where no relabelling keeps more than none, it is none.
+/// The relabelling that keeps the most bytes in their processes. Processes are the source's, and
+/// more if the target has more ranks. If no relabelling keeps more bytes than none, it is none.
 ///
 /// Exact: an assignment problem between kinds of ranks, those that hold the same boxes.
 ///
-/// \param processes_per_node a process only plays a rank in the place of one on its own node, of
-///        so many; 0: any rank
+/// \param processes_per_node a process only plays a rank instead of one on its own node, of
+///        this number; 0: any rank
 /// \throws error as `make_patterns`
 RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& source,
                                           layout const& target, holder_t processes_per_node = 0);

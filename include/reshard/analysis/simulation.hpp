@@ -40,8 +40,9 @@ struct simulation {
         holder_t number = 0; ///< of the rank, node or rack
         index_t bytes = 0;
         double busy_seconds = 0;  ///< in which something moves
-        double utilisation = 0;   ///< how much of what it could have moved in all the time
-        double least_seconds = 0; ///< bytes over bandwidth and runs, behind the shortest latency
+        double utilisation = 0;   ///< the share of the bytes that it could have moved in all the
+                                  ///< time
+        double least_seconds = 0; ///< bytes over bandwidth and runs, after the shortest latency
 
         /// In order; of more than `most_intervals`, neighbours are one with their mean.
         std::vector<interval> timeline;
@@ -56,7 +57,7 @@ struct simulation {
     std::vector<double> ended;  ///< when each flow ends
     std::size_t bounded_by = 0; ///< of the links, the first with the greatest `least_seconds`
 
-    /// No order of the same flows takes less; 0 where nothing moves.
+    /// No order of the same flows takes less; 0 if nothing moves.
     double least_seconds() const { return links.empty() ? 0 : links[bounded_by].least_seconds; }
 
     bool operator==(simulation const&) const = default;
@@ -65,20 +66,20 @@ struct simulation {
 /// `the link out of node 3`, `the memory of rank 5`.
 RESHARD_DECL std::string name(simulation::link const& link);
 
-/// Runs flows, each as soon as it can, over links that are shared fairly: whatever link is full,
+/// Runs flows, each as soon as it can, over links that are shared fairly: on every full link,
 /// no flow over it is slower than another that is held up by nothing else (max-min).
 ///
-/// Flows that are alike are worked out once. Where more than 1,024 that differ are under way, the
-/// bandwidth of the first 1/64 that end is given to others when the last of these ends, so that
-/// 100,000 take seconds. The result does not depend on the order of the flows.
+/// Equal flows are simulated once. If more than 1,024 different ones are under way, the bandwidth
+/// of the first 1/64 that end is given to others when the last of these ends, so that 100,000 take
+/// seconds. The result does not depend on the order of the flows.
 ///
 /// \throws error with errc::usage for negative bytes or runs, or a flow that waits for one that
-///         does not stand before it; as `validate` of the network
+///         is not before it; as `validate` of the network
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over);
 
 /// The same of a plan, in which all that one process gives another is one flow, and all begin at
-/// once; `ended` is by source, then by target. What is relayed is a flow for each place of a tree,
-/// by tree and behind the others, that begins when the first chunk of 1 MiB has arrived.
+/// once; `ended` is by source, then by target. Relayed elements are a flow for each position of a
+/// tree, by tree and after the others, that begins when the first chunk of 1 MiB has arrived.
 ///
 /// \pre `flows.options().process_of(h) < processes` for every holder `h`
 /// \throws error with errc::overflow when the bytes of two processes do not fit 64 bits; see also

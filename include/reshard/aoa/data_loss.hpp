@@ -6,7 +6,7 @@
 #ifndef RESHARD_AOA_DATA_LOSS_HPP
 #define RESHARD_AOA_DATA_LOSS_HPP
 
-#include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/statement_trace.hpp>
 
 #include <algorithm>
 #include <cstddef>

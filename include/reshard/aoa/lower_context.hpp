@@ -6,7 +6,7 @@
 #ifndef RESHARD_AOA_LOWER_CONTEXT_HPP
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
 
-#include <reshard/aoa/budget.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/config.hpp>
@@ -32,8 +32,8 @@ inline constexpr std::string_view no_such_key =
 /// The result of a statement, or a tensor of the source.
 struct bound_value {
     expression tensor;
-    std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: what it is
-                                      ///< made of all the same, in order, each once
+    std::vector<key_id> sources = {}; ///< of a tensor that has no element of the source: its
+                                      ///< sources all the same, in order, each once
     std::uint32_t fused = not_fused;  ///< how it is interleaved: an index into the known facts
     std::uint32_t apart = not_fused;  ///< what macros took apart for it: an index into that list
 

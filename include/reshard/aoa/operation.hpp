@@ -4,15 +4,16 @@
 #define RESHARD_AOA_OPERATION_HPP
 
 #include <reshard/aoa/ast.hpp>
-#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/finding.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/slice.hpp>
 #include <reshard/expr/split.hpp>
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,23 @@
 /// right.
 
 namespace reshard::aoa::detail {
+
+/// The integers of `[1, 0]`; blanks do not count.
+///
+/// \throws     statement_error with errc::syntax for anything else
+/// \par Source there any text is evaluated, and `1, 0` or `(1, 0)` change the shape and move
+///             nothing
+RESHARD_DECL std::vector<index_t> parse_list(attribute const& of);
+
+/// The entries of `[128, *]`: integers, and nothing for `*`.
+///
+/// \throws statement_error with errc::syntax for anything else
+RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& of);
+
+/// The ranges of `[0:128, :, 4:]`.
+///
+/// \throws statement_error with errc::syntax for anything else
+RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of);
 
 /// Refuses an attribute that no statement can have.
 ///
@@ -173,6 +191,7 @@ private:
 } // namespace reshard::aoa::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/aoa/impl/list_text.ipp>
 #include <reshard/aoa/impl/operation.ipp>
 #endif
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// A program: statements, with the text that they were written in.
+/// A program: statements, with the text that they were written in; and limits on its size.
 
 namespace reshard::aoa::detail {
 
@@ -45,6 +45,29 @@ private:
 } // namespace reshard::aoa::detail
 
 namespace reshard::aoa {
+
+/// How much of something a stage may use up.
+struct budget {
+    std::size_t most;
+    std::string_view noun;   ///< it is, for the message
+    std::string_view option; ///< that raises it
+    std::size_t spent = 0;
+
+    constexpr std::size_t left() const { return most - spent; }
+
+    /// Takes `amount`, and returns whether that much was left.
+    constexpr bool take(std::size_t amount) {
+        bool const is_left = amount <= left();
+        spent += is_left ? amount : 0;
+        return is_left;
+    }
+
+    /// What to say when there was not.
+    std::string refusal() const {
+        return "the program has more than " + std::to_string(most) + ' ' + std::string(noun) +
+               " (option " + std::string(option) + ')';
+    }
+};
 
 /// A list of statements, the names and attributes that they share, and the text that they came
 /// from.

@@ -3,11 +3,18 @@
 #ifndef RESHARD_AOA_WORDS_HPP
 #define RESHARD_AOA_WORDS_HPP
 
+#include <reshard/core/index_vector.hpp>
+
+#include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 /// \file
-/// The words of the language: every attribute that a statement may have.
+/// The words of the language: every attribute that a statement may have, and the lists in values.
 
 namespace reshard::aoa {
 
@@ -103,6 +110,84 @@ constexpr bool is_reserved(std::string_view text) {
 constexpr bool may_be_word(std::string_view text) {
     attribute_word const* const word = find_attribute_word(text);
     return word != nullptr && (word->reserved || word->value == value_kind::none);
+}
+
+/// Takes the integer that a text begins with; std::nullopt without one, or beyond 64 bits.
+constexpr std::optional<index_t> take_integer(std::string_view& text) {
+    bool const is_negative = text.starts_with('-');
+    std::size_t const first = is_negative ? 1 : 0;
+    std::size_t last = first;
+    index_t negated = 0; // which the lowest number has, too
+    for (; last < text.size() && text[last] >= '0' && text[last] <= '9'; ++last)
+        if (__builtin_mul_overflow(negated, 10, &negated) ||
+            __builtin_sub_overflow(negated, text[last] - '0', &negated))
+            return std::nullopt;
+    if (last == first || (!is_negative && negated == std::numeric_limits<index_t>::min()))
+        return std::nullopt;
+    text.remove_prefix(last);
+    return is_negative ? negated : -negated;
+}
+
+constexpr void skip_blanks(std::string_view& text) {
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
+}
+
+/// Takes `wanted`, and blanks before it; false if something else comes next.
+constexpr bool take(std::string_view& text, char wanted) {
+    skip_blanks(text);
+    bool const is_next = text.starts_with(wanted);
+    text.remove_prefix(is_next ? 1 : 0);
+    return is_next;
+}
+
+/// Reads the entries of a list in brackets; a comma after the last one is allowed.
+///
+/// \param take_entry takes an entry from the beginning of a text, or returns std::nullopt
+/// \return           false if the text is no such list
+template <class Entry, class TakeEntry>
+constexpr bool read_list(std::string_view text, TakeEntry const& take_entry,
+                         std::vector<Entry>& entries) {
+    if (!take(text, '['))
+        return false;
+    while (!take(text, ']')) {
+        std::optional<Entry> const entry = take_entry(text);
+        if (!entry || (!take(text, ',') && !text.starts_with(']')))
+            return false;
+        entries.push_back(*entry);
+    }
+    skip_blanks(text);
+    return text.empty();
+}
+
+/// The extent that a text begins with; `*` is one without a value.
+constexpr std::optional<std::optional<index_t>> take_extent(std::string_view& text) {
+    if (take(text, '*'))
+        return std::optional<index_t>();
+    if (auto const number = take_integer(text))
+        return std::optional<std::optional<index_t>>(std::in_place, number);
+    return std::nullopt;
+}
+
+/// The shape of a tensor of shape `old` after a reshape to `list`.
+///
+/// It is the list. One of three extents or more is the grouped form as well: a tensor that has the
+/// list's shape, or the one with the first two axes and all others merged, gets whichever of the
+/// two the target wants.
+///
+/// \param wanted of the target, or null
+/// \throws       error with errc::overflow if a product does not fit 64 bits
+/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
+///               grouped form only
+constexpr index_vector reshaped_shape(index_vector const& old, index_vector const& list,
+                                      index_vector const* wanted) {
+    if (!wanted || list.size() < 3)
+        return list;
+    index_vector const grouped{reshard::detail::checked_multiply(list[0], list[1]),
+                               element_count(index_vector(list.begin() + 2, list.end()))};
+    auto const is_either = [&](index_vector const& shape) {
+        return shape == list || shape == grouped;
+    };
+    return is_either(old) && is_either(*wanted) ? *wanted : list;
 }
 
 } // namespace detail

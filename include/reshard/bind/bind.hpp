@@ -33,9 +33,9 @@ struct memory_place {
 
 /// The place of the element at `global` and the strides along the global axes from there on.
 ///
-/// \par Shape  `view_strides` has one number an axis, or one in all where the shard is a flat range
+/// \par Shape  `view_strides` has one number an axis, or one in all if the shard is a flat range
 /// \pre        `global` lies in the shard; for a flat range, the box that begins there lies in one
-///             part, and in one block where the shard is blocks
+///             part, and in one block if the shard is blocks
 /// \tparam     Shards `shard_table` or `tensor_shards`
 memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector const& global,
                             index_vector const& view_strides) {
@@ -62,6 +62,7 @@ struct bound_plan {
     plan_problem const& problem;
     shard_views<const_tensor_view> const& sources;
     shard_views<tensor_view> const& targets;
+    conversion_kernels const* conversions = nullptr; ///< of a plan that casts
 };
 
 /// A place in memory with the strides of the target's factors from there on.
@@ -85,7 +86,7 @@ RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer
 /// \pre this process plays the target holder
 RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const& t);
 
-/// The loop of a transfer, from the first element of the source's view to that of the target's.
+/// The loop of a transfer, from the first element of the source's view to the target's.
 ///
 /// \pre this process plays both holders
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
@@ -93,15 +94,15 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 /// What happens to the elements of a transfer from one end to the other.
 ///
 /// \pre the transfer has a source: `t.source_key != zero_source`
-RESHARD_DECL element_conversion conversion_of(plan const& plan, transfer const& t);
-
-} // namespace detail
+RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t);
 
 /// Runs a transfer whose two ends are in this process.
 ///
-/// \pre    this process plays both holders, or the target alone where the transfer is zeros
+/// \pre    this process plays both holders, or the target alone if the transfer is zeros
 /// \throws error with errc::dtype_mismatch when complex numbers are to become real ones
-RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t);
+RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t);
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -6,13 +6,13 @@
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/group/agree.hpp>
-#include <reshard/group/gather_values.hpp>
+#include <reshard/group/solo.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,7 +37,7 @@ struct element_row {
 RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
                                       int bits);
 
-/// The place in `b` of the first element that differs, as an offset from its first one, or nothing.
+/// The place in `b` of the first element that differs, as an offset from its first one, if any.
 ///
 /// Both sides are row-major, so that fusing axes keeps the order of elements.
 RESHARD_DECL std::optional<index_t>
@@ -57,8 +57,8 @@ constexpr bool is_integer(data_type dtype) {
     }
 }
 
-/// Writes an element of a tensor in memory, which lies so many behind the first one: the shortest
-/// digits that mean it; and its bits, in hexadecimal, which tell two NaN apart.
+/// Writes an element of a tensor in memory, which lies at that distance from the first one: the
+/// shortest digits that mean it; and its bits, in hexadecimal, which distinguish two NaN.
 ///
 /// \par Shape any; strides do not matter
 RESHARD_DECL std::string element_text(const_tensor_view const& elements, index_t index);
@@ -70,7 +70,7 @@ RESHARD_DECL shard_descriptor renamed(shard_descriptor shard, std::string const&
 RESHARD_DECL const_state_dict shards_of_key(const_state_dict const& tensors,
                                             std::string const& key);
 
-/// True where each shard of `alias` is one of `tensors` too, in the same memory.
+/// True if each shard of `alias` is one of `tensors` too, in the same memory.
 RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict const& tensors);
 
 /// Memory for a copy of the shards of an alias, as shards of its key.
@@ -81,7 +81,7 @@ struct alias_copy {
     alias_copy(const_state_dict const& alias, std::string const& key);
 };
 
-/// An element in which two tensors differ: its place in row-major order, and both values.
+/// An element in which two tensors differ: its index in row-major order, and both values.
 struct alias_difference {
     index_t position = 0;
     std::string alias;
@@ -96,33 +96,15 @@ struct alias_difference {
 RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict const& alias,
                                                               alias_copy const& copy);
 
-/// The first element of `name` that differs from that of `key`, over all ranks, or nothing. What
-/// all ranks have in the same memory is not looked at; else each rank needs memory for a copy of
-/// its shards of `name`.
+/// The first element of `name` that differs from the element of `key`, over all ranks, if any.
+/// Memory that all ranks share is not compared; else each rank needs memory for a copy of its
+/// shards of `name`.
 ///
 /// \par Collective every rank of the group, in the same order
-template <group Group>
-std::optional<alias_difference>
-difference_between(Group const& world, const_state_dict const& tensors, std::string const& name,
-                   std::string const& key) {
-    const_state_dict const alias = shards_of_key(tensors, name);
-    const_state_dict const state = shards_of_key(tensors, key);
-    auto const same = gather_values(world, int{is_same_memory(alias, state)});
-    if (std::ranges::count(same, 0) == 0)
-        return std::nullopt;
-    std::optional<alias_copy> copy;
-    agree_on(world, [&] { copy.emplace(alias, key); });
-    redistribute(world, state, copy->shards);
-    std::vector<alias_difference> differences;
-    if (auto match = first_difference(alias, *copy))
-        differences.push_back(std::move(*match));
-    std::optional<alias_difference> first;
-    for (auto& of_rank : gather_values(world, differences))
-        for (alias_difference& difference : of_rank)
-            if (!first || difference.position < first->position)
-                first = std::move(difference);
-    return first;
-}
+RESHARD_DECL std::optional<alias_difference> difference_between(
+    any_group const& world, const_state_dict const& tensors, std::string const& name,
+    std::string const& key,
+    std::function<void(const_state_dict const& have, state_dict const& want)> const& move);
 
 /// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
 /// of them would be read.
@@ -137,7 +119,7 @@ RESHARD_DECL void check_twins(const_state_dict const& source);
 /// \pre it is one
 RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key);
 
-/// What is wrong if tensors differ that a program takes for equal.
+/// The error if tensors differ that a program takes for equal.
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key);
 
@@ -162,26 +144,9 @@ RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors
 /// \throws error with errc::overlap
 RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks);
 
-/// The relations of tensors that are compared by all their elements: all but those of numbers.
+/// The relations of tensors that are compared by all their elements: all except relations of
+/// numbers.
 RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program);
-
-/// Refuses tensors that a program takes for equal, and that differ.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error with errc::overlap, on every rank alike
-void check_copies(group auto const& world, const_state_dict const& tensors,
-                  mapping const& program) {
-    if (std::ranges::count(program.relations(), relation::kind::number, &relation::type) > 0)
-        check_numbers(gather_values(world, numbers_in(tensors, program)));
-    for (relation const& relation : tensors_to_compare(program)) {
-        auto const match = difference_between(world, tensors, relation.companion, relation.key);
-        if (match)
-            fail(errc::overlap,
-                 copies_differ(relation,
-                               unravel_index(match->position, shape_in(program, relation.key)),
-                               match->alias, match->key));
-    }
-}
 
 } // namespace reshard::detail
 

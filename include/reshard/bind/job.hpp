@@ -10,19 +10,42 @@
 #include <reshard/tensor/state_dict.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 /// \file
-/// What is redistributed, and a redistribution that is ready to run.
+/// The tensors of a redistribution, and a redistribution that is ready to run.
 
 namespace reshard {
 
-class shared_arena;
+namespace detail {
+
+struct arena_state;
+struct arena_steps;
+
+/// An arena as a call refers to it.
+class any_arena {
+public:
+    std::shared_ptr<arena_state const> const& state() const { return state_; }
+    arena_steps const& steps() const { return *steps_; }
+
+    /// Not 0; the same on all ranks, of no other arena of theirs.
+    std::uint64_t number() const { return number_; }
+
+protected:
+    any_arena() = default;
+
+    std::shared_ptr<arena_state const> state_;
+    arena_steps const* steps_ = nullptr;
+    std::uint64_t number_ = 0;
+};
+
+} // namespace detail
 
 /// The tensors of one rank, and optionally the layout that all ranks' tensors make up together, and
-/// the arena in which some of them lie.
+/// the `shared_arena` in which some of them lie.
 ///
 /// A layout that is known by placements saves telling every shard to everybody: then each rank's
 /// memory and time grow with its own shards only, not with the number of ranks. Ranks that know
@@ -32,7 +55,7 @@ class side {
 public:
     side(detail::basic_state_dict<View> state = {},
          std::optional<reshard::layout> known_layout = std::nullopt,
-         shared_arena const* memory = nullptr)
+         detail::any_arena const* memory = nullptr)
         : tensors(std::move(state)), layout(std::move(known_layout)), arena(memory) {}
 
     /// Of tensors that may be written, for reading.
@@ -44,12 +67,12 @@ public:
 
     detail::basic_state_dict<View> tensors;
     std::optional<reshard::layout> layout;
-    shared_arena const* arena = nullptr;
+    detail::any_arena const* arena = nullptr;
 };
 
-/// What a redistribution reads: what each rank has.
+/// The source of a redistribution: the tensors of each rank.
 using source_tensors = side<const_tensor_view>;
-/// What a redistribution fills: what each rank wants.
+/// The target of a redistribution: the tensors that each rank wants.
 using target_tensors = side<tensor_view>;
 
 namespace detail {
@@ -59,14 +82,13 @@ struct plan_rounds;
 
 } // namespace detail
 
-/// A redistribution that is ready to run, any number of times, as long as the tensors stay where
-/// they are.
+/// A redistribution that is ready to run, any number of times, as long as the tensors do not move.
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory, and keeps the handles that
 /// the state dicts kept; refers to the memory of all other tensors. It also owns its group's
 /// messages, so every rank destroys its jobs in the same order.
-/// One that was moved from may be destroyed or assigned to; all else throws an error with
-/// errc::usage, on this rank alone: where others run theirs, end the program.
+/// A moved-from job may be destroyed or assigned to; all else throws an error with errc::usage, on
+/// this rank alone: if others run theirs, end the program.
 class job {
 public:
     explicit job(std::unique_ptr<detail::job_state> state);
@@ -74,7 +96,7 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. What fails now, other than in `allocate` or `release`, ends the program: an
+    /// Moves the bytes. What fails now, other than in the functions of `rounds`, ends the program: an
     /// error of MPI.
     ///
     /// \par Collective every rank of the group that it was prepared with, in the same order
@@ -85,15 +107,15 @@ public:
     process_cost const& cost() const;
 
     /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that
-    /// was looked up, those of this rank.
+    /// was looked up, this rank's.
     layout const& source_layout() const;
     layout const& target_layout() const;
 
-    /// True where the plan came from `options::cache` on every rank; the same on all of them.
+    /// True if the plan came from `options::cache` on every rank; the same on all of them.
     bool was_kept() const;
 
-    /// The rounds of a job with `options::allocate`, the same on every rank; else none. Include
-    /// `plan/rounds.hpp` to look into them.
+    /// The rounds of a job with `options::memory`, the same on every rank; else none. Include
+    /// `bind/rounds.hpp` to ask for them, and `plan/rounds.hpp` to look into them.
     detail::plan_rounds const& rounds() const;
 
     /// The memory in which elements were staged: in rounds, the most of one that has run.

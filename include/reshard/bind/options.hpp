@@ -3,6 +3,7 @@
 #ifndef RESHARD_BIND_OPTIONS_HPP
 #define RESHARD_BIND_OPTIONS_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
@@ -11,9 +12,6 @@
 #include <reshard/plan/options.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <boost/assert.hpp>
-
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -31,7 +30,13 @@
 
 namespace reshard {
 
+class any_program;
+struct layout;
+
 namespace detail {
+
+struct conversion_kernels;
+struct side_facts;
 
 /// A program that has a function `mapping_of(program, source, target)` in its own namespace, as
 /// `aoa::program` has.
@@ -39,6 +44,38 @@ template <class P>
 concept catalog_program = requires(P const& program, catalog const& source, catalog const* target) {
     { mapping_of(program, source, target) } -> std::convertible_to<mapping>;
 };
+
+/// Fills tensors from others of the same ranks.
+using tensor_mover = std::function<void(const_state_dict const& have, state_dict const& want)>;
+
+/// The steps of a call with its program. A call that moves tensors by name compiles none of it.
+struct program_steps {
+    /// \par Collective every rank of the group, in the same order
+    /// \throws error on every rank: as the program; errc::ranks_disagree if it
+    ///         gives different mappings
+    mapping (*make_mapping)(any_group const& ranks, any_program const& program,
+                            side_facts const& source, side_facts const& target);
+
+    /// Refuses tensors that the program takes for equal, and that differ.
+    ///
+    /// \par Collective every rank of the group, in the same order
+    /// \throws error with errc::overlap, on every rank
+    void (*compare_copies)(any_group const& ranks, const_state_dict const& tensors,
+                           mapping const& program, tensor_mover const& move);
+
+    /// Of a mapping, the keys among it that it leaves over.
+    std::uint64_t (*digest)(mapping const& program);
+
+    /// Refuses a target whose ranks lack scales of their elements.
+    ///
+    /// \throws error with errc::bad_layout
+    void (*check)(mapping const& program, layout const& target);
+
+    conversion_kernels const& conversions;
+};
+
+/// The steps of all programs.
+RESHARD_DECL program_steps const& steps_of_programs();
 
 } // namespace detail
 
@@ -53,33 +90,29 @@ public:
     /// Each target tensor is the source tensor of the same name.
     any_program() = default;
 
-    any_program(mapping mapping) : program_(std::move(mapping)) {}
+    any_program(mapping mapping) : any_program(content(std::move(mapping))) {}
 
-    /// By name where there is no mapping.
+    /// By name if there is no mapping.
     any_program(std::optional<mapping> mapping) {
         if (mapping)
-            program_ = std::move(*mapping);
+            *this = std::move(*mapping);
     }
 
     template <detail::catalog_program Program>
     any_program(Program program)
-        : program_(function(
+        : any_program(content(function(
               [kept = std::move(program)](catalog const& source, catalog const* target) -> mapping {
                   return mapping_of(kept, source, target);
-              })) {}
+              }))) {}
 
     template <class F>
         requires(!std::same_as<F, any_program> &&
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
-    any_program(F program) : program_(function(std::move(program))) {}
+    any_program(F program) : any_program(content(function(std::move(program)))) {}
 
-    /// The one that other ranks of a redistribution have, as those of the other side: this rank
-    /// need not know it. They give a function, or text that was parsed.
-    static any_program of_other_ranks() {
-        any_program other_program;
-        other_program.program_ = elsewhere();
-        return other_program;
-    }
+    /// The program that other ranks of a redistribution have, for example on the other side: this
+    /// rank need not know it. They give a function, or text that was parsed.
+    static any_program of_other_ranks() { return any_program(content(elsewhere())); }
 
     bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
     bool is_of_other_ranks() const { return std::holds_alternative<elsewhere>(program_); }
@@ -91,201 +124,173 @@ public:
     /// that throws.
     function const* made() const {
         static function const unknown = [](catalog const&, catalog const*) -> mapping {
-            fail(errc::usage, "the program is said to be that of other ranks, and no rank has one; "
-                              "give it on one of them");
+            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
+                              "it on one of them");
         };
         return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
     }
 
+    /// The steps of a call with it, or null if tensors move by name.
+    detail::program_steps const* steps() const { return steps_; }
+
 private:
     struct elsewhere {};
 
-    std::variant<std::monostate, mapping, function, elsewhere> program_;
+    using content = std::variant<std::monostate, mapping, function, elsewhere>;
+
+    explicit any_program(content program)
+        : program_(std::move(program)), steps_(&detail::steps_of_programs()) {}
+
+    content program_;
+    detail::program_steps const* steps_ = nullptr;
 };
+
+namespace detail {
+
+/// The kernels that a call needs, or null if it casts nothing.
+inline conversion_kernels const* conversions_of(any_program const& program) {
+    return program.steps() ? &program.steps()->conversions : nullptr;
+}
+
+} // namespace detail
 
 namespace detail {
 
 struct planned_job;
 
-/// A few values by digest. When there are too many, the one that was asked for longest ago goes.
-///
-/// Copies share the values, which do not change.
-///
-/// \tparam Value `plan`, or what holds one
-template <class Value>
-class digest_cache {
+/// A cache of plans as a call knows it: a `plan_cache`.
+class any_plan_cache {
 public:
-    using pointer = std::shared_ptr<Value const>;
+    using plan_pointer = std::shared_ptr<planned_job const>;
 
-    /// \pre `most > 0`
-    explicit digest_cache(std::size_t most = 16) : most_(most) { BOOST_ASSERT(most > 0); }
+    /// The plan of that digest, or null. Counts as one use.
+    virtual plan_pointer find_plan(std::uint64_t digest) = 0;
+    virtual void keep_plan(std::uint64_t digest, plan_pointer plan) = 0;
 
-    /// The value of that digest, or null. Counts as one use, whichever it is.
-    pointer find(std::uint64_t digest) {
-        auto const position =
-            std::find_if(entries_.begin(), entries_.end(), [&](entry const& current_entry) {
-                return current_entry.digest == digest;
-            });
-        if (position == entries_.end()) {
-            ++misses_;
-            return nullptr;
-        }
-        ++hits_;
-        std::rotate(position, position + 1, entries_.end());
-        return entries_.back().value;
-    }
+    /// The digest of the whole group for the plan that this rank used last for its own digest, or
+    /// 0.
+    virtual std::uint64_t latest_plan(std::uint64_t own_digest) const = 0;
 
-    /// The value that was used last of those that satisfy `condition`, or null. This is no use.
-    Value const* latest(auto const& condition) const {
-        for (std::size_t i = entries_.size(); i-- > 0;)
-            if (condition(*entries_[i].value))
-                return entries_[i].value.get();
-        return nullptr;
-    }
+    virtual std::uint64_t digest(layout const& some) const = 0;
 
-    /// Keeps a value, in the place of another one of that digest.
-    pointer add(std::uint64_t digest, Value value) {
-        return add(digest, std::make_shared<Value const>(std::move(value)));
-    }
+protected:
+    ~any_plan_cache() = default;
+};
 
-    /// The same of a value that is shared already.
-    pointer add(std::uint64_t digest, pointer value) {
-        forget(digest);
-        if (entries_.size() == most_)
-            entries_.erase(entries_.begin());
-        entries_.push_back({digest, std::move(value)});
-        return entries_.back().value;
-    }
+struct lookup_steps;
+struct round_steps;
 
-    /// Drops the value of that digest, if there is one.
-    void forget(std::uint64_t digest) {
-        std::erase_if(entries_,
-                      [&](entry const& current_entry) { return current_entry.digest == digest; });
-    }
+/// Whether ranks look up shards in a directory, made by `directory`: by default they do not.
+struct shard_lookup {
+    holder_t gather_up_to = 0; ///< up to this number of ranks send all others their shards
+    lookup_steps const* steps = nullptr; ///< null if any number of ranks do
 
-    std::size_t size() const { return entries_.size(); }
-    /// How often `find` found something, and nothing.
-    std::size_t hits() const { return hits_; }
-    std::size_t misses() const { return misses_; }
+    /// True if `ranks` ranks send all others their shards.
+    bool gathers(std::size_t ranks) const { return !steps || ranks <= gather_up_to; }
 
-private:
-    struct entry {
-        std::uint64_t digest;
-        pointer value;
-    };
+    static constexpr void members(auto& self, auto&& visit) { visit(self.gather_up_to); }
+    static constexpr std::string_view member_names[] = {"gather_up_to"};
+};
 
-    std::vector<entry> entries_; ///< the one that was used last at the end
-    std::size_t most_;
-    std::size_t hits_ = 0;
-    std::size_t misses_ = 0;
+/// Whether targets are filled in rounds, made by `rounds`: by default they are not.
+struct memory_rounds {
+    index_t budget = any_budget;
+    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
+    std::function<void(std::vector<std::string> const& keys)> release = {};
+    round_steps const* steps = nullptr; ///< null if all targets are filled at once
+
+    explicit operator bool() const { return steps != nullptr; }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.budget); }
+    static constexpr std::string_view member_names[] = {"budget"};
 };
 
 } // namespace detail
 
-/// The plans of one rank, by a digest of what all ranks hold. See `options::cache`.
-using plan_cache = detail::digest_cache<detail::planned_job>;
-
-/// How ranks of a node exchange what lies in memory of their own.
+/// How ranks of a node exchange elements in private memory.
 enum class node_exchange : std::uint8_t {
-    chosen,   ///< rings, where there is more than a little to move
-    rings,    ///< slots of shared memory, where the system has it
+    chosen,   ///< rings, if there is more than a little to move
+    rings,    ///< slots of shared memory, if the system has it
     messages, ///< MPI, as between nodes
 };
 
 /// How ranks of a node read bytes of files that several of them need.
 enum class file_reads : std::uint8_t {
-    chosen, ///< once, where that reads a quarter less or more, of files of some MiB
+    chosen, ///< once, if that reads a quarter less or more, of files of some MiB
     once,   ///< one of the ranks reads and verifies them, and all copy from memory that they share
     direct, ///< each rank for itself
 };
 
-/// What a caller may ask of a redistribution; equal on every rank, but for the cache, the functions
-/// and the deadline.
+/// The options of a redistribution; equal on every rank, except the cache, the functions and the
+/// deadline.
 struct options {
-    /// What each target tensor is made of. By default, the source tensor of the same name. A
-    /// function gets the catalogs of what all ranks hold.
+    /// The program of the target tensors; by default, each is the source tensor of the same name.
     any_program program = {};
-    /// Where plans are kept. Every time, the ranks compare a digest of what each of them holds, of
-    /// the program and of the options. Where each of them has the plan from before, nothing else is
-    /// told; a change on any rank, or a rank that has forgotten the plan, makes all of them plan.
-    /// Every rank gives one, or none.
-    ///
-    /// \par Source Megatron-Core's assume_constant_structure is a promise of the caller, and a
-    ///             structure that changed none the less corrupts a checkpoint; here it is planned
-    ///             anew
-    plan_cache* cache = nullptr;
-    /// The most bytes of tensors and staging that a rank may need. Tensors are then filled in
-    /// rounds, those of `rounds_of`: in each, targets are allocated and filled, and sources that no
-    /// later round reads are given up. Sources that the program does not name are neither counted
-    /// nor given up. The target is given as a layout without tensors; all travels in messages.
-    index_t memory_budget = detail::any_budget;
-    /// This rank's shards of these target tensors, allocated now; where there is one, tensors are
-    /// filled in rounds.
-    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
-    /// Nothing reads this rank's shards of these source tensors any more.
-    std::function<void(std::vector<std::string> const& keys)> release = {};
-    /// Rank `r` runs on node `r / processes_per_node`; 0: on the one that MPI says, where nodes
-    /// have equally many ranks one behind the other. Of several ranks that hold the same elements,
-    /// one on the same node gives them.
+    /// `rounds(budget, allocate, release)` of `bind/rounds.hpp`; by default, one round.
+    detail::memory_rounds memory = {};
+    /// Rank `r` runs on node `r / processes_per_node`; 0: on its machine, if all machines have the
+    /// same number of consecutive ranks. Of several ranks that hold the same elements, one on the
+    /// same node sends them.
     holder_t processes_per_node = 0;
-    /// What several ranks on other nodes want from one leaves it once, and they pass it on chunk by
-    /// chunk, from their targets; see `plan_options::relays`. Nothing is passed on where
-    /// `processes_per_node` is 0 and all ranks are on one node, or nodes are unlike one another;
-    /// nor are tensors that are filled in rounds, and what ranks look up in a directory
-    /// (`gather_up_to`).
+    /// Elements that several ranks on other nodes want leave their source once, and these ranks
+    /// pass them on chunk by chunk; see `plan_options::relays`. Not if all ranks are on one node,
+    /// nor in rounds, nor what ranks look up in a directory (`lookup`).
     ///
-    /// Of a load: bytes of files that several nodes need are read by one rank of all, and passed on
-    /// from node to node. That is faster where all nodes together read files more slowly than one
-    /// of them sends. What only some ranks see comes from these, as without.
+    /// A load reads bytes of files that several nodes need on one rank of all, which passes them
+    /// on: faster if one rank sends more in a second than all nodes together read.
     bool relays = false;
-    /// Patterns of target keys whose shapes may differ from what the source has or the program
-    /// yields (see `fit_shapes`): they are cropped, or extended with zeros.
+    /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of their
+    /// shards, of the program and of the options. If every rank has kept the plan, nothing else is
+    /// exchanged; if one has not, or anything has changed, all plan. Every rank gives a cache, or
+    /// none does.
+    ///
+    /// \par Source Megatron-Core's assume_constant_structure, which the caller promises: a
+    ///             structure that changes corrupts a checkpoint there, and is planned again here
+    detail::any_plan_cache* cache = nullptr;
+    /// Patterns of target keys whose shapes may differ from the source's or the program's (see
+    /// `fit_shapes`): they are cropped, or extended with zeros.
     std::vector<std::string> shape_mismatch = {};
-    /// What is done about keys that only one side has. Nothing: a target tensor that the source
-    /// does not have is an error, and what is not wanted is skipped.
+    /// The treatment of keys that only one side has. By default, a missing source is an error.
     std::optional<strictness> strict = {};
-    /// Where a side's layout is known to nobody: up to so many ranks tell all others what they
-    /// hold; of more, each looks up what its own tensors are made of in a directory that all share.
-    holder_t gather_up_to = 256;
-    /// Which ranks share a node is detected, or set by the environment variable
-    /// RESHARD_RANKS_PER_NODE.
+    /// If no rank knows a layout, all ranks send all others their shards. With hundreds of ranks,
+    /// give `directory()` of `mpi/directory_query.hpp`.
+    detail::shard_lookup lookup = {};
+    /// Ranks of a machine share a node, or RESHARD_RANKS_PER_NODE of them do.
     node_exchange on_node = node_exchange::chosen;
     /// The longest that this rank waits for others at any one place, as seconds or as a duration of
-    /// `std::chrono`; 0 and infinity: as long as it takes. What is negative or no number is refused
-    /// where it is given, with errc::usage, by that rank alone. When the time is over, all ranks
-    /// that wait get an error with errc::deadline, a second later at most, which names the ranks
-    /// that do not wait: they were stopped, are still at work, or are in another call. The
+    /// `std::chrono`; 0 and infinity: as long as it takes. Then all ranks that wait get an error
+    /// with errc::deadline, a second later at most, which names the ranks that do not wait. The
     /// communicator is then good for `MPI_Abort` alone, and memory that messages may still reach is
-    /// kept until exit: a program keeps its tensors as well. Give more than the slowest rank needs
-    /// to come, and to move its own bytes.
+    /// kept until exit: keep the tensors, too. Give more than the slowest rank needs to come, and to
+    /// move its own bytes.
     ///
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
     ///             every wait does
     detail::wait_duration deadline = 0.0;
-    /// A load compares the chunks that it reads with the digests that were saved with them, where
-    /// the files have any.
+    /// A load compares the chunks that it reads with the digests in the files, if there are any.
     bool verify = true;
     /// Of a load. Files that are mapped are read directly.
     file_reads reads = file_reads::chosen;
-    /// What a load must fill, over all ranks: it is refused before anything is written where a key
-    /// is lacking, or left out by `strict`. Patterns are matched with what the ranks want. A
-    /// redistribution takes none.
+    /// The tensors that a load must fill, over all ranks, or it writes nothing: no key may be
+    /// missing, or omitted by `strict`. Patterns are matched with the keys that the ranks want. Not
+    /// of a redistribution.
     std::vector<state_need> needs = {};
-    /// A load may cut fused tensors otherwise than they were made for: where ranks gather a tensor
-    /// before they use it, as with FSDP, any cut is right.
+    /// A load may cut fused tensors otherwise than they were made for, as FSDP may.
     bool cut_fused = false;
 
-    /// What ranks compare before they do anything; programs have digests of their own.
+    /// The options that ranks compare before they do anything; programs have separate digests.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory_budget, self.processes_per_node, self.relays, self.shape_mismatch,
-              self.gather_up_to, self.on_node, self.needs);
+        visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch, self.lookup,
+              self.on_node, self.needs);
     }
-    static constexpr std::string_view member_names[] = {"memory_budget", "processes_per_node",
-                                                        "relays",        "shape_mismatch",
-                                                        "gather_up_to",  "on_node",
-                                                        "needs"};
+    static constexpr std::string_view member_names[] = {
+        "memory", "processes_per_node", "relays", "shape_mismatch", "lookup", "on_node", "needs"};
 };
 
 } // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/any_program.ipp>
+#endif
 
 #endif

@@ -25,9 +25,9 @@ RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 /// Keys may differ. Either shard may be flat, and strided.
 ///
 /// \throws     error as `check` of local shards; with errc::shape_mismatch or errc::dtype_mismatch
-///             for shards of different tensors, errc::memory_overlap where they share memory
+///             for shards of different tensors, errc::memory_overlap if they share memory
 /// \par Source `assign_sharded_slice` of PaddlePaddle Flex Checkpoint, which asserts that one of
-///             the two shards has elements, where both must
+///             the two shards has elements, if both must
 RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard const& target);
 
 struct used_memory {
@@ -41,9 +41,9 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memo
 
 /// Refuses a target that shares memory with a source, or for certain with another target.
 ///
-/// Compares the ranges from first to last byte. Targets interleaved with one another, as column
+/// Compares the ranges from first to last byte. Targets interleaved with each other, as column
 /// blocks of one matrix, are legal, unless the first byte of one is a byte of another; interleaved
-/// with a source they are not, since one cannot see that they do not overlap.
+/// with a source they are not, since it is unknown whether they overlap.
 ///
 /// \throws error with errc::memory_overlap, naming both keys
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,

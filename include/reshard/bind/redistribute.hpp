@@ -50,15 +50,15 @@ RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_
 /// moves the bytes. The same as over MPI (see `reshard/mpi/redistribute.hpp`), for code over any
 /// group and for programs that do not start MPI.
 ///
-/// \throws error as `layout_of`, `problem_of` and `make_plan`, and with errc::memory_overlap where
+/// \throws error as `layout_of`, `problem_of` and `make_plan`, and with errc::memory_overlap if
 ///         a target shares memory with another tensor; nothing is written then
 RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
                          options const& options = {});
 
-/// Fills the tensors of `want` from those of `have`: by name, or as `options.program` says.
+/// Fills the tensors of `want` from the tensors of `have`: by name, or as `options.program` says.
 /// Before anything moves, source tensors that the program calls copies are compared.
 ///
-/// \throws error as `prepare`, and with errc::overlap where copies differ
+/// \throws error as `prepare`, and with errc::overlap if copies differ
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
                                options const& options = {});
 

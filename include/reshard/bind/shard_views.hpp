@@ -30,10 +30,10 @@ namespace reshard::detail {
 template <class View>
 class shard_views {
 public:
-    /// Takes the tensors of `holder`: each is the shard of `layout` with its key and region. Those
-    /// without elements may stand anywhere, or be left out.
+    /// Takes the tensors of `holder`: each is the shard of `layout` with its key and region.
+    /// Tensors without elements may be anywhere, or missing.
     ///
-    /// \throws error with errc::bad_layout for a tensor that is no shard of `holder` in `layout`
+    /// \throws error with errc::bad_layout for a tensor that is not a shard of `holder` in `layout`
     void add(basic_state_dict<View> const& tensors, layout const& layout, holder_t holder) {
         for (auto const& local : tensors)
             if (element_count(local_shape(local.descriptor)) > 0)
@@ -45,7 +45,7 @@ public:
         put({tensor, shard}, view);
     }
 
-    /// Adds a shard without memory, stored row-major: those of one shape share a view.
+    /// Adds a shard without memory, stored row-major: shards of one shape share a view.
     void add_shape(std::uint32_t tensor, std::uint32_t shard, data_type dtype,
                    index_vector const& shape) {
         hasher digest;
@@ -65,7 +65,7 @@ public:
         numbers_.emplace(place{tensor, shard}, number);
     }
 
-    /// Makes room for so many more shards without memory.
+    /// Makes room for more shards without memory.
     void reserve_shapes(std::size_t shards) { numbers_.reserve(numbers_.size() + shards); }
 
     bool contains(std::uint32_t tensor, std::uint32_t shard) const {
@@ -134,7 +134,7 @@ private:
 RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
 
 /// Refuses tensors among which a shard is missing that `layout` gives to `holder`. A shard without
-/// elements may be left out.
+/// elements may be missing.
 ///
 /// Looks at each way of spreading once.
 ///

@@ -26,9 +26,9 @@ struct typed_tensors {
     holder_t ranks = 0;
 };
 
-/// What the compiler knows of a typed plan, for one that is run.
+/// The constants of a typed plan, for one that is run.
 ///
-/// A tensor is a number: its place in its typed layout.
+/// A tensor is a number: its index in its typed layout.
 struct typed_tables {
     typed_tensors source;
     typed_tensors target;
@@ -72,26 +72,28 @@ made_plan listed_plan(source_tensors const& have, target_tensors const& want, gr
 /// not exchange descriptions of their tensors.
 ///
 /// Each rank gives the shards that its layout gives it, in memory of any strides. The group is
-/// `solo`, or that of MPI with `reshard/mpi.hpp`.
+/// `solo`, or a group of MPI with `reshard/mpi.hpp`.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, before anything is written: one that adding a tensor gave;
+/// \throws error on every rank, before anything is written: one that adding a tensor gave;
 ///         errc::bad_layout if a rank holds more or less than its layout says, or if the layout is
 ///         for more ranks than the group has; errc::ranks_disagree if ranks have different plans;
 ///         errc::memory_overlap if a target shares memory with another tensor; errc::usage for
 ///         an arena of other ranks, and for a layout beside the tensors
 template <class Plan, class Group>
 job prepare(Group const& world, source_tensors have, target_tensors want) {
+    static_assert(sizeof(Plan) > 0); // an error of the plan names the caller
     return prepare_made(world, detail::plan_maker{&detail::listed_plan<Plan>}, std::move(have),
                         std::move(want));
 }
 
-/// Fills the tensors of `want` from those of `have`, as the typed plan `Plan` says.
+/// Fills the tensors of `want` from the tensors of `have`, as the typed plan `Plan` says.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `prepare`
 template <class Plan, class Group>
 void redistribute(Group const& world, source_tensors have, target_tensors want) {
+    static_assert(sizeof(Plan) > 0);
     job ready = prepare<Plan>(world, std::move(have), std::move(want));
     run(ready);
 }

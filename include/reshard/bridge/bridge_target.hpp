@@ -4,9 +4,9 @@
 #define RESHARD_BRIDGE_BRIDGE_TARGET_HPP
 
 #include <reshard/bind/job.hpp>
-#include <reshard/bridge/any_group.hpp>
 #include <reshard/bridge/options.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/group/solo.hpp>
 
 #include <cstddef>
 #include <cstdint>

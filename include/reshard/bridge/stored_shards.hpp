@@ -3,9 +3,13 @@
 #ifndef RESHARD_BRIDGE_STORED_SHARDS_HPP
 #define RESHARD_BRIDGE_STORED_SHARDS_HPP
 
+#include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_layout.hpp>
+#include <reshard/group/solo.hpp>
 #include <reshard/layout/holder.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/tensor/view.hpp>
@@ -14,11 +18,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
-/// The offsets of a source's shards in the segment of its process: both sides compute these from
-/// the layout alone.
+/// The layout of one program, and the offsets of a source's shards in the segment of its process:
+/// both sides compute these from the layout alone.
 
 namespace reshard::detail {
 
@@ -58,6 +64,22 @@ private:
     index_t head_bytes_ = 0;
     index_t buffer_bytes_ = 0;
 };
+
+/// The layout of one side, on every rank of its program.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank: an error from adding a tensor; as `layout_of`; errc::bad_layout for
+///         a layout of more ranks
+template <class View>
+layout layout_of_side(any_group const& world, side<View> const& side, std::string_view noun) {
+    local_error const problem = attempt([&] { side.tensors.check(); });
+    agree_to_run(world, "make the " + std::string(noun) + " of a bridge", 0, problem);
+    layout layout = layout_of_ranks(world, side.layout, side.tensors.descriptors(), noun);
+    if (layout.holders > static_cast<holder_t>(world.size()))
+        fail(errc::bad_layout, "the layout of the ", noun, " is for ", layout.holders,
+             " ranks, and the group has ", world.size());
+    return layout;
+}
 
 } // namespace reshard::detail
 

@@ -48,20 +48,20 @@ constexpr loop_axis forwards(loop_axis axis, affine_copy& copy) {
     return {axis.extent, -axis.source_stride, -axis.target_stride};
 }
 
-/// True where a step of `outer` is as far as all steps of `inner` together, on both sides.
+/// True if a step of `outer` is as far as all steps of `inner` together, on both sides.
 constexpr bool is_continued_by(loop_axis const& outer, loop_axis const& inner) {
     return outer.source_stride == inner.source_stride * inner.extent &&
            outer.target_stride == inner.target_stride * inner.extent;
 }
 
-/// Orders `a` before `b` where it is to be the outer loop.
+/// Orders `a` before `b` if it has to be the outer loop.
 constexpr bool is_outer(loop_axis const& a, loop_axis const& b) {
     if (a.target_stride != b.target_stride)
         return a.target_stride > b.target_stride;
     return magnitude(a.source_stride) > magnitude(b.source_stride);
 }
 
-/// Puts `axis` behind all that are to be outer loops of it.
+/// Puts `axis` after all axes that have to be outer loops of it.
 constexpr void insert_axis(loop_axis* axes, std::size_t count, loop_axis const& axis) {
     for (; count > 0 && is_outer(axis, axes[count - 1]); --count)
         axes[count] = axes[count - 1];

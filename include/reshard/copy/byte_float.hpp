@@ -32,7 +32,7 @@ constexpr std::uint32_t overflow_threshold(float_format format) {
     std::uint32_t const largest_as_f32 =
         (largest << cut) +
         (static_cast<std::uint32_t>(format_f32.bias - format.bias) << format_f32.fraction_bits);
-    // Half a unit above it; a tie goes up where the fraction is odd.
+    // Half a unit above it; a tie goes up if the fraction is odd.
     return largest_as_f32 + (std::uint32_t{1} << (cut - 1)) + (largest % 2 == 0);
 }
 
@@ -49,7 +49,7 @@ constexpr std::uint32_t widen(std::uint32_t bits) {
                                << (31 - magnitude_bits(Format));
     std::uint32_t result = (magnitude << shift) + rebias;
     if constexpr (rebias != 0) {
-        // A subnormal is the fraction in place of that of the smallest normal number, less that
+        // A subnormal is the smallest normal number with its fraction, less the smallest normal
         // number.
         constexpr std::uint32_t smallest = rebias + (std::uint32_t{1} << format_f32.fraction_bits);
         float const above =
@@ -66,7 +66,7 @@ constexpr std::uint32_t widen(std::uint32_t bits) {
     return result | sign;
 }
 
-/// What a f32 NaN of that magnitude becomes, without its sign.
+/// The result for a f32 NaN of that magnitude, without its sign.
 template <float_format Format>
 constexpr std::uint32_t narrow_nan(std::uint32_t magnitude) {
     constexpr auto special = static_cast<std::uint32_t>(overflow_bits(Format));
@@ -145,7 +145,7 @@ struct byte_float;
 
 /// Converts `count` elements from one dense block to another; the blocks need no alignment.
 ///
-/// \param format that of the source where it is a float of a byte at most, else null
+/// \param format the source's format if it is a float of at most a byte, else null
 using block_function = void (*)(byte_float const* format, unsigned char const* source,
                                 unsigned char* target, index_t count);
 
@@ -171,7 +171,7 @@ struct byte_float {
     std::uint16_t rebias = 0;
     std::uint16_t first_normal = 0;
     std::uint16_t largest = 0;
-    std::uint16_t only_nan = 0; ///< its byte twice; where there is none, no byte twice
+    std::uint16_t only_nan = 0; ///< its byte twice; if there is none, no byte twice
     std::uint16_t special_rebias = 0;
 
     constexpr bool has_only_nan() const { return only_nan == 0x8080; }

@@ -11,10 +11,13 @@
 
 namespace reshard::detail {
 
+struct conversion_kernels;
+
 /// What happens to elements on the way: the type in which they are stored, and the casts in order.
 struct element_conversion {
     data_type source;
     cast_chain chain = {};
+    conversion_kernels const* kernels = nullptr; ///< what runs the casts, if there are any
 
     constexpr data_type target() const { return result(source, chain); }
 
@@ -23,14 +26,14 @@ struct element_conversion {
 
 /// The kernels, and when each is taken.
 enum class copy_kernel : std::uint8_t {
-    nothing,            ///< there are no elements
+    nothing,            ///< no elements
     contiguous,         ///< one run of bytes
     rows,               ///< runs of bytes
     transposed,         ///< whole bytes; another axis is the source's fastest
     strided,            ///< whole bytes, any strides
     packed,             ///< elements of less than a byte
     convert_rows,       ///< casts of runs
-    convert_transposed, ///< casts where another axis is the source's fastest
+    convert_transposed, ///< casts, and another axis is the source's fastest
     convert_strided,    ///< all other casts
 };
 
@@ -53,13 +56,13 @@ constexpr std::size_t contiguous_source_axis(affine_copy const& copy) {
     return copy.ndim();
 }
 
-/// True where the last axis is contiguous on both sides; a single element is.
+/// True if the last axis is contiguous on both sides; a single element is.
 constexpr bool has_rows(affine_copy const& copy) {
     return copy.ndim() == 0 ||
            (copy.source_strides.end()[-1] == 1 && copy.target_strides.end()[-1] == 1);
 }
 
-/// True where the last axis is the target's fastest and another one the source's.
+/// True if the last axis is the target's fastest and another one the source's.
 constexpr bool is_transposed(affine_copy const& copy) {
     return copy.ndim() >= 2 && copy.target_strides.end()[-1] == 1 &&
            contiguous_source_axis(copy) < copy.ndim();
@@ -72,7 +75,7 @@ constexpr affine_copy by_parts(affine_copy copy) {
     if (copy.ndim() == max_ndim)
         fail(errc::limit_exceeded, "complex numbers are cast along ", max_ndim,
              " axes of which none continues another one; at most ", max_ndim - 1,
-             " are possible: cast them before, or behind");
+             " are possible: cast them before or after");
     copy.source_offset *= 2;
     copy.target_offset *= 2;
     for (std::size_t axis = 0; axis < copy.ndim(); ++axis) {

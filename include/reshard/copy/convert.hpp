@@ -47,7 +47,7 @@ constexpr std::uint64_t payload(float_format format, std::uint64_t bits) {
                : std::uint64_t{1} << 63;
 }
 
-/// The highest bits of the payload that fit; where they are all zero the quiet bit keeps it a NaN.
+/// The highest bits of the payload that fit; if they are all zero the quiet bit keeps it a NaN.
 constexpr std::uint64_t encode_nan(float_format format, std::uint64_t payload) {
     if (format.specials != special_values::ieee)
         return overflow_bits(format);
@@ -96,7 +96,7 @@ constexpr std::uint64_t encode_magnitude(float_format format, number const& valu
     }
 }
 
-/// The number that a pattern of `format` stands for.
+/// The number of a pattern of `format`.
 constexpr number decode(float_format format, std::uint64_t bits) {
     bool const negative = (bits & sign_mask(format)) != 0;
     if (is_nan(format, bits))
@@ -116,9 +116,9 @@ constexpr number decode(float_format format, std::uint64_t bits) {
 /// The pattern of `format` for a number: rounded once, to nearest, ties to even.
 ///
 /// A NaN stays a NaN, with the part of its payload that fits. Beyond the largest number: infinity
-/// where the format has it, otherwise NaN, otherwise (F4, F6) the largest number, which a NaN
-/// becomes there too. Formats without minus zero take plus zero. E8M0 takes its smallest power for
-/// what is smaller, zero included, and NaN for negative numbers.
+/// if the format has it, otherwise NaN, otherwise (F4, F6) the largest number, which a NaN becomes
+/// there too. Formats without minus zero take plus zero. E8M0 takes its smallest power for smaller
+/// numbers, zero included, and NaN for negative numbers.
 ///
 /// \par Source IEEE 754-2019, 4.3.1 and 5.4.2, but a signalling NaN is moved, not signalled; OCP
 ///             8-bit floating point in its non-saturating mode, as PyTorch and ml_dtypes convert;
@@ -194,9 +194,9 @@ constexpr std::uint64_t encode_integer(data_type dtype, number const& value) {
     return to_integer(value, lowest - 1, lowest) & low_mask(width);
 }
 
-/// The number that an element stands for, its bits being the lowest of `bits`.
+/// The number of an element, which is the lowest bits of `bits`.
 ///
-/// A `bool` is 1 where any of its bits is set.
+/// A `bool` is 1 if any of its bits is set.
 ///
 /// \pre `dtype` is not complex, here and below
 constexpr number decode(data_type dtype, std::uint64_t bits) {
@@ -210,7 +210,7 @@ constexpr number decode(data_type dtype, std::uint64_t bits) {
 
 /// The element for a number, rounded once.
 ///
-/// Integers take the number cut towards zero, the nearest bound where it does not fit, and 0 for a
+/// Integers take the number cut towards zero, the nearest bound if it does not fit, and 0 for a
 /// NaN; `bool` takes "not zero", so a NaN is true.
 constexpr std::uint64_t encode(data_type dtype, number const& value) {
     if (auto const format = float_format_of(dtype))
@@ -226,7 +226,7 @@ constexpr std::uint64_t encode(data_type dtype, number const& value) {
 /// The element of type `target` for the element `bits` of type `source`: bits in and out.
 ///
 /// \pre        not both are complex, unless they are the same: their parts are converted one by one
-/// \par Source PyTorch and NumPy, from which integers differ: there they wrap where they do not fit
+/// \par Source PyTorch and NumPy, from which integers differ: there they wrap if they do not fit
 /// \throws     error as `check_castable`
 constexpr std::uint64_t convert(data_type source, data_type target, std::uint64_t bits) {
     if (source == target)

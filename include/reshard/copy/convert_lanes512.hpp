@@ -83,8 +83,7 @@ struct convert_lanes512 : pair_of_sizes<Source, Target> {
         write_lines(step(from, source + i * source_size), target + i * target_size, streaming);
     }
 
-    /// Four runs of a row in step, as `stream_in_step` does, each in pages of its own on both
-    /// sides.
+    /// Four runs of a row in step, as `stream_in_step` does, each in separate pages on both sides.
     static constexpr index_t run_length =
         static_cast<index_t>(page_bytes) / std::min(source_size, target_size);
 

@@ -17,8 +17,7 @@
 
 namespace reshard::detail {
 
-/// One pass over a block: in registers or by a loop that compilers make fast, where there is
-/// either.
+/// One pass over a block: in registers, or by a loop that compilers make fast, if either exists.
 struct conversion_step {
     data_type source;
     data_type target;
@@ -43,7 +42,7 @@ public:
     /// \throws error as `check_castable`
     conversion(data_type source, std::span<data_type const> chain);
 
-    /// The whole conversion in registers, where there is one.
+    /// The whole conversion in registers, if there is one.
     vector_conversion const& in_registers() const { return in_registers_; }
 
     /// Converts one dense block to another.
@@ -79,20 +78,38 @@ inline constexpr index_t streaming_threshold = index_t{4} << 20;
 struct prepared_copy {
     copy_kernel kernel = copy_kernel::nothing;
     affine_copy loop;         ///< offsets and strides in the units of `sizes`
-    element_sizes sizes = {}; ///< of what the kernel takes for an element
+    element_sizes sizes = {}; ///< of the kernel's unit of an element
     detail::conversion conversion;
+    conversion_kernels const* kernels = nullptr; ///< of a kernel that converts
     bool streaming = false;
 };
 
+/// What converts elements. A program that casts none compiles none of it.
+struct conversion_kernels {
+    /// \throws error as `check_castable`, and as `by_parts`
+    prepared_copy (*prepare)(affine_copy const& fused, element_conversion const& conversion,
+                             stores stores);
+    void (*run)(prepared_copy const& ready, memory const& at);
+};
+
+/// The kernels for all casts.
+RESHARD_DECL conversion_kernels const& all_conversions();
+
+/// A conversion of some casts, with the kernels for them.
+inline element_conversion casting(data_type source, cast_chain const& chain) {
+    return {source, chain, &all_conversions()};
+}
+
 /// Prepares a copy.
 ///
+/// \pre    a conversion that casts has kernels
 /// \throws error as `check_castable`, and as `by_parts`
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores stores = stores::by_size);
 
 /// Copies, from and to base pointers that need no alignment.
 ///
-/// \pre the places of the source and those of the target are disjoint
+/// \pre the elements of source and target are disjoint in memory
 RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* target);
 
 /// Copies elements from `source` to `target`, rounding as the casts say.
@@ -101,7 +118,7 @@ RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* targ
 /// of their bytes stay as they are. Works in one thread.
 ///
 /// \par Units offsets and strides in elements of the stored types, from the base pointers
-/// \pre       the places of the source and those of the target are disjoint
+/// \pre       the elements of source and target are disjoint in memory
 /// \throws    error as `prepare`
 inline void copy_elements(affine_copy const& copy, element_conversion const& conversion,
                           void const* source, void* target) {

@@ -9,7 +9,7 @@
 #include <cstddef>
 
 /// \file
-/// Loops over memory of which only a window is there at a time.
+/// Loops over memory of which only one window exists at a time.
 
 namespace reshard::detail {
 
@@ -24,8 +24,8 @@ inline constexpr loop_side source_of_loop{&affine_copy::source_offset,
 inline constexpr loop_side target_of_loop{&affine_copy::target_offset,
                                           &affine_copy::target_strides};
 
-/// The places on one side of a loop, from `first` on and before `end`, and more between them where
-/// the loop skips some.
+/// The range of positions on one side of a loop, from `first` on and before `end`; the loop may
+/// skip some.
 struct loop_span {
     index_t first = 0;
     index_t end = 0;
@@ -77,11 +77,11 @@ constexpr index_t rows_before(affine_copy const& loop, loop_side side, std::size
     return room < 0 ? 0 : room / (loop.*side.strides)[axis] + 1;
 }
 
-/// Cuts a loop so that the places of each part on one side lie in one window: window `i` are
-/// `window` places from `i * window` on. Calls `take(i, part)`; parts of a loop that is row-major
-/// on that side come in row-major order.
+/// Cuts a loop so that each part's positions on one side lie in one window: window `i` has `window`
+/// positions from `i * window` on. Calls `take(i, part)`; parts of a loop that is row-major on that
+/// side come in row-major order.
 ///
-/// \pre the places on that side are not negative
+/// \pre the positions on that side are not negative
 void cut_to_windows(affine_copy loop, loop_side side, index_t window, auto&& take) {
     if (element_count(loop) == 0)
         return;

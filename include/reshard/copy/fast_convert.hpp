@@ -98,7 +98,7 @@ inline block_function from_f32(data_type dtype) {
     }
 }
 
-/// The loop from `dtype` to bf16 where every value has one, or null.
+/// The loop from `dtype` to bf16 if every value is a bf16, or null.
 inline block_function to_bf16(data_type dtype) {
     return find_byte_float(dtype) ? look_up<std::uint16_t, 0> : nullptr;
 }

@@ -10,7 +10,7 @@
 
 namespace reshard::detail {
 
-/// Which patterns of a format are no finite numbers.
+/// Which patterns of a format are not finite numbers.
 enum class special_values : std::uint8_t {
     ieee,     ///< the highest exponent: infinities and NaNs
     last_nan, ///< all exponent and fraction bits set: NaN; no infinity ("FN")
@@ -47,7 +47,7 @@ constexpr int magnitude_bits(float_format format) {
     return format.exponent_bits + format.fraction_bits;
 }
 
-/// The pattern of plus zero with the sign set; 0 where the format has no sign.
+/// The pattern of plus zero with the sign set; 0 if the format has no sign.
 constexpr std::uint64_t sign_mask(float_format format) {
     return format.specials == special_values::power ? 0
                                                     : std::uint64_t{1} << magnitude_bits(format);
@@ -72,7 +72,7 @@ constexpr std::uint64_t largest_finite(float_format format) {
     }
 }
 
-/// True for the patterns that are no number.
+/// True for the patterns of NaN.
 constexpr bool is_nan(float_format format, std::uint64_t bits) {
     std::uint64_t const magnitude = bits & magnitude_mask(format);
     switch (format.specials) {
@@ -84,7 +84,8 @@ constexpr bool is_nan(float_format format, std::uint64_t bits) {
     }
 }
 
-/// What is too large becomes, without its sign: infinity, else NaN, else the largest number.
+/// The result for a number that is too large, without its sign: infinity, else NaN, else the
+/// largest number.
 constexpr std::uint64_t overflow_bits(float_format format) {
     switch (format.specials) {
     case special_values::ieee: return largest_finite(format) + 1;

@@ -37,7 +37,7 @@ vector_conversion vector_conversion_from(data_type source, vector_set set) {
     return conversion;
 }
 
-/// The same, and from a float of a byte, of which one stands for all.
+/// The same, and from any float of a byte.
 template <data_type Target, data_type... Sources>
 vector_conversion vector_conversion_from_bytes(data_type source, vector_set set) {
     byte_float const* const format = find_byte_float(source);
@@ -64,8 +64,8 @@ vector_conversion vector_conversion_from_bytes(data_type, vector_set) {
 
 #endif
 
-/// The table of casts in registers. What would round twice by way of f32 is not in it; without
-/// functions, too, where the processor lacks `set`.
+/// The table of casts in registers. Casts that would round twice by way of f32 are not in it; it
+/// has no functions, either, if the processor lacks `set`.
 inline vector_conversion vector_conversion_of(data_type source, data_type target,
                                               vector_set set = widest_vectors()) {
     using enum data_type;
@@ -106,7 +106,7 @@ struct float_environment {
 
 #endif
 
-/// Converts one contiguous run, with non-temporal stores where asked for.
+/// Converts one contiguous run, with non-temporal stores if asked for.
 ///
 /// \par Units `sizes` in bytes
 template <class Convert>
@@ -142,7 +142,7 @@ void convert_rows(affine_copy const& copy, auto const& convert, element_sizes si
     for_each_place(copy, last, place_visitor(convert_one));
 }
 
-/// True where a tile is whole squares.
+/// True if a tile is whole squares.
 inline bool is_squares(tile_extent extent, element_sizes sizes) {
     return extent.lines % square_lines(sizes.source) == 0 &&
            extent.width % square_width(sizes.source, sizes.target) == 0;

@@ -15,7 +15,7 @@ namespace reshard::detail {
 
 /// Transposes a tile of whole squares one by one, without a copy of it in the cache.
 ///
-/// \par Units pitches and `size`, that of an element, in bytes
+/// \par Units pitches and `size`, an element's, in bytes
 inline void transpose_squares(square_function square, index_t size, tile_extent extent,
                               memory_lines<unsigned char const> source,
                               memory_lines<unsigned char> target, bool streaming) {
@@ -28,7 +28,7 @@ inline void transpose_squares(square_function square, index_t size, tile_extent 
 
 /// Transposes the last two axes; those before them are loops.
 ///
-/// \par Units strides, offsets and `size`, that of an element, in bytes
+/// \par Units strides, offsets and `size`, an element's, in bytes
 /// \pre       `copy.ndim() >= 2`; the last axis has the stride `size` in the target, the one before
 ///            it in the source; the processor has the `vectors`
 inline void copy_transposed(affine_copy const& copy, index_t size, memory const& at,
@@ -82,11 +82,11 @@ inline void copy_rows(affine_copy const& copy, index_t size, memory const& at) {
     });
 }
 
-/// Copies elements of `size` bits, those of the last axis as one run where it is contiguous.
+/// Copies elements of `size` bits; a contiguous last axis is one run.
 ///
 /// \par Units strides and offsets in bits
 /// \pre       `copy.ndim() >= 1`
-/// \post      no bit of the target but those of its elements has changed
+/// \post      only the bits of the target's elements have changed
 inline void copy_packed(affine_copy const& copy, index_t size, memory const& at) {
     std::size_t const last = copy.ndim() - 1;
     bool const has_runs = copy.source_strides[last] == size && copy.target_strides[last] == size;
@@ -121,7 +121,7 @@ inline line_function copy_line_of(index_t size) {
 
 /// Copies elements in squares of the last two axes, so that both sides reuse what a cache holds.
 ///
-/// \par Units strides, offsets and `size`, that of an element, in bytes
+/// \par Units strides, offsets and `size`, an element's, in bytes
 /// \pre       `copy.ndim() >= 2`
 inline void copy_strided(affine_copy const& copy, index_t size, memory const& at) {
     constexpr index_t side = 32;

@@ -55,7 +55,7 @@ read_lanes(unsigned char const* address, __mmask16 lanes = all_lanes) {
                          _mm512_maskz_loadu_epi64(static_cast<__mmask8>(lanes >> 8), address + 64)};
 }
 
-/// Writes those of sixteen elements that `lanes` names.
+/// Writes the ones of sixteen elements that `lanes` selects.
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
 write_lanes(__m256i elements, unsigned char* address, __mmask16 lanes) {
     _mm256_mask_storeu_epi16(address, lanes, elements);
@@ -74,7 +74,7 @@ write_lanes(two_lines elements, unsigned char* address, __mmask16 lanes) {
 
 /// Writes a line of the cache at once.
 ///
-/// \pre where it streams, the place is aligned to a line
+/// \pre if it streams, the address is aligned to a line
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
 write_lines(__m512i line, unsigned char* address, bool streaming) {
     if (streaming)

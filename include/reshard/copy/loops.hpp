@@ -37,8 +37,8 @@ __m128i interleave(__m128i a, __m128i b) {
 
 /// Transposes a square of 16 bytes by `16 / Size` lines, from lines `pitch` apart to others.
 ///
-/// Interleaving line `i` with line `i + N/2` moves the highest bit of the line's number below those
-/// of the column's; after log2(N) rounds the two numbers have changed places.
+/// Interleaving line `i` with line `i + N/2` moves the highest bit of the line's number below the
+/// column's bits; after log2(N) rounds the two numbers are exchanged.
 template <std::size_t Size>
 void transpose_square(unsigned char const* source, index_t source_pitch, unsigned char* target,
                       index_t target_pitch) {
@@ -78,15 +78,14 @@ struct tile_extent {
     index_t width;
 };
 
-/// Enough bytes for every tile; together with what is read they fit the nearest cache.
+/// Enough bytes for every tile; together with the bytes that are read they fit the nearest cache.
 inline constexpr index_t tile_bytes = 16384;
 
-/// The tile where whole lines of the cache can be written with non-temporal stores.
+/// The tile for writing whole lines of the cache with non-temporal stores.
 ///
 /// Its width fills a line of the cache on the target's side, or two. It reads a few lines of the
-/// cache from each of as many lines of the source: more than 16 of these would push each other out
-/// where the source's pitch is a power of two, and fewer leave the processor waiting for one of
-/// them.
+/// cache from each line of the source: more than 16 of these would evict each other if the source's
+/// pitch is a power of two, and fewer leave the processor waiting for one of them.
 constexpr tile_extent narrow_tile(index_t size, index_t target_size) {
     constexpr auto line = static_cast<index_t>(line_bytes);
     return {(size >= 8 ? 1 : 4) * line / size,
@@ -185,7 +184,7 @@ constexpr affine_copy with_axes(affine_copy const& copy, std::size_t ndim) {
     return padded;
 }
 
-/// What is called for each place or tile, without a loop of its own for each kind of it.
+/// The function for each element or tile: one loop serves every kind of it.
 ///
 /// \pre it is not called after `visit` has gone
 template <class... Arguments>
@@ -240,12 +239,12 @@ void for_each_piece(index_t extent, index_t first, index_t piece, auto visit) {
         visit(begin, end);
 }
 
-/// Copies one run of bytes, with non-temporal stores where asked for.
+/// Copies one run of bytes, with non-temporal stores if asked for.
 RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
                            bool streaming);
 
-/// True where runs of that many bytes are written faster with non-temporal stores: whole lines, or
-/// long enough for their ends not to matter.
+/// True if runs of `run` bytes are written faster with non-temporal stores: whole lines, or long
+/// enough for their ends not to matter.
 ///
 /// \par Units strides and offsets in bytes
 RESHARD_DECL bool streams_rows(affine_copy const& copy, std::size_t run, memory const& at);
@@ -257,7 +256,7 @@ struct tiling {
     index_t band;  ///< how many lines are walked before the next tile along them
 };
 
-/// Tiles that begin at lines of the cache where that is possible and wanted.
+/// Tiles that begin at lines of the cache if that is possible and wanted.
 ///
 /// \par Units strides and offsets in bytes
 RESHARD_DECL tiling tiles_for(affine_copy const& copy, element_sizes sizes, memory const& at);

@@ -6,6 +6,7 @@
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/stream_blocks.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <boost/assert.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -18,14 +19,14 @@
 #include <vector>
 
 /// \file
-/// Small blocks that stand side by side in a large array, copied row by row of the array.
+/// Small blocks that lie side by side in a large array, copied row by row of the array.
 ///
 /// A block of a block-cyclic array has a few hundred bytes in each of its rows, and the rows lie
 /// far apart; the memory is fastest when all blocks of a row are touched before the next row is.
 
 namespace reshard::detail {
 
-/// One end of a copy: of its loop's strides, those of the source or those of the target.
+/// One end of a copy: its loop's strides of the source, or of the target.
 using copy_end = index_vector affine_copy::*;
 
 /// Prepared copies, each different one once.
@@ -72,18 +73,18 @@ private:
     std::vector<prepared_copy> copies_;
 };
 
-/// True where the copy is a loop over runs of bytes, one loop and no more.
+/// True if the copy is a loop over runs of bytes, one loop and no more.
 inline bool is_block(prepared_copy const& copy) {
     return copy.kernel == copy_kernel::rows && copy.loop.ndim() == 2;
 }
 
-/// True where two copies are blocks of equally many rows, equally far apart in the array at `end`.
+/// True if two copies are blocks of equally many rows, equally far apart in the array at `end`.
 inline bool are_identical(prepared_copy const& a, prepared_copy const& b, copy_end end) {
     return is_block(a) && is_block(b) && a.streaming == b.streaming &&
            a.loop.extent[0] == b.loop.extent[0] && (a.loop.*end)[0] == (b.loop.*end)[0];
 }
 
-/// True where `next`, which is not before `first`, is less than a row's distance behind it.
+/// True if `next`, which is not before `first`, is less than a row's distance after it.
 inline bool is_in_row(void const* first, void const* next, index_t pitch) {
     auto const distance =
         reinterpret_cast<std::uintptr_t>(next) - reinterpret_cast<std::uintptr_t>(first);
@@ -94,11 +95,11 @@ inline bool is_in_row(void const* first, void const* next, index_t pitch) {
 /// same rows.
 ///
 /// \par Shape an item has the members `copy` (its number in `copies`) and `joins_next`;
-///            `address(item)` is where it lies in its array
+///            `address(item)` is its address in its array
 template <class Item, class Address>
 void join_blocks(std::span<Item> items, copy_table const& copies, copy_end end, Address address) {
-    std::sort(items.begin(), items.end(),
-              [&](Item const& a, Item const& b) { return std::less<>()(address(a), address(b)); });
+    sort_by(items,
+            [&](Item const& a, Item const& b) { return std::less<>()(address(a), address(b)); });
     std::size_t first = 0;
     for (std::size_t i = 0; i + 1 < items.size(); ++i) {
         prepared_copy const& copy = copies[items[first].copy];
@@ -110,12 +111,12 @@ void join_blocks(std::span<Item> items, copy_table const& copies, copy_end end, 
     }
 }
 
-/// Runs copies one after the other, and blocks that join one another row by row.
+/// Runs copies one after the other, and adjoining blocks row by row.
 class row_batch {
 public:
     /// Runs the copy, now or together with the next one.
     ///
-    /// \pre where `joins_next`, this copy and the next one are blocks of equally many rows, and a
+    /// \pre if `joins_next`, this copy and the next one are blocks of equally many rows, and a
     ///      copy that joins none follows
     void add(prepared_copy const& copy, void const* source, void* target, bool joins_next) {
         if (count_ == 0 && !joins_next)
@@ -134,7 +135,7 @@ public:
 private:
     static constexpr std::size_t most = 64;
 
-    /// Adds a block, or makes the last one wider where that ends at its beginning on both sides.
+    /// Adds a block, or makes the last one wider if that ends at its beginning on both sides.
     void append(row_block const& row_block) {
         if (count_ > 0 && continues(blocks_[count_ - 1], row_block))
             blocks_[count_ - 1].bytes += row_block.bytes;

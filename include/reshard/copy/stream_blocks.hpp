@@ -24,7 +24,7 @@ struct row_block {
     std::size_t bytes; ///< of a row
 };
 
-/// True where each row of `next` begins where a row of `current_block` ends, on both sides.
+/// True if each row of `next` begins where a row of `current_block` ends, on both sides.
 inline bool continues(row_block const& current_block, row_block const& next) {
     return next.source == current_block.source + current_block.bytes &&
            next.target == current_block.target + current_block.bytes &&
@@ -40,7 +40,7 @@ inline void copy_blocks(std::span<row_block const> blocks, index_t rows, bool st
                      row_block.source + row * row_block.source_pitch, row_block.bytes, streaming);
 }
 
-/// True where every row is whole lines of the cache in the target.
+/// True if every row is whole lines of the cache in the target.
 inline bool has_whole_lines(row_block const& row_block) {
     return row_block.bytes % line_bytes == 0 &&
            begins_at_lines(row_block.target, row_block.target_pitch);

@@ -29,7 +29,7 @@ inline std::size_t bytes_to_line(void const* address) {
     return (line_bytes - reinterpret_cast<std::uintptr_t>(address) % line_bytes) % line_bytes;
 }
 
-/// True where rows so far apart all begin at lines of the cache.
+/// True if rows so far apart all begin at lines of the cache.
 inline bool begins_at_lines(void const* first, index_t pitch) {
     return bytes_to_line(first) == 0 && pitch % static_cast<index_t>(line_bytes) == 0;
 }
@@ -105,8 +105,8 @@ struct four_runs {
     std::ptrdiff_t source_pitch;
 };
 
-/// Copies `lines` lines of each run in step, two of each at a time: where the runs lie in four
-/// pages, memory takes them a fifth faster than one after the other (Xeon of 2023, 4 KiB pages).
+/// Copies `lines` lines of each run in step, two of each at a time: if the runs lie in four pages,
+/// memory takes them a fifth faster than one after the other (Xeon of 2023, 4 KiB pages).
 [[gnu::target("avx512f"), gnu::always_inline]] inline void stream_in_step(four_runs const& runs,
                                                                           std::size_t lines) {
     for (std::size_t done = 0; done < lines; done += 2)
@@ -123,7 +123,7 @@ struct four_runs {
 /// The distance from which on two places are not in one page.
 inline constexpr std::size_t page_bytes = 4096;
 
-/// The same with whole lines: four pages at a time, then what is left of them.
+/// The same with whole lines: four pages at a time, then the rest.
 [[gnu::target("avx512f")]] inline void
 stream_lines_avx512(unsigned char* target, unsigned char const* source, std::size_t lines) {
     constexpr std::size_t page_lines = page_bytes / line_bytes;
@@ -172,10 +172,10 @@ inline void stream_bytes(unsigned char* target, unsigned char const* source, std
         std::memcpy(target + done, source + done, bytes - done);
 }
 
-/// Copies `bytes` bytes with non-temporal stores: faster than memcpy where neither side is needed
+/// Copies `bytes` bytes with non-temporal stores: faster than memcpy if neither side is needed
 /// soon.
 ///
-/// Places need no alignment; what is written is seen by other processes before any later store.
+/// Addresses need no alignment; other processes see these writes before any later store.
 ///
 /// \pre the two ranges do not overlap
 inline void copy_bytes_streaming(void* target, void const* source, std::size_t bytes) {

@@ -126,8 +126,8 @@ interleave(__m512i a, __m512i b) {
                     : _mm512_maskz_unpacklo_epi64(all_pairs, a, b);
 }
 
-/// Transposes each of the four squares, 16 bytes wide, that stand side by side in as many lines as
-/// they are high; by the rounds of `transpose_square`.
+/// Transposes each of the four squares, 16 bytes wide, that lie side by side; by the rounds of
+/// `transpose_square`.
 template <std::size_t Size>
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline void
 transpose_four(unsigned char const* source, index_t pitch, __m512i* transposed) {
@@ -178,16 +178,16 @@ transpose_avx512(memory_lines<unsigned char const> source, memory_lines<unsigned
 
 #endif
 
-/// Transposes a square; where it streams, `streaming_fence` must follow.
+/// Transposes a square; if it streams, `streaming_fence` must follow.
 ///
 /// \par Units pitches in bytes
-/// \pre       the processor has the registers; where it streams, the target and its pitch are
+/// \pre       the processor has the registers; if it streams, the target and its pitch are
 ///            aligned to a line
 using square_function = void (*)(memory_lines<unsigned char const> source,
                                  memory_lines<unsigned char> target, bool streaming);
 
-/// What transposes squares of elements of `size` bytes with the given registers; null where nothing
-/// does.
+/// The function that transposes squares of elements of `size` bytes with the given registers, or
+/// null.
 inline square_function square_transpose(index_t size, vector_set vectors) {
 #if defined(__x86_64__)
     bool const is_wide = vectors == vector_set::avx512;

@@ -10,12 +10,12 @@
 #include <algorithm>
 
 /// \file
-/// What casts in registers are and how they cut their work, whatever the registers: a row is read
-/// once and its result written once, with non-temporal stores where asked for.
+/// Casts in registers, and how they cut their work, for registers of any width: a row is read once
+/// and its result written once, with non-temporal stores if asked for.
 
 namespace reshard::detail {
 
-/// Casts between two types, by the processor that runs; without functions where it or the pair has
+/// Casts between two types, for the processor that runs; without functions if it or the pair has
 /// none.
 class vector_conversion {
 public:
@@ -53,7 +53,7 @@ public:
     /// source.
     ///
     /// \par Units pitches in bytes
-    /// \pre       where it streams, the target and its pitch are aligned to a line of the cache
+    /// \pre       if it streams, the target and its pitch are aligned to a line of the cache
     void square(memory_lines<unsigned char const> source, memory_lines<unsigned char> target,
                 bool streaming) const {
         square_(format_, source, target, streaming);
@@ -71,8 +71,8 @@ constexpr index_t step_width(index_t target_size) {
     return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
 }
 
-/// How many elements of a line of the target a square has: where the target's are larger, two lines
-/// of the cache side by side, which memory takes faster than one.
+/// How many elements of a line of the target a square has; two lines if the target's are larger: of
+/// the cache side by side, which memory takes faster than one.
 constexpr index_t square_width(index_t source_size, index_t target_size) {
     index_t const lines = source_size < target_size ? 2 : 1;
     return std::max(index_t{16}, lines * static_cast<index_t>(line_bytes) / target_size);
@@ -83,7 +83,7 @@ constexpr index_t square_lines(index_t source_size) {
     return static_cast<index_t>(line_bytes) / source_size;
 }
 
-/// How far ahead of what is converted a source is fetched: narrowing casts read faster than the
+/// How far ahead of the conversion a source is fetched: narrowing casts read faster than the
 /// processor foresees.
 inline constexpr index_t ahead_bytes = 1024;
 
@@ -107,7 +107,7 @@ struct row_step {
     index_t width;
 };
 
-/// Cuts a row of the target, at a line of the cache where that is possible and wanted.
+/// Cuts a row of the target, at a line of the cache if that is possible and wanted.
 inline row_parts parts_of_row(unsigned char const* target, row_step step, index_t count,
                               bool wants_lines) {
     auto const to_line = static_cast<index_t>(bytes_to_line(target));
@@ -116,10 +116,10 @@ inline row_parts parts_of_row(unsigned char const* target, row_step step, index_
     return {head, count - (count - head) % step.width, has_lines};
 }
 
-/// True where every value of the type is one of bf16.
+/// True if every value of the type is a bf16.
 constexpr bool fits_bf16(data_type dtype) { return dtype == data_type::bf16 || bits(dtype) == 8; }
 
-/// What all casts between two types need to know of them.
+/// The parameters of all casts between two types.
 template <data_type Source, data_type Target>
 struct pair_of_sizes {
     static constexpr index_t source_size = bits(Source) / 8;

@@ -14,7 +14,7 @@
 /// from them.
 ///
 /// A conversion is one type's `load` and another's `pack`, so that a type is written once and not a
-/// pair of types. All are those of convert.hpp bit for bit, in the default floating-point
+/// pair of types. All results equal those of convert.hpp bit for bit, in the default floating-point
 /// environment, and none has a branch. Hardware quiets signalling NaNs, which is undone.
 
 namespace reshard::detail {
@@ -34,21 +34,20 @@ Vector const* vector_at(unsigned char const* address) {
     return reinterpret_cast<Vector const*>(address);
 }
 
-/// All bits where there is a NaN.
+/// All bits in the lanes with a NaN.
 [[gnu::target("avx2,f16c"), gnu::always_inline]] inline eight nans(eight values) {
     eight const magnitudes = _mm256_and_si256(values, _mm256_set1_epi32(0x7fffffff));
     return _mm256_cmpgt_epi32(magnitudes, _mm256_set1_epi32(0x7f800000));
 }
 
-/// All bits where there is a NaN whose quiet bit, brought to the place where f32 has it, is not
-/// set.
+/// All bits in the lanes with a NaN whose quiet bit, moved to f32's, is not set.
 [[gnu::target("avx2,f16c"), gnu::always_inline]] inline eight signalling(eight values,
                                                                          eight quiet) {
     eight const bit = _mm256_and_si256(quiet, _mm256_set1_epi32(0x400000));
     return _mm256_and_si256(nans(values), _mm256_cmpeq_epi32(bit, _mm256_setzero_si256()));
 }
 
-/// Clears the `quiet` bit where `mask` says so.
+/// Clears the `quiet` bit in the lanes of `mask`.
 [[gnu::target("avx2,f16c"), gnu::always_inline]] inline __m256i
 unquieted(__m256i values, __m256i mask, __m256i quiet) {
     return _mm256_andnot_si256(_mm256_and_si256(mask, quiet), values);
@@ -106,8 +105,8 @@ struct vector_float<data_type::bf16> : type_alone {
     }
 
 private:
-    /// Adds half a unit of the upper half, less one where that half is even; to a NaN nothing, or
-    /// the quiet bit where its payload is in the lower half alone.
+    /// Adds half a unit of the upper half, less one if that half is even; to a NaN nothing, or the
+    /// quiet bit if its payload is in the lower half alone.
     [[gnu::target("avx2,f16c"), gnu::always_inline]] static eight rounded(eight values) {
         eight const odd = _mm256_and_si256(_mm256_srli_epi32(values, 16), _mm256_set1_epi32(1));
         eight const half = _mm256_add_epi32(_mm256_set1_epi32(0x7fff), odd);
@@ -185,9 +184,9 @@ private:
     }
 };
 
-/// Floats of a byte, whose format is known only as the program runs; one stands for all. Their bf16
-/// is made first: of each magnitude with an exponent by a multiplication, of the few without one by
-/// a look into a register.
+/// Floats of a byte, whose format is known only at run time. Their bf16 is made first: of each
+/// magnitude with an exponent by a multiplication, of the few without one by a look into a
+/// register.
 template <>
 struct vector_float<data_type::f8_e4m3> {
     [[gnu::target("avx2,f16c"), gnu::always_inline]] explicit vector_float(byte_float const* format)

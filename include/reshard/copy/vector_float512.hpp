@@ -18,7 +18,7 @@ namespace reshard::detail {
 /// nothing.
 inline constexpr int quiet_nan = 0x01, signalling_nan = 0x80, any_nan = quiet_nan | signalling_nan;
 
-/// Inverts the bit by which f32 tells quiet NaNs from others, where `mask` says so.
+/// Inverts f32's quiet bit in the lanes of `mask`.
 [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] inline __m512i
 with_other_nans(__m512i values, __mmask16 mask) {
     return _mm512_mask_xor_epi32(values, mask, values, _mm512_set1_epi32(0x400000));
@@ -72,8 +72,8 @@ struct vector_float512<data_type::bf16> : type_alone512 {
     }
 
 private:
-    /// Adds half a unit of the upper half, less one where that half is even; to a NaN nothing, or
-    /// the quiet bit where its payload is in the lower half alone.
+    /// Adds half a unit of the upper half, less one if that half is even; to a NaN nothing, or the
+    /// quiet bit if its payload is in the lower half alone.
     [[gnu::target("avx512bw,avx512dq,avx512vl"), gnu::always_inline]] static __m512i
     rounded(__m512i values) {
         __mmask16 const nans = _mm512_fpclass_ps_mask(_mm512_castsi512_ps(values), any_nan);
@@ -195,7 +195,6 @@ private:
     __m512i quarters_[4];
 };
 
-/// One of each kind stands for all.
 template <>
 struct vector_float512<data_type::f8_e4m3> : vector_byte_float512<false> {
     [[gnu::target("avx512bw,avx512dq,avx512vl"),

@@ -15,7 +15,7 @@
 
 namespace reshard::detail {
 
-/// What a kernel is written for; each has all of those before it.
+/// The instruction sets with kernels; each includes all sets before it.
 enum class vector_set : std::uint8_t {
     none,  ///< what every processor of the kind has
     avx2,  ///< 32 bytes; with F16C
@@ -48,7 +48,7 @@ inline vector_set widest_vectors() {
 #endif
 }
 
-/// True where kernels for `vectors` can run.
+/// True if kernels for `vectors` can run.
 inline bool has(vector_set vectors) { return vectors <= widest_vectors(); }
 
 } // namespace reshard::detail

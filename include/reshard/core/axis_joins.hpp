@@ -14,8 +14,8 @@
 #include <vector>
 
 /// \file
-/// Axes that are several factors in one: what a reshape makes of the axes of a tensor, and the
-/// factors that two shapes with the same elements have in common.
+/// Axes that are several factors in one: the result of a reshape, and the common factors of two
+/// shapes with the same elements.
 
 namespace reshard::detail {
 
@@ -64,7 +64,7 @@ constexpr index_vector joined_extents(index_vector const& extents, std::uint8_t 
     return axes;
 }
 
-/// Where along the axes an element is that stands at `offset` along the factors.
+/// Converts an element's index along the factors, `offset`, to its index along the axes.
 constexpr index_vector joined_offset(index_vector const& offset, index_vector const& extents,
                                      std::uint8_t joins) {
     if (joins == 0)
@@ -78,7 +78,7 @@ constexpr index_vector joined_offset(index_vector const& offset, index_vector co
     return axes;
 }
 
-/// True where factors of these extents may be joined like that.
+/// True if factors of these extents may be joined like that.
 constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
     bool const have_axes = !is_joined(joins, 0);
     bool const all_joined = joins == (1u << extents.size()) - 1;
@@ -86,24 +86,24 @@ constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
            (have_axes || (all_joined && element_count(extents) == 1));
 }
 
-/// Refuses what are no factors of two boxes.
+/// Refuses factors that do not fit two boxes.
 ///
-/// \throws error with errc::shape_mismatch where the order does not name each factor once, with
-///         errc::overflow where the factors have too many elements, with errc::bad_layout where
-///         they are no extents, or joins are not those of so many factors
+/// \throws error with errc::shape_mismatch if the order does not name each factor once, with
+///         errc::overflow if the factors have too many elements, with errc::bad_layout if
+///         they are not extents, or the joins have another number of factors
 constexpr void check_factors(permutation order, index_vector const& extents, axis_joins joins) {
     if (permutation::of(axes_of(order, extents.size()), extents.size()) != order)
         fail(errc::shape_mismatch, "an order of ", extents.size(),
              " factors names more than those");
     if (!is_sound(whole(extents)))
-        fail(errc::bad_layout, "it has factors ", extents, " that are no extents");
+        fail(errc::bad_layout, "it has factors ", extents, " that are not extents");
     bool const is_none = element_count(extents) == 0; // the product has to fit
     if ((joins.any() && is_none) || !are_joins(joins.target, extents) ||
         !are_joins(joins.source, order.undo(extents)))
         fail(errc::bad_layout, "it has factors ", extents, " that are joined to no axes");
 }
 
-/// The strides of factors of these extents, given those of the axes that they make up.
+/// The strides of factors of these extents, given the strides of the axes they make up.
 ///
 /// \pre `strides` has a number an axis
 constexpr index_vector factor_strides(index_vector const& strides, index_vector const& extents,
@@ -121,7 +121,7 @@ constexpr index_vector factor_strides(index_vector const& strides, index_vector 
     return result;
 }
 
-/// What a packed list does not have room for: the factors of one of its rows.
+/// The factors of one row of a packed list, which has no room for them itself.
 struct factor_row {
     std::uint32_t row = 0;
     axis_joins joins;
@@ -137,7 +137,7 @@ public:
     /// \pre rows come in ascending order
     constexpr void push_back(factor_row const& row) { rows_.push_back(row); }
 
-    /// The factors of a row, or null where each of its axes is one factor.
+    /// The factors of a row, or null if each of its axes is one factor.
     constexpr factor_row const* find(std::size_t row) const {
         if (rows_.empty())
             return nullptr;
@@ -163,7 +163,7 @@ private:
 struct common_factors {
     index_vector extent;
     std::uint8_t before = 0; ///< how they are joined to the axes of the first shape
-    std::uint8_t after = 0;  ///< to those of the second
+    std::uint8_t after = 0;  ///< to the factors of the second
 };
 
 /// Factors from the last to the first, while they are found.
@@ -171,7 +171,7 @@ class factor_finder {
 public:
     /// Adds a factor in front of those that there are; it begins an axis or continues one.
     ///
-    /// \throws error with errc::limit_exceeded where there are more than `max_ndim`
+    /// \throws error with errc::limit_exceeded if there are more than `max_ndim`
     constexpr void push_front(index_t extent, bool begins_before, bool begins_after) {
         if (extents_.size() == max_ndim)
             fail(
@@ -192,7 +192,7 @@ public:
     }
 
 private:
-    /// Factors in front of the first axis, all of extent 1, are counted in it where there is one.
+    /// Factors in front of the first axis, all of extent 1, are counted in it if there is one.
     static constexpr std::uint8_t joins_of(index_vector const& begins) {
         unsigned joins = 0;
         std::size_t first = 0; // the factor that begins the first axis
@@ -211,8 +211,8 @@ private:
     index_vector begins_after_;
 };
 
-/// The coarsest factors of which both shapes are made, or nothing where an extent of one shape ends
-/// inside one of the other that it does not divide.
+/// The coarsest factors of which both shapes are made, if any: none exist if an extent of one shape
+/// ends inside an extent of the other that it does not divide.
 ///
 /// \pre both have the same number of elements, and at least one
 constexpr std::optional<common_factors> factors_of(index_vector const& before,
@@ -226,7 +226,7 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
             return std::nullopt;
         a /= factor;
         b /= factor;
-        // an axis that is used up ends here; where both are, both do
+        // an axis that is used up ends here; both do if both are
         bool const ends_before = i > 0 && a == 1 && (factor != 1 || before[i - 1] == 1);
         bool const ends_after = j > 0 && b == 1 && (factor != 1 || after[j - 1] == 1);
         finder.push_front(factor, ends_before, ends_after);
@@ -238,7 +238,8 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
     return finder.factors();
 }
 
-/// The shape in which axes of two shapes are merged until both agree where axes begin.
+/// The shape that results from merging axes of two shapes until both have the same boundaries of
+/// axes.
 ///
 /// \pre both have the same number of elements, and at least one
 constexpr index_vector merged_shape(index_vector const& before, index_vector const& after) {

@@ -18,7 +18,7 @@
 
 /// \file
 /// The n-dimensional box, the one shape of shards, pieces and transfers; and every n-th block of
-/// one, what a process of a block-cyclic distribution holds.
+/// one, as a process of a block-cyclic distribution holds it.
 
 namespace reshard {
 
@@ -50,22 +50,22 @@ constexpr box whole(index_vector const& shape) {
 
 namespace detail {
 
-/// True where some extent is zero. A scalar is not empty.
+/// True if some extent is zero. A scalar is not empty.
 constexpr bool is_empty(box const& region) {
     return std::find(region.shape.begin(), region.shape.end(), index_t{0}) != region.shape.end();
 }
 
 } // namespace detail
 
-/// The number of elements: 1 for a scalar, 0 where an extent is zero.
+/// The number of elements: 1 for a scalar, 0 if an extent is zero.
 ///
 /// \throws error with errc::overflow when it does not fit 64 bits
 constexpr index_t element_count(box const& region) { return element_count(region.shape); }
 
 namespace detail {
 
-/// True where the box has as many extents as offsets, all of them sound numbers: none is negative,
-/// and the ends fit 64 bits.
+/// True if the box has as many extents as offsets, all of them sound numbers: none is negative, and
+/// the ends fit 64 bits.
 constexpr bool is_sound(box const& region) {
     if (region.offset.size() != region.shape.size())
         return false;
@@ -78,7 +78,7 @@ constexpr bool is_sound(box const& region) {
 
 } // namespace detail
 
-/// The elements that `a` and `b` share, or nothing.
+/// The elements that `a` and `b` share, if any.
 ///
 /// \pre  `a.ndim() == b.ndim()`
 /// \post a result is not empty, and `intersect(a, b) == intersect(b, a)`
@@ -96,7 +96,7 @@ constexpr std::optional<box> intersect(box const& a, box const& b) {
     return common;
 }
 
-/// True where every element of `inner` lies in `outer`; an empty `inner` must lie within its bounds
+/// True if every element of `inner` lies in `outer`; an empty `inner` must lie within its bounds
 /// too.
 ///
 /// \pre `outer.ndim() == inner.ndim()`
@@ -123,7 +123,7 @@ constexpr box hull(box a, box const& b) {
     return a;
 }
 
-/// The same elements, counted from `offset`: where `region` lies inside a box of that offset.
+/// The same elements, counted from `offset`: the position of `region` in a box of that offset.
 ///
 /// \pre `region.ndim() == offset.size()`
 constexpr box relative_to(box region, index_vector const& offset) {
@@ -133,11 +133,9 @@ constexpr box relative_to(box region, index_vector const& offset) {
     return region;
 }
 
-/// Along one axis of a region, blocks of which the first begins and the last ends where the region
-/// does.
+/// Blocks along one axis of a region: the first begins with the region, the last ends with it.
 ///
-/// Every block but the last has `block` elements; from the begin of one to that of the next there
-/// are `period`.
+/// Every block but the last has `block` elements; the next block begins `period` elements after it.
 ///
 /// \par Units elements
 struct axis_cycle {
@@ -159,7 +157,7 @@ struct axis_cycle {
 ///            descriptions
 using axis_cycles = std::vector<axis_cycle>;
 
-/// What is wrong with cycles of a region, or nothing.
+/// The error in the cycles of a region, if any.
 ///
 /// \pre `is_sound(region)`
 constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const& cycles) {
@@ -174,14 +172,15 @@ constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const&
     return nullptr;
 }
 
-/// Adds a cycle of a region, where the region has several of its blocks.
+/// Adds a cycle of a region if the region has several of its blocks.
 ///
 /// \pre none of the cycles is along its axis
 constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const& region) {
     if (cycle.period == cycle.block || region.shape[cycle.axis] <= cycle.block)
         return;
     cycles.push_back(cycle);
-    std::sort(cycles.begin(), cycles.end());
+    std::rotate(std::upper_bound(cycles.begin(), cycles.end() - 1, cycle), cycles.end() - 1,
+                cycles.end());
 }
 
 /// How many elements the blocks of an extent have together.
@@ -203,7 +202,7 @@ constexpr index_vector held_shape(box const& region, axis_cycles const& cycles) 
 
 /// Where an element lies in that array.
 ///
-/// \param within where it lies in the region
+/// \param within its position in the region
 /// \pre   it is one of a block
 constexpr index_vector held_index(axis_cycles const& cycles, index_vector within) {
     for (axis_cycle const& cycle : cycles)
@@ -226,9 +225,9 @@ constexpr box block_at(box region, axis_cycles const& cycles, index_vector const
     return region;
 }
 
-/// True where one of the blocks has some of the elements of `wanted`.
+/// True if one of the blocks has some of the elements of `wanted`.
 ///
-/// \pre `wanted` has as many axes as the region
+/// \pre `wanted` has the region's number of axes
 constexpr bool shares_elements(box const& region, axis_cycles const& cycles, box const& wanted) {
     auto const common = intersect(region, wanted);
     if (!common)
@@ -240,7 +239,7 @@ constexpr bool shares_elements(box const& region, axis_cycles const& cycles, box
     });
 }
 
-/// Calls `visit(block)` for each block of a region, in row-major order; for all of the region where
+/// Calls `visit(block)` for each block of a region, in row-major order; for all of the region if
 /// there are no cycles.
 template <class Visit>
 constexpr void for_each_block(box const& region, axis_cycles const& cycles, Visit&& visit) {
@@ -264,7 +263,7 @@ constexpr void for_each_block(box const& region, axis_cycles const& cycles, Visi
 /// `[0:2, 4:8]`, half-open, one interval an axis.
 RESHARD_DECL std::string to_string(box const& region);
 
-/// ` axis 0: 36 of 72`, for each cycle; nothing where there is none.
+/// ` axis 0: 36 of 72`, for each cycle; empty without cycles.
 RESHARD_DECL std::string to_string(detail::axis_cycles const& cycles);
 
 } // namespace reshard

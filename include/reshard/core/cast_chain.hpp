@@ -15,7 +15,7 @@
 
 namespace reshard::detail {
 
-/// What a number format can hold: significant bits, the range of its exponents, and its special
+/// The limits of a number format: significant bits, the range of its exponents, and its special
 /// values.
 struct number_range {
     int precision;  ///< significant binary digits, the hidden one counted
@@ -33,7 +33,7 @@ constexpr number_range integer_range(int digits, bool is_signed) {
     return {digits, 0, digits - 1, is_signed, true, false, false, false};
 }
 
-/// What a data type can hold; of a complex number, each of its two parts.
+/// The limits of a data type; for a complex number, of each of its two parts.
 constexpr number_range range_of(data_type dtype) {
     switch (dtype) {
     case data_type::boolean: return integer_range(1, false);
@@ -63,9 +63,9 @@ constexpr number_range range_of(data_type dtype) {
     return {};
 }
 
-/// True where every value of `from`, with zeros, infinities and NaN, is a value of `to`.
+/// True if every value of `from`, with zeros, infinities and NaN, is a value of `to`.
 ///
-/// Integer minimum values count: they are powers of two, so a type of at least as many digits holds
+/// Integer minimum values count: they are powers of two, so a type with at least n digits holds
 /// them.
 constexpr bool is_lossless(data_type from, data_type to) {
     if (from == to)
@@ -118,13 +118,13 @@ constexpr data_type result(data_type source, cast_chain const& chain) {
     return chain.empty() ? source : chain.values[chain.count - 1];
 }
 
-/// The chain with a cast to `dtype` behind it; steps that cannot change a value are dropped.
+/// The chain followed by a cast to `dtype`; steps that cannot change a value are dropped.
 ///
 /// \par Units  data types; `source` is the type in which the elements are stored
 /// \post       `result(source, then(chain, source, dtype)) == dtype`
-/// \throws     error with errc::limit_exceeded where more than 15 roundings remain
+/// \throws     error with errc::limit_exceeded if more than 15 roundings remain
 /// \par Source PaddlePaddle keeps a list of casts in text form and runs each of them; here a
-///             widening that is taken back is no step at all
+///             widening that is undone is not a step
 constexpr cast_chain then(cast_chain chain, data_type source, data_type dtype) {
     while (!chain.empty()) {
         data_type const last = result(source, chain);

@@ -6,8 +6,8 @@
 /// \file
 /// How the library is compiled: with the program that includes it, or once.
 ///
-/// Without any macro every header defines what it declares. With RESHARD_SEPARATE_COMPILATION,
-/// defined alike in all sources of a program, headers declare only, and one source file includes
+/// Without any macro every header defines its functions. With RESHARD_SEPARATE_COMPILATION, defined
+/// in all sources of a program, headers declare only, and one source file includes
 /// `<reshard/impl/src.hpp>`; the CMake targets `reshard::compiled_*` do both.
 
 #include <boost/version.hpp>

@@ -54,14 +54,14 @@ enum class data_type : std::uint8_t {
 
 namespace detail {
 
-/// What the library knows of a data type.
+/// The properties of a data type.
 struct data_type_facts {
     std::string_view code; ///< the name in a safetensors header
     std::string_view name; ///< the name in AOA programs and frameworks
     int bits;              ///< of one element; types below 8 bits are packed, lowest bits first
 };
 
-/// Every data type, each at the place that its enumerator counts.
+/// Every data type, in the order of the enumerators.
 inline constexpr data_type_facts all_data_types[] = {
     {"BOOL", "bool", 8},
     {"F4", "float4_e2m1", 4},
@@ -92,7 +92,7 @@ inline constexpr std::size_t data_type_count = std::size(all_data_types);
 template <>
 inline constexpr enum_range range_of_enum<data_type>{data_type_count, "the data type"};
 
-/// What the library knows of that data type.
+/// The properties of that data type.
 constexpr data_type_facts const& facts(data_type dtype) {
     return all_data_types[static_cast<std::size_t>(dtype)];
 }
@@ -135,7 +135,7 @@ constexpr data_type part_of(data_type dtype) {
 
 } // namespace detail
 
-/// The data type of an AOA name, or nothing.
+/// The data type of an AOA name, if any.
 ///
 /// \par Source AOA knows float16, float32 and bfloat16; here every data type has a name
 constexpr std::optional<data_type> data_type_from_name(std::string_view text) {
@@ -179,14 +179,14 @@ struct float16 {
     constexpr bool operator==(float16 const&) const = default;
 };
 
-/// The data type of a C++ element type. Left undefined where there is none; specialise it for your
+/// The data type of a C++ element type. Left undefined if there is none; specialise it for your
 /// own.
 template <class T>
 struct data_type_traits;
 
 namespace detail {
 
-/// A data type as a type: a base of `data_type_traits`, or an element type where C++ has none.
+/// A data type as a type: a base of `data_type_traits`, or an element type if C++ has none.
 template <data_type Value>
 struct data_type_constant {
     static constexpr data_type value = Value;
@@ -244,9 +244,9 @@ inline constexpr data_type data_type_of = data_type_traits<std::remove_cv_t<T>>:
 
 namespace reshard::detail {
 
-/// An offset in elements as whole bytes and the elements behind them.
+/// An offset in elements as whole bytes and the remaining elements.
 ///
-/// \invariant `rest` is 0 where elements are whole bytes
+/// \invariant `rest` is 0 if elements are whole bytes
 struct byte_place {
     index_t bytes = 0;
     index_t rest = 0;
@@ -254,7 +254,7 @@ struct byte_place {
     constexpr bool operator==(byte_place const&) const = default;
 };
 
-/// Where the element at offset `elements` lies, whatever its sign.
+/// The position of the element at offset `elements`, which may be negative.
 constexpr byte_place byte_place_of(index_t elements, data_type dtype) {
     index_t const together = 8 / std::gcd(8, bits(dtype)); // elements that fill whole bytes
     index_t const remainder = (elements % together + together) % together;

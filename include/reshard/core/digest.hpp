@@ -6,20 +6,25 @@
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
 
+#include <boost/assert.hpp>
+
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 /// \file
-/// A number that stands for a value: ranks compare it before they act.
+/// A number that stands for a value: ranks compare it before they act, and find values by it.
 
 namespace reshard::detail {
 
@@ -141,6 +146,79 @@ template <storable T>
 constexpr std::uint64_t digest_of(T const& value) {
     return digest_of_all(value);
 }
+
+/// A few values by digest. When there are too many, the one that was asked for longest ago goes.
+///
+/// Copies share the values, which do not change.
+///
+/// \tparam Value `plan`, or what holds one
+template <class Value>
+class digest_cache {
+public:
+    using pointer = std::shared_ptr<Value const>;
+
+    /// \pre `most > 0`
+    explicit digest_cache(std::size_t most = 16) : most_(most) { BOOST_ASSERT(most > 0); }
+
+    /// The value of that digest, or null. Counts as one use, whichever it is.
+    pointer find(std::uint64_t digest) {
+        auto const position =
+            std::find_if(entries_.begin(), entries_.end(), [&](entry const& current_entry) {
+                return current_entry.digest == digest;
+            });
+        if (position == entries_.end()) {
+            ++misses_;
+            return nullptr;
+        }
+        ++hits_;
+        std::rotate(position, position + 1, entries_.end());
+        return entries_.back().value;
+    }
+
+    /// The value that was used last of those that satisfy `condition`, or null. This is no use.
+    Value const* latest(auto const& condition) const {
+        for (std::size_t i = entries_.size(); i-- > 0;)
+            if (condition(*entries_[i].value))
+                return entries_[i].value.get();
+        return nullptr;
+    }
+
+    /// Keeps a value, and replaces another one with that digest.
+    pointer add(std::uint64_t digest, Value value) {
+        return add(digest, std::make_shared<Value const>(std::move(value)));
+    }
+
+    /// The same of a value that is shared already.
+    pointer add(std::uint64_t digest, pointer value) {
+        forget(digest);
+        if (entries_.size() == most_)
+            entries_.erase(entries_.begin());
+        entries_.push_back({digest, std::move(value)});
+        return entries_.back().value;
+    }
+
+    /// Drops the value of that digest, if there is one.
+    void forget(std::uint64_t digest) {
+        std::erase_if(entries_,
+                      [&](entry const& current_entry) { return current_entry.digest == digest; });
+    }
+
+    std::size_t size() const { return entries_.size(); }
+    /// How often `find` found something, and nothing.
+    std::size_t hits() const { return hits_; }
+    std::size_t misses() const { return misses_; }
+
+private:
+    struct entry {
+        std::uint64_t digest;
+        pointer value;
+    };
+
+    std::vector<entry> entries_; ///< the one that was used last at the end
+    std::size_t most_;
+    std::size_t hits_ = 0;
+    std::size_t misses_ = 0;
+};
 
 } // namespace reshard::detail
 

@@ -18,11 +18,11 @@ namespace reshard::detail {
 /// How severe a finding is.
 enum class severity {
     note,    ///< worth knowing
-    warning, ///< probably not what was meant
+    warning, ///< probably a mistake
     error,   ///< the program cannot run
 };
 
-/// The word for it, as it stands in messages: `note`, `warning`, `error`.
+/// The word for it in messages: `note`, `warning`, `error`.
 constexpr std::string_view name_of(severity level) {
     constexpr std::string_view names[] = {"note", "warning", "error"};
     return names[static_cast<std::size_t>(level)];
@@ -38,7 +38,7 @@ enum class errc {
     unknown_key,    ///< a name that neither the source nor an earlier statement yields
     bad_macro,      ///< a macro used in a form that it does not have
     shape_mismatch, ///< shapes that do not fit, or an axis that does not exist
-    dtype_mismatch, ///< data types that differ where no cast was asked for
+    dtype_mismatch, ///< data types differ and no cast was asked for
     not_covered,    ///< elements of a target that nobody holds
     overlap,        ///< shards of one key that share elements without being replicas
     overflow,       ///< a product of extents that does not fit 64 bits
@@ -46,12 +46,12 @@ enum class errc {
     bad_layout,     ///< a layout that contradicts itself
     memory_overlap, ///< source and target tensors that share memory
     ranks_disagree, ///< ranks that run different operations, programs or options
-    unsupported,    ///< legal, but not possible with what was asked for
+    unsupported,    ///< legal, but not possible in this combination
     not_invertible, ///< a program that cannot be reversed: it loses what nothing gives back
     usage,          ///< a call or a command line that cannot be understood
-    corrupt_file,   ///< a file whose bytes contradict its format, or what is no file
+    corrupt_file,   ///< a file whose bytes contradict its format, or not a file
     missing_file,   ///< a file that should be there
-    already_exists, ///< a target that is there already
+    already_exists, ///< the target exists already
     io,             ///< the system refused to read or write
     deadline,       ///< ranks that did not come while others waited
 };
@@ -100,7 +100,7 @@ namespace detail {
 
 /// A word of a sentence: a value, and how its text is appended. Refers to the value.
 ///
-/// Sentences are many, and their types differ: what is compiled for each is a list of pairs.
+/// Many sentences with different types: only a list of pairs is compiled for each.
 struct word {
     void const* value;
     void (*append)(std::string& text, void const* value);
@@ -210,7 +210,7 @@ constexpr char to_lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
 
-/// Behind the first of `count` keys, how many more there are: ` (and 2 more keys)`, or nothing.
+/// Follows the first of `count` keys: ` (and 2 more keys)`, if there are more.
 inline std::string and_more_keys(std::size_t count) {
     return count > 1 ? " (and " + counted(count - 1, "more key") + ")" : "";
 }

@@ -56,8 +56,8 @@ constexpr box contiguous_box(index_t position, index_t end, index_vector const& 
     return run;
 }
 
-/// The boxes whose elements are exactly those of `range`, in order; each is contiguous in row-major
-/// order.
+/// The boxes that make up exactly the elements of `range`, in order; each is contiguous in
+/// row-major order.
 ///
 /// \par Shape  of the box that the range counts in; at most `2 * shape.size() - 1` boxes result
 /// \throws     error with errc::shape_mismatch when the range exceeds the box
@@ -75,7 +75,7 @@ constexpr std::vector<box> boxes_of(flat_range const& range, index_vector const&
     return boxes;
 }
 
-/// The flat range that holds exactly the elements of `region`, where there is one.
+/// The flat range that holds exactly the elements of `region`, if there is one.
 ///
 /// \par Shape of the box that `region` lies in
 /// \pre       `contains(whole(shape), region)`
@@ -93,7 +93,7 @@ constexpr std::optional<flat_range> flat_range_of(box const& region, index_vecto
     return range;
 }
 
-/// The flat range that `boxes`, in order, make up without a gap, where there is one.
+/// The flat range that `boxes`, in order, make up without a gap, if there is one.
 ///
 /// \par Shape of the box that `boxes` lie in
 /// \pre       `contains(whole(shape), region)` for each `region` of `boxes`
@@ -173,7 +173,7 @@ constexpr std::optional<index_t> next_position(box const& region, index_t positi
 /// Where the elements of a box lie in a buffer that is cut into equal slices.
 ///
 /// Slice `i` has the elements of the buffer from `i * length` up to `(i + 1) * length`; the box's
-/// begin at `begin`. What the buffer has beside them is padding, or belongs to other tensors.
+/// elements begin at `begin`. The rest of the buffer is padding, or belongs to other tensors.
 ///
 /// \par Units  elements
 /// \par Source the range map of Megatron-Core's distributed optimizer, and sharding V2 of

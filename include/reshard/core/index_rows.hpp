@@ -23,9 +23,8 @@ namespace reshard::detail {
 /// Rows of `ndim` numbers in one block of memory.
 ///
 /// A `box` is 144 bytes whatever its dimension, and a plan of a million of them is dominated by
-/// page faults; here a row of a matrix's box costs 8 bytes, or 16 where
-/// a number of the table does not fit 32 bits. A single short row takes no memory of
-/// its own: most tensors of a program are one piece.
+/// page faults; here a row of a matrix's box costs 8 bytes, or 16 if a number of the table does
+/// not fit 32 bits. A single short row is stored in place: most tensors of a program are one piece.
 class index_rows {
 public:
     constexpr index_rows() = default;
@@ -72,7 +71,7 @@ public:
         }
     }
 
-    /// Writes another row in the place of one.
+    /// Overwrites a row.
     ///
     /// \pre `row < size()` and `numbers.size() == ndim()`
     constexpr void assign(std::size_t row, index_vector const& numbers) {
@@ -201,7 +200,7 @@ public:
     /// \pre `i < size()`
     constexpr box operator[](std::size_t i) const { return {offsets_[i], shapes_[i]}; }
 
-    /// True where a box shares elements with `region`, which is sooner found than which ones.
+    /// True if a box shares elements with `region`: faster than listing the boxes.
     ///
     /// \pre `i < size()` and `region.ndim() == ndim()`
     constexpr bool overlaps(std::size_t i, box const& region) const {

@@ -46,7 +46,7 @@ namespace detail {
 /// Up to `max_ndim` numbers, one an axis.
 ///
 /// A structural type: all members are public so that a shape may be a template argument; use the
-/// member functions. Elements behind `count` are zero, so that equal values are equal types.
+/// member functions. Elements after `count` are zero, so that equal values are equal types.
 struct index_vector {
     index_t values[max_ndim] = {};
     std::size_t count = 0;
@@ -144,7 +144,7 @@ constexpr index_t checked_add(index_t a, index_t b, std::string_view noun = "the
 
 } // namespace detail
 
-/// The product of all extents: 1 for a scalar, 0 where an extent is zero.
+/// The product of all extents: 1 for a scalar, 0 if an extent is zero.
 ///
 /// \pre    no extent is negative
 /// \throws error with errc::overflow when it does not fit 64 bits; a zero extent anywhere makes it
@@ -207,7 +207,7 @@ private:
 
 } // namespace detail
 
-/// Strides in which the last axis runs fastest ("C order"); all 1 where there is no element.
+/// Strides in which the last axis runs fastest ("C order"); all 1 if there is no element.
 ///
 /// \par Units   elements
 /// \throws      error with errc::overflow when the strides do not fit 64 bits
@@ -222,7 +222,7 @@ constexpr index_vector row_major_strides(index_vector const& shape) {
 
 namespace detail {
 
-/// Strides in which the first axis runs fastest ("Fortran order"); all 1 where there is no element.
+/// Strides in which the first axis runs fastest ("Fortran order"); all 1 if there is no element.
 ///
 /// \par Units   elements
 /// \throws      error with errc::overflow when the strides do not fit 64 bits
@@ -268,8 +268,8 @@ constexpr index_vector unravel_index(index_t position, index_vector const& shape
     return index;
 }
 
-/// True where the elements lie one after the other in row-major order; strides of axes of extent 1
-/// do not matter, nor any where there is no element.
+/// True if the elements lie one after the other in row-major order; strides of axes of extent 1 do
+/// not matter, nor any if there is no element.
 ///
 /// \par Units strides in elements
 /// \pre       `shape.size() == strides.size()`

@@ -15,12 +15,12 @@
 #include <vector>
 
 /// \file
-/// Where each key stands in a list that grows at its end.
+/// The index of each key in a list that grows at its end.
 
 namespace reshard::detail {
 
 /// The characters that have to be inserted, removed, replaced or exchanged with their neighbour to
-/// make `b` of `a`; where they are more than `most`, `most + 1`.
+/// turn `a` into `b`; `most + 1` if that takes more than `most`.
 ///
 /// \par Source the optimal string alignment distance, in the band of `most` around the diagonal
 RESHARD_DECL std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
@@ -36,10 +36,10 @@ public:
 
     void look_at(std::string_view text) { look_at(text, text); }
 
-    /// Looks at a text that stands for another one.
+    /// Considers a text as a spelling of another one.
     void look_at(std::string_view text, std::string_view shown);
 
-    /// ` (did you mean 'model.norm.weight'?)`, or nothing.
+    /// ` (did you mean 'model.norm.weight'?)`, if any.
     std::string question() const {
         return found_.empty() ? std::string() : " (did you mean '" + found_ + "'?)";
     }
@@ -60,14 +60,13 @@ private:
 
     std::string_view wanted_;
     bool same_numbers_;
-    std::size_t limit_; ///< what is found next has to be this near
+    std::size_t limit_; ///< the next match has to be this near
     std::size_t compared_ = 0;
     std::array<int, 256> letters_{};
     std::string found_;
 };
 
-/// ` (did you mean 'axis'?)` where one of `words` is near, or nothing. `text_of` shows a word's
-/// text.
+/// ` (did you mean 'axis'?)` if one of `words` is near, else empty. `text_of` shows a word's text.
 template <class Words, class TextOf = std::identity>
 std::string did_you_mean(std::string_view wanted, Words const& words, TextOf const& text_of = {}) {
     nearest_text search(wanted, false);
@@ -88,10 +87,10 @@ std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf co
 /// Texts one after the other in one allocation, numbered in the order in which they came.
 class text_list {
 public:
-    /// Makes room for so many more texts, with so many characters altogether.
+    /// Makes room for more texts and for their characters altogether.
     void reserve_more(std::size_t texts, std::size_t characters);
 
-    /// Appends a text with another one behind it; the result is its number.
+    /// Appends two texts as one, and returns its number.
     std::uint32_t push_back(std::string_view text, std::string_view behind = {});
 
     /// Forgets all texts, and keeps their memory.
@@ -112,10 +111,10 @@ private:
     std::vector<std::size_t> ends_;
 };
 
-/// A hash table of the places of a list's keys; the keys stay in the list, which `key_at(place)`
-/// shows.
+/// A hash table of the indices of a list's keys; the keys stay in the list: `key_at(index)` returns
+/// one.
 ///
-/// Linear probing over the places: a value that may be copied, which a set of views into the keys
+/// Linear probing over the indices: a value that may be copied, which a set of views into the keys
 /// may not.
 class key_index {
 public:
@@ -127,13 +126,12 @@ public:
         return found_slot.position == none ? std::nullopt : std::optional(found_slot.position);
     }
 
-    /// Notes that `key` stands at `index`.
+    /// Notes that `key` has the index `index`.
     ///
     /// \pre the list did not have it
     void append(std::string_view key, std::uint32_t index);
 
-    /// The place of `key`; where the list does not have it, `add()` appends it and returns its
-    /// place.
+    /// The index of `key`; if the list lacks it, `add()` appends it and returns its index.
     template <class KeyAt, class Add>
     std::uint32_t find_or_append(std::string_view key, KeyAt&& key_at, Add&& add) {
         make_room();

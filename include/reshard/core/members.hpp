@@ -22,15 +22,15 @@
 ///
 /// - by `recipe()`, a value that it is made of again by its constructor: a class that has worked
 ///   out other members from those that it was given;
-/// - by `push_back` and `operator[]`, where it is a `packed_list` of such values.
+/// - by `push_back` and `operator[]`, if it is a `packed_list` of such values.
 ///
-/// What can go wrong in bytes of others is refused by `validate(value)`, a function beside the
-/// type: it throws an `error` where the invariant of the type does not hold. It is called for each
-/// value that was read, a part before the whole, and for recipes before anything is made of them.
+/// Invalid bytes are refused by `validate(value)`, a function beside the type: it throws an `error`
+/// if the invariant of the type does not hold. It is called for each value that was read, a part
+/// before the whole, and for recipes before they are used.
 
 namespace reshard::detail {
 
-/// The first `count` of an array, as one member: the elements behind them say nothing.
+/// The first `count` of an array, as one member: the elements after them have no meaning.
 template <class Array, class Count>
 struct array_prefix {
     Array& values;
@@ -52,7 +52,7 @@ struct enum_range {
 template <class Enum>
 inline constexpr enum_range range_of_enum{};
 
-/// What a value is called, and its number where it can stand alone.
+/// The name of a value, and its number if it can be written by itself.
 struct stored_form {
     std::string_view name;   ///< for messages
     std::uint8_t number = 0; ///< 0: a part of other values, with nothing in front
@@ -74,7 +74,7 @@ concept made_by_recipe = requires(T const& value) { value.recipe(); };
 template <class T>
 using recipe_of = std::remove_cvref_t<decltype(std::declval<T const&>().recipe())>;
 
-/// A list of values that all have as many axes as the list.
+/// A list of values that all have the list's number of axes.
 template <class T>
 concept packed_list = requires(T& list, T const& value) {
     T(value.ndim());
@@ -90,7 +90,7 @@ template <class T>
 concept storable = listing_members<std::remove_cv_t<T>> || made_by_recipe<std::remove_cv_t<T>> ||
                    packed_list<std::remove_cv_t<T>>;
 
-/// One that can stand alone: what it is stands in front of it.
+/// A value that can be written by itself: its form precedes it.
 template <class T>
 concept storable_alone = storable<T> && form_of<std::remove_cv_t<T>>.number != 0;
 

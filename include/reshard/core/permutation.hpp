@@ -14,7 +14,7 @@
 
 namespace reshard {
 
-/// Axis `j` of the result is axis `order[j]` of what is permuted.
+/// Axis `j` of the result is axis `order[j]` of the argument.
 ///
 /// Four bits an axis, so that a million pieces carry theirs along.
 class permutation {
@@ -41,7 +41,7 @@ public:
         return order;
     }
 
-    /// The order in which the axes stand in `axes`.
+    /// The order of the axes in `axes`.
     ///
     /// \throws error with errc::shape_mismatch unless `axes` names each of `ndim` axes once
     static constexpr permutation of(index_vector const& axes, std::size_t ndim) {
@@ -60,7 +60,7 @@ public:
         return order;
     }
 
-    /// The axis of what is permuted that becomes axis `axis` of the result.
+    /// The axis of the argument that becomes axis `axis` of the result.
     constexpr std::size_t operator[](std::size_t axis) const {
         return (nibbles_ >> (4 * axis)) & 15;
     }

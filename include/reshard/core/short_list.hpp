@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// A list whose elements take no memory of their own while there are `Short` of them at most.
+/// A list that allocates no memory while it has at most `Short` elements.
 ///
 /// Most tensors of a program are one piece: of a matrix, two numbers in each of its lists.
 template <class T, std::size_t Short = 1>
@@ -60,7 +60,7 @@ public:
     constexpr T* end() { return begin() + size_; }
     constexpr bool empty() const { return size_ == 0; }
 
-    /// Leaves the first `elements`, or appends zeros until there are as many.
+    /// Keeps the first `elements`, or appends zeros up to that number.
     ///
     /// \throws std::length_error when it is more than 4 billion elements
     constexpr void resize(std::size_t elements) {

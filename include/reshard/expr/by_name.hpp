@@ -95,7 +95,7 @@ inline mapping by_name(catalog const& source, layout const& target) {
              wanted_by_rank(target.shards_of(*missing[0])), ", but the source does not have it",
              did_you_mean_key(missing[0]->key, source, &catalog_entry::key),
              also_missing(target, missing));
-    catalog const wanted = catalog_of(target);
+    catalog const wanted = uncut_tensors(target);
     return identity_mapping(source, &wanted);
 }
 
@@ -142,6 +142,8 @@ inline layout without_left_out(layout target, strict_verdict const& verdict) {
 struct fit_rules {
     std::optional<strictness> strict; ///< as `options::strict`
     std::vector<std::string> const& shape_mismatch;
+    /// Refuses a program that the target does not suit, or null if there is no program.
+    void (*check)(mapping const& program, layout const& target) = nullptr;
 };
 
 /// The mapping that fills `target`, and the verdict on its keys: skipped tensors keep their

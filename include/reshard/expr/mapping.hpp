@@ -9,7 +9,6 @@
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/descriptor.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +45,8 @@ constexpr void validate(mapping_source const& tensor) {
 
 /// Source tensors by number: of a matrix, 32 bytes and its key's characters.
 ///
-/// A mapping has all tensors of a checkpoint, used or not, so what one of them takes counts. What
-/// is asked for is put together on the way out.
+/// A mapping has all tensors of a checkpoint, used or not, so memory per tensor counts. Expressions
+/// are built when they are returned.
 class source_list {
 public:
     using value_type = mapping_source;

@@ -52,7 +52,7 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
         if (first < 0 || first > last || last > extent)
             fail(errc::shape_mismatch, "axis ", axis, " has the extent ", extent, ", and ",
                  to_string(ranges[axis]),
-                 " is no range of it; bounds count from 0, and the lower one comes first");
+                 " is not a range of it; bounds count from 0, and the lower one comes first");
         region.offset.push_back(first);
         region.shape.push_back(last - first);
     }

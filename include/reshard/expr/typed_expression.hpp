@@ -13,20 +13,9 @@
 #include <vector>
 
 /// \file
-/// The algebra as types: an operation whose shapes or data types do not fit does not compile, and
-/// says why.
+/// The algebra as types: what does not fit does not compile, and says why.
 
 namespace reshard::detail {
-
-/// Whether shapes have the same number of axes, and the same extents along all axes but one.
-constexpr bool join_along(index_vector const& a, index_vector const& b, std::size_t axis) {
-    if (a.size() != b.size())
-        return false;
-    for (std::size_t other = 0; other < a.size(); ++other)
-        if (other != axis && a[other] != b[other])
-            return false;
-    return true;
-}
 
 /// The shape with another extent along an axis, if it has that.
 constexpr index_vector with_extent(index_vector shape, std::size_t axis, index_t extent) {
@@ -37,14 +26,6 @@ constexpr index_vector with_extent(index_vector shape, std::size_t axis, index_t
 
 constexpr index_t extent_of(index_vector const& shape, std::size_t axis) {
     return axis < shape.size() ? shape[axis] : 0;
-}
-
-constexpr bool is_order(index_vector const& axes, std::size_t ndim) {
-    index_vector values = index_vector::filled(ndim, 0);
-    for (index_t const axis : axes)
-        if (axis >= 0 && axis < static_cast<index_t>(ndim))
-            ++values[static_cast<std::size_t>(axis)];
-    return axes.size() == ndim && values == index_vector::filled(ndim, 1);
 }
 
 /// Whether each range lies within the extent of its axis.
@@ -208,10 +189,14 @@ struct zeros {
     static constexpr index_vector shape = Shape;
     static constexpr data_type dtype = detail::named_data_type<T>();
 
-    template <class SourceOf>
-    static constexpr reshard::expression value(SourceOf&&) {
-        return reshard::zeros(Shape, dtype);
-    }
+    static constexpr reshard::expression value(auto&&) { return reshard::zeros(Shape, dtype); }
+};
+
+/// A tensor that has no source and keeps what its memory holds.
+template <class T, index_vector Shape>
+struct added : zeros<T, Shape> {
+    using keyless = added;
+    static constexpr bool keeps_memory = true;
 };
 
 /// The elements in another data type: `cast`.

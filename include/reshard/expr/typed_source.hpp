@@ -10,10 +10,11 @@
 #include <boost/mp11/list.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <string_view>
 
 /// \file
-/// Source tensors as types: the inputs of the typed algebra.
+/// Source tensors as types, the inputs of the typed algebra; and what it and programs check.
 
 namespace reshard::typed {
 
@@ -34,6 +35,25 @@ concept expression = requires {
 } // namespace reshard::typed
 
 namespace reshard::detail {
+
+/// Whether shapes have the same number of axes, and the same extents along all axes but one.
+constexpr bool join_along(index_vector const& a, index_vector const& b, std::size_t axis) {
+    if (a.size() != b.size())
+        return false;
+    for (std::size_t other = 0; other < a.size(); ++other)
+        if (other != axis && a[other] != b[other])
+            return false;
+    return true;
+}
+
+/// Whether a permutation names each of `ndim` axes once.
+constexpr bool is_order(index_vector const& axes, std::size_t ndim) {
+    index_vector values = index_vector::filled(ndim, 0);
+    for (index_t const axis : axes)
+        if (axis >= 0 && axis < static_cast<index_t>(ndim))
+            ++values[static_cast<std::size_t>(axis)];
+    return axes.size() == ndim && values == index_vector::filled(ndim, 1);
+}
 
 /// A tensor of the source without its key: equal expressions of different tensors are one of these.
 template <class T, index_vector Shape>

@@ -6,7 +6,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
 

@@ -7,7 +7,6 @@
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 
 #include <string>
 #include <string_view>

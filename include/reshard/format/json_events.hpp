@@ -142,11 +142,11 @@ inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     bool const ends_list = index == ']' || index == '}';
     std::string const shown = "'" + std::string(1, index) + "'";
     if (before == ',' && ends_list)
-        return {last, "the comma before " + shown + " has nothing behind it; remove it"};
+        return {last, "the comma before " + shown + " has nothing after it; remove it"};
     if (before == ',' && index == ',')
         return {position, "there are two commas with nothing between them; remove one"};
     if (index == '\'')
-        return {position, "names and texts stand between double quotes, not single ones"};
+        return {position, "names and texts need double quotes, not single ones"};
     if (index == '/' || index == '#')
         return {position, "JSON has no comments; remove it"};
     bool const is_value_before =
@@ -156,10 +156,10 @@ inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     if (is_value_before && begins_value)
         return {position, "a comma or a colon is missing before " + shown};
     if (index == ':')
-        return {position, "':' cannot stand here in JSON; is a bracket missing before it?"};
+        return {position, "':' is not allowed here in JSON; is a bracket missing before it?"};
     if (index > ' ' && index < 0x7F)
-        return {position, shown + " cannot stand here in JSON"};
-    return {position, "what stands here is not JSON"};
+        return {position, shown + " is not allowed here in JSON"};
+    return {position, "this is not JSON"};
 }
 
 inline std::string sentence(boost::system::error_code ec) {

@@ -55,13 +55,13 @@ RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options con
 
 /// The warning that values are taken from the file of one rank.
 inline std::string values_taken_of(std::filesystem::path const& file) {
-    return file.string() + ": values that are no tensors are those of this file, not of the files "
-                           "of other ranks";
+    return file.string() +
+           ": values that are not tensors come from this file, not from the files of other ranks";
 }
 
 /// Why a tensor of more than `max_ndim` axes is not read.
 inline std::string why_too_many_axes(std::size_t axes) {
-    return words("it has ", axes, " axes, and those of at most ", max_ndim, " are read");
+    return words("it has ", axes, " axes, and at most ", max_ndim, " are read");
 }
 
 /// The text of an error after its subject, such as "tensor 'w'", or the whole text.

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -26,14 +27,14 @@ namespace reshard {
 
 namespace detail {
 
-/// What a rank has to report before the next collective: nothing, or its error.
+/// The report of a rank before the next collective: success, or its error.
 using local_error = std::optional<error>;
 
-/// What is being handled, in a `catch`.
+/// The exception that is being handled, in a `catch`.
 [[gnu::cold]] RESHARD_DECL error current_error();
 
-/// The error that `work` throws, or nothing. Anything but an `error` is passed on as errc::io: what
-/// the system refused, memory among it.
+/// The error that `work` throws, if any. Any exception except an `error` is passed on as errc::io:
+/// the system refused something, for example memory.
 template <class Work>
 local_error attempt(Work&& work) {
     try {
@@ -54,6 +55,16 @@ RESHARD_DECL std::string encode(local_error const& problem);
 
 RESHARD_DECL local_error decode(std::string const& bytes);
 
+/// Throws the error of the lowest rank that has one.
+///
+/// \param text_of the text of a notice that `encode` wrote
+template <class Notice, class TextOf = std::identity>
+void throw_first(std::vector<Notice> const& notices, TextOf const& text_of = {}) {
+    for (Notice const& notice : notices)
+        if (auto const problem = decode(std::invoke(text_of, notice)))
+            throw error(*problem);
+}
+
 /// The call that a rank without an error reports: `agree_to_run` has a name for it, other
 /// collectives have none.
 RESHARD_DECL std::string named_call(std::string const& bytes);
@@ -63,20 +74,18 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// Throws on every rank the error of the lowest rank that has one, or returns on all.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where a rank
+/// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if a rank
 ///         begins another call
 void agree(group auto const& world, detail::local_error const& own_error) {
     std::vector<std::string> const all = world.all_gather(detail::encode(own_error));
-    for (std::string const& bytes : all)
-        if (auto const problem = detail::decode(bytes))
-            throw error(*problem);
+    detail::throw_first(all);
     for (std::size_t rank = 0; rank < all.size(); ++rank)
         if (all[rank].size() > 1)
             fail(errc::ranks_disagree, "rank ", rank, " runs ", detail::named_call(all[rank]),
                  " while other ranks are in another call; every rank must make the same call");
 }
 
-/// Runs local work that may fail on some ranks, and fails on all of them where it does.
+/// Runs local work that may fail on some ranks, and fails on all of them if it does.
 ///
 /// \par Collective every rank of the group, in the same order; `work` itself must not communicate
 template <group Group, class Work>
@@ -90,10 +99,10 @@ namespace detail {
 template <class T>
 concept naming_members = listing_members<T> && requires { std::size(T::member_names); };
 
-/// What a call must have alike on every rank.
+/// The values of a call that must be equal on every rank.
 class compared_values {
 public:
-    /// Of a value, a digest, and its text where that is short.
+    /// Of a value, a digest, and its text if that is short.
     struct entry {
         std::string name;
         std::uint64_t digest = 0;
@@ -102,7 +111,7 @@ public:
 
     compared_values() = default;
 
-    /// A digest of all, where nothing more is known of it.
+    /// A digest of all, if nothing more is known of it.
     compared_values(std::uint64_t digest) { mixed_.add(digest); }
 
     template <class T>
@@ -151,7 +160,7 @@ private:
     std::vector<entry> entries_;
 };
 
-/// The first rank whose bytes are others than those of rank 0, or 0.
+/// The first rank whose bytes differ from rank 0's, or 0.
 RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all);
 
 struct call_opening;
@@ -168,35 +177,33 @@ RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size
 [[noreturn]] RESHARD_DECL void fail_with_different_values(std::string const& call,
                                                           std::size_t rank);
 
-/// Says which is the first value in which a rank differs from rank 0, and what both have.
+/// Says which is the first value in which a rank differs from rank 0, with both values.
 ///
-/// \param fingerprint of this rank; the names are those of all
+/// \param fingerprint of this rank; the names are equal on all
 /// \param lines of each rank
 RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& fingerprint,
                                   std::vector<std::string> const& lines);
 
-/// What a rank tells all others when it enters a call.
+/// The notice of a rank to all others when it enters a call.
 struct call_opening {
     std::string operation;
     compared_values fingerprint; ///< what must be equal on every rank: program, options
-    local_error problem = {};    ///< what has failed on this rank already
-    std::string attachment = {}; ///< what the other ranks need of this one
+    local_error problem = {};    ///< the error of this rank so far
+    std::string attachment = {}; ///< the data that the other ranks need of this one
 };
 
 /// Refuses ranks that do different things: the first collective of every entry point. Returns the
 /// attachment of each rank.
 ///
 /// A local error that is known by then travels along, so that no rank waits for one that already
-/// failed. If ranks differ, they tell each other all values that have a name.
+/// failed. If ranks differ, they exchange all values that have a name.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks, and the
 ///         first value that differs with both values
 std::vector<std::string> open_call(group auto const& world, call_opening const& opening) {
     std::vector<std::string> all = world.all_gather(encode(opening));
-    for (std::string const& bytes : all)
-        if (auto const problem = decode(bytes))
-            throw error(*problem);
+    throw_first(all);
     std::vector<std::string> attachments = take_attachments(all);
     std::size_t const rank = first_other(all);
     if (rank == 0)
@@ -207,7 +214,7 @@ std::vector<std::string> open_call(group auto const& world, call_opening const& 
     fail_with_different_values(opening.operation, rank);
 }
 
-/// The same, if ranks need nothing else of one another.
+/// The same, if ranks need nothing else of each other.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `open_call`
@@ -219,15 +226,13 @@ void agree_to_run(group auto const& world, std::string_view operation,
 /// Refuses ranks whose `digest` of `noun` differs, or which have an error already.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; else errc::ranks_disagree, which
+/// \throws error of the lowest failing rank, on every rank; else errc::ranks_disagree, which
 ///         names the first two ranks that differ, and both digests
 void agree_on_digest(group auto const& world, std::string_view noun, std::uint64_t digest,
                      local_error const& own_error = std::nullopt) {
     std::vector<std::string> const all =
         world.all_gather(own_error ? encode(own_error) : '\0' + std::to_string(digest));
-    for (std::string const& bytes : all)
-        if (auto const problem = decode(bytes))
-            throw error(*problem);
+    throw_first(all);
     for (std::size_t rank = 1; rank < all.size(); ++rank)
         if (all[rank] != all[0])
             fail(errc::ranks_disagree, "rank 0 has ", noun, " with digest ", all[0].substr(1),

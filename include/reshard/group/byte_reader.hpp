@@ -30,14 +30,15 @@ namespace reshard::detail {
 /// Takes values off bytes, and never more than there are.
 ///
 /// What it reads is not larger in memory, by more than a factor, than the bytes that it was given,
-/// whatever lengths they claim. Texts that are views refer to the bytes.
+/// even if they claim other lengths. Texts that are views refer to the bytes.
 class byte_reader {
 public:
     byte_reader(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}
 
     std::size_t left() const { return rest_.size(); }
 
-    /// \throws error with errc::corrupt_file for bytes that end too early or are no such value, or
+    /// \throws error with errc::corrupt_file for bytes that end too early or are not such a value,
+    /// or
     ///         as `validate` of the value or of its parts
     template <class T>
     T get() {
@@ -51,7 +52,7 @@ public:
         } else if constexpr (std::same_as<T, double>) {
             return std::bit_cast<double>(get_number<std::uint64_t>());
         } else if constexpr (std::convertible_to<T const&, std::string_view>) {
-            return T(take(get_count()));
+            return T(get_text());
         } else if constexpr (is_optional<T>) {
             return get<bool>() ? T(get<typename T::value_type>()) : T();
         } else if constexpr (is_variant<T>) {
@@ -64,7 +65,7 @@ public:
         }
     }
 
-    /// Refuses bytes behind the last value.
+    /// Refuses bytes after the last value.
     void end() const;
 
 private:
@@ -136,17 +137,18 @@ private:
 
     template <class Number>
     Number get_number() {
-        std::string_view const bytes = take(sizeof(Number));
-        std::uint64_t number = 0;
-        for (std::size_t i = sizeof(Number); i-- > 0;)
-            number = number << 8 | static_cast<unsigned char>(bytes[i]);
-        return static_cast<Number>(number);
+        return static_cast<Number>(get_number(sizeof(Number)));
     }
+
+    /// A number of `size` bytes, the lowest first.
+    std::uint64_t get_number(std::size_t size);
 
     /// The number of elements that follow, each of at least a byte.
     std::size_t get_count();
 
     std::size_t get_below(std::size_t limit, std::string_view noun);
+
+    std::string_view get_text();
 
     std::string_view take(std::size_t bytes);
 

@@ -28,12 +28,11 @@
 
 namespace reshard::detail {
 
-/// The version of the form. It goes up when the form or the members of a value change; what has
-/// another one is refused. Up to 2 there were archives of Boost.Serialization, with versions by
-/// type.
+/// The version of the form. It goes up when the form or the members of a value change; other
+/// versions are refused. Up to 2 there were archives of Boost.Serialization, with versions by type.
 inline constexpr std::uint8_t wire_version = 12;
 
-/// Stands in front of a value and behind it, so that no other bytes are taken for one.
+/// Precedes and follows a value, so that no other bytes are taken for one.
 inline constexpr std::uint32_t wire_mark = 0x72736864;
 
 /// Appends values to bytes.
@@ -48,9 +47,7 @@ public:
         } else if constexpr (std::same_as<T, double>) {
             add_number(std::bit_cast<std::uint64_t>(value));
         } else if constexpr (std::convertible_to<T const&, std::string_view>) {
-            std::string_view const text(value);
-            add_number(std::uint64_t{text.size()});
-            bytes_ += text;
+            add_text(value);
         } else if constexpr (is_optional<T>) {
             add(value.has_value());
             if (value)
@@ -93,19 +90,18 @@ private:
 
     template <class Number>
     void add_number(Number number) {
-        auto left = static_cast<std::make_unsigned_t<Number>>(number);
-        char bytes[sizeof(Number)];
-        for (char& byte : bytes) {
-            byte = static_cast<char>(left & 0xff);
-            left = static_cast<std::make_unsigned_t<Number>>(std::uint64_t{left} >> 8);
-        }
-        bytes_.append(bytes, sizeof bytes);
+        add_number(static_cast<std::uint64_t>(number), sizeof(Number));
     }
+
+    /// Appends the lowest bytes of a number, the lowest first.
+    void add_number(std::uint64_t number, std::size_t size);
+
+    void add_text(std::string_view text);
 
     std::string bytes_;
 };
 
-/// Reads with `read`, and says of whatever goes wrong that the bytes are to blame.
+/// Reads with `read`, and blames the bytes for any error.
 template <class Read>
 auto blame_archive(std::string_view name, Read&& read) {
     try {
@@ -138,7 +134,7 @@ T content_from(std::string_view bytes, std::string_view name) {
     });
 }
 
-/// A value as bytes, with what it is in front.
+/// A value as bytes, with its form in front.
 ///
 /// \post `from_bytes<T>(to_bytes(value)) == value`
 template <storable_alone T>
@@ -155,7 +151,7 @@ std::string to_bytes(T const& value) {
 /// The value that `to_bytes` made bytes of.
 ///
 /// \throws error with errc::corrupt_file for bytes that are cut off, damaged so that they
-///         contradict themselves, or of something else; with errc::unsupported for those of another
+///         contradict themselves, or of something else; with errc::unsupported for bytes of another
 ///         version
 template <storable_alone T>
 T from_bytes(std::string_view bytes) {

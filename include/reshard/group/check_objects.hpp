@@ -21,7 +21,8 @@ namespace reshard {
 
 namespace detail {
 
-/// One place of an array of objects. What an object is, is the caller's affair: here it is bytes.
+/// One index of an array of objects. An object is anything that the caller stores: here it is
+/// bytes.
 ///
 /// \par Source `ShardedObject` of Megatron-Core
 struct object_cell {
@@ -60,7 +61,7 @@ inline std::string tensor_key(object_cell const& cell) {
     return cell.key + "/shard_" + dotted(cell.index) + "_" + dotted(cell.array);
 }
 
-/// A cell and what is in it.
+/// A cell and its content.
 struct held_object {
     object_cell cell;
     std::string_view bytes;
@@ -74,7 +75,7 @@ struct object_copy {
     std::uint64_t digest = 0;
     std::size_t rank = 0;
 
-    /// What its rank tells.
+    /// The report of its rank.
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.cell, self.bytes, self.digest);
     }
@@ -83,7 +84,7 @@ struct object_copy {
 /// What this rank has.
 RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects);
 
-/// What all ranks have, in one list.
+/// The objects of all ranks, in one list.
 RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> copies);
 
 /// Checks the copies of all ranks: each array has all its cells, and equal cells equal content.
@@ -96,7 +97,7 @@ RESHARD_DECL void check_copies(std::vector<object_copy> copies);
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `check` of cells; with errc::not_covered for a cell that nobody has,
 ///         errc::overlap for copies that differ, errc::bad_layout for one key that is two arrays,
-///         naming ranks, errc::ranks_disagree where ranks do something else; on every rank alike
+///         naming ranks, errc::ranks_disagree if ranks do something else; on every rank
 void check_objects(group auto const& world, std::vector<held_object> const& objects) {
     agree_to_run(world, "check_objects", 0, attempt([&] {
                      for (held_object const& object : objects)

@@ -19,11 +19,11 @@
 #include <vector>
 
 /// \file
-/// Is a layout made for as many ranks as there are?
+/// Is a layout made for the number of ranks in the group?
 
 namespace reshard {
 
-/// The rules of a layer, of which the first that matches counts, and where the layer stands.
+/// The rules of a layer, of which the first that matches counts, and the position of the layer.
 struct shard_rules {
     /// How the tensors are cut whose names match.
     struct rule {
@@ -31,7 +31,7 @@ struct shard_rules {
         std::optional<std::size_t> axis = {}; ///< nothing: every rank has a copy
     };
 
-    /// What is done about tensors that no rule matches.
+    /// The treatment of tensors that no rule matches.
     enum class unmatched {
         replicate, ///< every rank has a copy of them
         refuse,    ///< they are an error
@@ -41,7 +41,7 @@ struct shard_rules {
     struct tensor {
         std::string name; ///< within its layer
         data_type dtype{};
-        index_vector shape; ///< of what is here
+        index_vector shape; ///< of this rank's part
     };
 
     std::string prefix; ///< put before each name: `model.layers.3.`
@@ -61,13 +61,13 @@ struct ruled_shards {
 } // namespace detail
 
 /// The descriptors of a layer's tensors: `share` of a group of equal ones, as the rules say, and
-/// a copy where no rule matches.
+/// a copy if no rule matches.
 ///
-/// `share.axis` does not matter. What was not matched is part of the result; `check_rules` judges
-/// it.
+/// `share.axis` does not matter. Unmatched tensors are part of the result; `check_rules` judges
+/// them.
 ///
 /// \throws     error as `equal_shares`
-/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, where the rules are
+/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, in which the rules are
 ///             names alone, and one that matches nothing stays unnoticed
 RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
                                         std::vector<shard_rules::tensor> const& tensors,
@@ -91,15 +91,15 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 
 } // namespace detail
 
-/// Refuses rules that no tensor of any rank took, and keys without a rule where `layer.others` says
+/// Refuses rules that no tensor of any rank took, and keys without a rule if `layer.others` says
 /// so.
 ///
-/// A rule may have no tensor on some ranks: those of other pipeline stages. `result` is what
-/// `apply` made of `tensors`.
+/// A rule may have no tensor on some ranks: tensors of other pipeline stages. `result` is the
+/// result of `apply` for `tensors`.
 ///
 /// \par Collective every rank of the group, with equal rules; prefixes may differ
-/// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree where the
-///         rules differ; on every rank alike
+/// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree if the
+///         rules differ; on every rank
 void check_rules(group auto const& world, shard_rules const& layer,
                  std::vector<shard_rules::tensor> const& tensors,
                  detail::ruled_shards const& result) {
@@ -128,7 +128,7 @@ RESHARD_DECL void check_ranks(std::string_view noun, std::size_t wanted, int the
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout that names the mesh and both numbers, or
-///         errc::ranks_disagree; on every rank alike
+///         errc::ranks_disagree; on every rank
 void check_world(group auto const& world, mesh const& ranks) {
     hasher digest;
     for (mesh_axis const& axis : ranks.axes()) {
@@ -143,8 +143,8 @@ void check_world(group auto const& world, mesh const& ranks) {
 /// Refuses a layout of more or fewer ranks than the group has.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error with errc::bad_layout that names both numbers, or errc::ranks_disagree where ranks
-///         do something else; on every rank alike
+/// \throws error with errc::bad_layout that names both numbers, or errc::ranks_disagree if ranks
+///         do something else; on every rank
 void check_world(group auto const& world, layout const& layout) {
     agree_to_run(world, "check_world of a layout", 0, attempt([&] {
                      check_ranks("a layout of " + counted(layout.tensors.size(), "tensor"),

@@ -20,21 +20,21 @@
 #include <vector>
 
 /// \file
-/// Every rank tells all others what it holds.
+/// Every rank sends all others a description of its shards.
 
 namespace reshard {
 
 namespace detail {
 
-/// The lowest rank that gave a text, or nothing.
+/// The lowest rank that gave a text, if any.
 ///
-/// \throws error with errc::ranks_disagree where two ranks gave different ones
+/// \throws error with errc::ranks_disagree if two ranks gave different ones
 RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& digests,
                                                      std::string_view noun);
 
 RESHARD_DECL std::string digest_text(std::string const& bytes);
 
-/// The layout that some ranks know, on every rank; nothing if no rank knows one.
+/// The layout that some ranks know, on every rank; none if no rank knows one.
 ///
 /// \param digests of each rank, `digest_text` of its layout, or an empty text
 /// \par Collective every rank of the group, in the same order, if only some ranks know one
@@ -50,36 +50,7 @@ std::optional<layout> share_known(group auto const& world, std::optional<layout>
     return own_layout;
 }
 
-/// What `replicate_layout` returns, for ranks that are agreed on what they do.
-///
-/// \par Collective every rank of the group, in the same order
-std::optional<layout> replicate_known(group auto const& world, std::optional<layout> layout,
-                                      std::string_view noun) {
-    std::string digest;
-    agree_on(world, [&] {
-        if (layout)
-            digest = digest_text(to_bytes(*layout));
-    });
-    std::vector<std::string> const digests = world.all_gather(digest);
-    return share_known(world, std::move(layout), digests, noun);
-}
-
-/// The layout that the ranks know, on every rank; nothing where no rank knows one.
-///
-/// Ranks compare digests. Where all know it no more is sent; otherwise the lowest rank that does
-/// tells it. `noun` is for messages: `source` or `target`.
-///
-/// \par Collective every rank of the group, in the same order
-/// \par Units      a digest of some 20 bytes a rank, and perhaps one layout
-/// \throws error with errc::ranks_disagree, naming two ranks that know different layouts or do
-///         different things; on every rank alike
-std::optional<layout> replicate_layout(group auto const& world, std::optional<layout> layout,
-                                       std::string_view noun) {
-    detail::agree_to_run(world, "replicate_layout of the " + std::string(noun), 0);
-    return detail::replicate_known(world, std::move(layout), noun);
-}
-
-/// A tensor as one rank sees it: where its shards of it begin.
+/// A tensor as one rank sees it: the begin of each of its shards.
 struct cut_tensor {
     std::string key;
     data_type dtype{};
@@ -96,31 +67,26 @@ struct cut_tensor {
 /// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors
 RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const& shards);
 
-/// The catalog of what all ranks hold; element `r` is that of rank `r`.
+/// The catalog of all ranks' tensors; element `r` is from rank `r`.
 ///
 /// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors;
 ///         it names both ranks
 RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks);
 
-/// The catalog of what all ranks hold, equal on every rank, and equal to that of their layout. A
-/// rank tells where its shards begin along each axis, however many shards there are.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, as `merge_cuts`
-catalog gather_catalog(group auto const& world, std::vector<shard_descriptor> const& shards) {
-    std::vector<cut_tensor> tensors;
-    agree_on(world, [&] { tensors = cuts_of(shards); });
-    return merge_cuts(gather_values(world, tensors));
-}
+/// The known facts about one side of a call.
+struct side_facts {
+    layout const* known = nullptr;             ///< null if no rank knows it
+    std::vector<std::vector<cut_tensor>> cuts; ///< of each rank, if `known` is null
+};
 
-/// What `gather_layout` returns, for ranks that are agreed on what they do.
+/// The result of `gather_layout`, for ranks that have agreed on the call.
 ///
 /// \par Collective every rank of the group, in the same order
 layout layout_of_all(group auto const& world, std::vector<shard_descriptor> const& shards) {
     return layout_of(gather_values(world, shards));
 }
 
-/// What a rank tells of one side: the digest of a layout that it knows, or its own shards.
+/// The report of a rank on one side: the digest of a layout that it knows, or its own shards.
 struct layout_notice {
     std::string digest;                   ///< empty if the rank knows no layout
     std::vector<shard_descriptor> shards; ///< of a rank that knows none
@@ -139,17 +105,17 @@ RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> cons
 /// \throws error as `layout_of`
 RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices);
 
-/// The layout of a side, on every rank, after all have told.
+/// The layout of a side, on every rank, after all have reported.
 ///
 /// \par Collective every rank of the group, in the same order, if only some ranks know a layout
-/// \throws error on every rank alike: as `layout_of` and `replicate_layout`
+/// \throws error on every rank: as `layout_of`; errc::ranks_disagree if ranks know different layouts
 layout layout_told(group auto const& world, std::optional<layout> layout,
                    std::vector<layout_notice> const& notices, std::string_view noun) {
     auto match = share_known(world, std::move(layout), digests_of(notices), noun);
     return match ? *std::move(match) : layout_of_notices(notices);
 }
 
-/// The layout of a side, on every rank: one that ranks know, or that of their shards.
+/// The layout of a side, on every rank: one that ranks know, or the layout of their shards.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `layout_told`
@@ -161,12 +127,12 @@ layout layout_of_ranks(group auto const& world, std::optional<layout> layout,
 
 } // namespace detail
 
-/// The layout of what all ranks hold together, equal on every rank.
+/// The layout of all ranks' shards together, equal on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \post   rank `r` is holder `r` of the result
-/// \throws error as `layout_of`, on every rank alike: one key with two global shapes or data types;
-///         errc::ranks_disagree where ranks do something else
+/// \throws error as `layout_of`, on every rank: one key with two global shapes or data types;
+///         errc::ranks_disagree if ranks do something else
 layout gather_layout(group auto const& world, std::vector<shard_descriptor> const& shards) {
     detail::agree_to_run(world, "gather_layout", 0);
     return detail::layout_of_all(world, shards);

@@ -4,6 +4,7 @@
 #define RESHARD_GROUP_GATHER_PARTS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/descriptor.hpp>
@@ -15,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// From the parts that ranks have to the tensor that they make up, where parts need not be equal.
+/// From the parts that ranks have to the tensor that they make up; parts need not be equal.
 
 namespace reshard::detail {
 
@@ -23,10 +24,9 @@ namespace reshard::detail {
 struct local_part {
     std::string key;
     data_type dtype{};
-    index_vector shape; ///< of what is here
-    std::optional<std::size_t> axis =
-        {}; ///< along which the parts of all ranks follow one another;
-            ///< nothing: every rank has a copy
+    index_vector shape;                   ///< of this rank's part
+    std::optional<std::size_t> axis = {}; ///< along which the parts of all ranks follow each other;
+                                          ///< nothing: every rank has a copy
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.shape, self.axis);
@@ -37,11 +37,11 @@ struct local_part {
 
 RESHARD_DECL void check_part(local_part const& local);
 
-/// Refuses two parts of one key that cannot be of one tensor; the second one is that of `rank`.
+/// Refuses two parts of one key that cannot be of one tensor; the second one is from `rank`.
 RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& local_part,
                                     std::size_t rank);
 
-/// Refuses lists of different keys; the second one is that of `rank`.
+/// Refuses lists of different keys; the second one is from `rank`.
 RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
                                   std::vector<local_part> const& parts, std::size_t rank);
 
@@ -49,26 +49,26 @@ RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
 RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& parts,
                                          std::size_t rank, std::size_t i);
 
-/// The descriptors of this rank's parts, in their order, from what all ranks of the group have.
+/// The descriptors of this rank's parts, in their order, from the parts of all ranks of the group.
 ///
 /// The group is those who share the tensors, such as a tensor parallel group. Parts may differ
 /// along the axis that they are cut along, and be empty.
 ///
 /// \par Collective every rank of the group, in the same order; the order of parts does not matter
-/// \throws     error on every rank alike: with errc::shape_mismatch, errc::dtype_mismatch or
+/// \throws     error on every rank: with errc::shape_mismatch, errc::dtype_mismatch or
 ///             errc::ranks_disagree for parts that are of no one tensor, naming key and ranks;
 ///             errc::bad_layout for a duplicate key or a negative extent; errc::overflow
 /// \par Source `shard_weight` of PaddlePaddle, which takes all parts to be equal and asks nobody
 std::vector<shard_descriptor> gather_parts(group auto const& world,
                                            std::vector<local_part> const& tensors) {
-    std::vector<std::size_t> order(tensors.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
+    std::vector<std::uint32_t> order(tensors.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i)
         order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return tensors[a].key < tensors[b].key; });
+    sort_numbers(order,
+                 [&](std::uint32_t a, std::uint32_t b) { return tensors[a].key < tensors[b].key; });
     std::vector<local_part> sorted;
     local_error const problem = attempt([&] {
-        for (std::size_t const i : order) {
+        for (std::uint32_t const i : order) {
             check_part(tensors[i]);
             if (!sorted.empty() && sorted.back().key == tensors[i].key)
                 fail(errc::bad_layout, "'", tensors[i].key, "' appears twice on one rank");

@@ -44,7 +44,7 @@ std::vector<T> gather_values(Group const& world, T const& value) {
     return values_of_ranks<T>(world.all_gather(content_bytes(value)));
 }
 
-/// A value by its name: `iteration`, `args`. What it means is the caller's affair.
+/// A value by its name: `iteration`, `args`. Only the caller knows its meaning.
 struct common_value {
     std::string_view name;
     std::string_view bytes;
@@ -70,14 +70,15 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
 
 /// Refuses values that are not the same on every rank.
 ///
-/// Only digests travel, and names only where something differs.
+/// Only digests travel, and names only if something differs.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that
-///             ranks do something else; on every rank alike
-/// \par Source common state of Megatron-Core, of which rank 0's is written whatever the others have
+///             ranks do something else; on every rank
+/// \par Source common state of Megatron-Core, of which rank 0's is written even if the others
+/// differ
 void check_common(group auto const& world, std::vector<common_value> const& values) {
-    agree_to_run(world, "check_common", 0); // which values differ is told in more words
+    agree_to_run(world, "check_common", 0); // names of the differing values take another exchange
     value_digests const own_digests = digests_of(values);
     auto const digests = gather_values(world, digest_of_all(own_digests));
     if (std::count(digests.begin(), digests.end(), digests.front()) ==

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace reshard::detail {
 /// How long a rank waits for others: a number of seconds, or a `std::chrono::duration`. More than
 /// 1e9 seconds, infinity among them, become 1e9, which no clock overflows with.
 ///
-/// \throws error with errc::usage for what is negative or no number
+/// \throws error with errc::usage for a negative value, or not a number
 struct wait_duration {
     constexpr wait_duration(double number_of_seconds = 0)
         : seconds(std::min(number_of_seconds, 1e9)) {
@@ -70,7 +71,29 @@ static_assert(group<solo>);
 
 namespace reshard::detail {
 
-/// The same group, whose ranks wait for one another for no longer than that.
+/// A group without its type, for code that is compiled once: a copy of it, which gathers.
+class any_group {
+public:
+    template <group Group>
+        requires(!std::same_as<Group, any_group>)
+    explicit any_group(Group const& some)
+        : rank_(some.rank()),
+          size_(some.size()),
+          gather_([some](std::string const& bytes) { return some.all_gather(bytes); }) {}
+
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+    std::vector<std::string> all_gather(std::string const& bytes) const { return gather_(bytes); }
+
+private:
+    int rank_;
+    int size_;
+    std::function<std::vector<std::string>(std::string const&)> gather_;
+};
+
+static_assert(group<any_group>);
+
+/// The same group, whose ranks wait for each other for no longer than that.
 template <group Group>
 Group with_deadline(Group const& world, wait_duration longest) {
     if constexpr (requires { world.with_deadline(longest); })

@@ -17,8 +17,8 @@
 #include <string>
 
 /// \file
-/// Values in archives of Boost.Serialization, and so in messages of Boost.MPI: their bytes, behind
-/// how many these are. An archive of text holds the bytes as numbers.
+/// Values in archives of Boost.Serialization, and so in messages of Boost.MPI: their bytes, after
+/// the number of bytes. An archive of text holds the bytes as numbers.
 
 namespace reshard::detail {
 
@@ -38,7 +38,7 @@ T from_archived_bytes(std::string const& bytes) {
         return content_from<T>(bytes, form_of<T>.name);
 }
 
-/// \par Units the text grows by what was read, whatever its length is said to be
+/// \par Units the text grows by the bytes that were read, even if its stated length is larger
 std::string read_bytes(auto& archive) {
     std::uint64_t left = 0;
     archive >> left;

@@ -4,8 +4,8 @@
 #define RESHARD_IMPL_CORE_HPP
 
 /// \file
-/// What is not compiled into programs of `reshard::core`: values, layouts, programs, plans and
-/// copies.
+/// The functions that are not compiled into programs of `reshard::core`: values, layouts, programs,
+/// plans and copies.
 
 #include <reshard/aoa/impl/ast.ipp>
 #include <reshard/aoa/impl/check.ipp>
@@ -44,12 +44,14 @@
 #include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
+#include <reshard/bind/impl/any_program.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/equal_tensors.ipp>
 #include <reshard/bind/impl/job.ipp>
 #include <reshard/bind/impl/job_state.ipp>
 #include <reshard/bind/impl/overlap.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
+#include <reshard/bind/impl/rounds.ipp>
 #include <reshard/bind/impl/shard_views.ipp>
 #include <reshard/bind/impl/typed_redistribute.ipp>
 #include <reshard/bridge/impl/bridge_source.ipp>
@@ -112,12 +114,12 @@
 #include <reshard/plan/impl/balance_senders.ipp>
 #include <reshard/plan/impl/cut_list.ipp>
 #include <reshard/plan/impl/network.ipp>
-#include <reshard/plan/impl/plan_digest.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>
 #include <reshard/plan/impl/planned_job.ipp>
 #include <reshard/plan/impl/problem.ipp>
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
+#include <reshard/tensor/impl/join_neighbours.ipp>
 #include <reshard/tensor/impl/state_dict.ipp>
 #include <reshard/tensor/impl/view.ipp>
 

@@ -6,6 +6,7 @@
 /// \file
 /// Moving tensors between ranks, compiled once.
 
+#include <reshard/mpi/impl/arena_transfers.ipp>
 #include <reshard/mpi/impl/bind_job.ipp>
 #include <reshard/mpi/impl/bound_chunks.ipp>
 #include <reshard/mpi/impl/directory_query.ipp>
@@ -13,6 +14,7 @@
 #include <reshard/mpi/impl/joined_programs.ipp>
 #include <reshard/mpi/impl/mpi_group.ipp>
 #include <reshard/mpi/impl/node_copies.ipp>
+#include <reshard/mpi/impl/node_segments.ipp>
 #include <reshard/mpi/impl/node_transfers.ipp>
 #include <reshard/mpi/impl/plan_sides.ipp>
 #include <reshard/mpi/impl/redistribute.ipp>

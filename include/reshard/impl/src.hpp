@@ -9,8 +9,8 @@
 #endif
 
 /// \file
-/// All that is not compiled into every program, for one source file of a program: what the
-/// libraries at hand allow.
+/// All functions that are not compiled into every program, for one of its source files, as far as
+/// the libraries at hand allow.
 
 #include <reshard/impl/analysis.hpp>
 #include <reshard/impl/core.hpp>

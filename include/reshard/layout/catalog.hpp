@@ -3,12 +3,15 @@
 #ifndef RESHARD_LAYOUT_CATALOG_HPP
 #define RESHARD_LAYOUT_CATALOG_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +24,21 @@
 namespace reshard {
 
 namespace detail {
+
+/// A tensor that has, block after block along an axis, a part of each of several others.
+///
+/// Whether its shards suit a tensor-parallel job depends on the number of parts that it was made
+/// for, which its elements do not show.
+struct fused_tensor {
+    index_t axis = 0;
+    index_t blocks = 1; ///< one for each rank that it was cut for
+    std::string macro;  ///< how a program writes it: `fused_ffn, axis=0`
+
+    auto operator<=>(fused_tensor const&) const = default;
+};
+
+/// Fused tensors by key.
+using fused_tensors = std::map<std::string, fused_tensor, std::less<>>;
 
 /// A rank that holds several parts of a tensor along one axis: then parts and ranks do not
 /// correspond.
@@ -92,7 +110,7 @@ constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view k
 constexpr void check_sorted(auto const& list) {
     for (std::size_t i = 1; i < list.size(); ++i)
         if (!(list[i - 1].key < list[i].key))
-            fail(errc::bad_layout, "it has '", list[i].key, "' behind '", list[i - 1].key, "'");
+            fail(errc::bad_layout, "it has '", list[i].key, "' after '", list[i - 1].key, "'");
 }
 
 } // namespace detail
@@ -104,8 +122,7 @@ public:
 
     /// \throws error with errc::bad_layout when a key appears twice
     constexpr explicit catalog(std::vector<catalog_entry> entries) : entries_(std::move(entries)) {
-        std::sort(entries_.begin(), entries_.end(),
-                  [](auto const& a, auto const& b) { return a.key < b.key; });
+        detail::sort_by(entries_, [](auto const& a, auto const& b) { return a.key < b.key; });
         for (std::size_t i = 1; i < entries_.size(); ++i)
             if (entries_[i - 1].key == entries_[i].key)
                 fail(errc::bad_layout, "'", entries_[i].key, "' appears twice in the catalog");

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_COVER_HPP
 #define RESHARD_LAYOUT_COVER_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/box_index.hpp>
 #include <reshard/layout/shard_table.hpp>
 
@@ -36,9 +37,7 @@ constexpr distinct_boxes distinct(box_list const& boxes) {
     order.reserve(boxes.size());
     for (std::uint32_t i = 0; i < boxes.size(); ++i)
         order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return std::pair{boxes[a], a} < std::pair{boxes[b], b};
-    });
+    sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return boxes[a] < boxes[b]; });
     std::vector<std::uint32_t> first(boxes.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
         first[order[i]] =
@@ -134,8 +133,8 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
     return gap;
 }
 
-/// Some elements of `region` that no box of `index` holds, as a box that cannot be larger, or
-/// nothing. The boxes may share elements.
+/// Some elements of `region` that no box of `index` holds, as a box of maximal size, if any. The
+/// boxes may share elements.
 ///
 /// \par Source the k-d partition of Overmars and Yap, which stops when one box holds a part: n log
 ///             n steps for n boxes of a grid, and no recursion

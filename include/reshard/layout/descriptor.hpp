@@ -81,7 +81,7 @@ constexpr void check_cycles(shard_descriptor const& shard) {
     if (axis_cycle const* const bad = find_bad_cycle(shard.region, shard.cycles))
         fail(errc::bad_layout, "'", shard.key, "': axis ", bad->axis, ": blocks of ",
              counted(bad->block, "element"), ", ", bad->period,
-             " apart, are not those of a region of shape ", shard.region.shape);
+             " apart, do not fit a region of shape ", shard.region.shape);
 }
 
 /// True if all elements can be counted, `each` for each.

@@ -36,8 +36,8 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
         fail(errc::shape_mismatch, "'", key, "': no axis ", share.axis, " in a tensor of shape ",
              local_shape);
     if (share.index < 0 || share.index >= share.count)
-        fail(errc::bad_layout, "'", key, "': axis ", share.axis, ": there is no share ",
-             share.index, " of ", share.count, "; shares are numbered from 0");
+        fail(errc::bad_layout, "'", key, "': axis ", share.axis, ": no share ", share.index, " of ",
+             share.count, "; shares are numbered from 0");
     index_t const extent = local_shape[share.axis];
     if (extent < 0)
         fail(errc::bad_layout, "'", key, "': axis ", share.axis, " has the extent ", extent);
@@ -106,7 +106,7 @@ constexpr shard_descriptor replicated(std::string key, data_type dtype, index_ve
 constexpr flat_range flat_share(index_t elements, index_t index, index_t count) {
     BOOST_ASSERT(elements >= 0);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "there is no flat share ", index, " of ", count,
+        fail(errc::bad_layout, "no flat share ", index, " of ", count,
              "; shares are numbered from 0");
     index_t const most = elements / count + (elements % count != 0);
     if (most == 0 || index > elements / most)
@@ -125,7 +125,7 @@ constexpr flat_range flat_share(index_t elements, index_t index, index_t count) 
 constexpr shard_descriptor flat_share(shard_descriptor shard, index_t index, index_t count) {
     check(shard);
     if (index < 0 || index >= count)
-        fail(errc::bad_layout, "'", shard.key, "': there is no flat share ", index, " of ", count,
+        fail(errc::bad_layout, "'", shard.key, "': no flat share ", index, " of ", count,
              "; shares are numbered from 0");
     flat_range const full_range = shard.flat.value_or(flat_range{0, element_count(shard.region)});
     flat_range const share = flat_share(full_range.size(), index, count);

@@ -5,12 +5,12 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/fused_tensor.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -127,6 +127,13 @@ RESHARD_DECL void validate(layout const& layout);
 ///         both ranks
 RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& shards);
 
+namespace detail {
+
+/// The same of shards that others have.
+RESHARD_DECL layout layout_of_spans(std::vector<std::span<shard_descriptor const>> const& shards);
+
+} // namespace detail
+
 /// The shards that a rank holds of a tensor, in the order in which it stores them; flat ranges
 /// without elements are omitted. A rank beyond the layout's last one holds nothing.
 ///
@@ -140,6 +147,13 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, index
 /// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts
 /// that it was made for, however it is cut.
 RESHARD_DECL catalog catalog_of(layout const& layout);
+
+namespace detail {
+
+/// The same tensors as if no rank held parts of them, if only names, types and shapes matter.
+RESHARD_DECL catalog uncut_tensors(layout const& layout);
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_REPLICA_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/layout.hpp>
 
@@ -55,11 +56,11 @@ constexpr std::vector<equal_shards> different_shards(shard_table const& shards) 
         return table.region(a) == table.region(b) && table.flat(a) == table.flat(b) &&
                table.cycles(a) == table.cycles(b);
     };
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) {
         if (!same(a, b))
             return std::tuple{table.region(a), table.flat(a), table.cycles(a)} <
                    std::tuple{table.region(b), table.flat(b), table.cycles(b)};
-        return std::pair{table.holder(a), a} < std::pair{table.holder(b), b};
+        return table.holder(a) < table.holder(b);
     });
     std::vector<equal_shards> different;
     for (std::uint32_t const i : order)
@@ -67,7 +68,7 @@ constexpr std::vector<equal_shards> different_shards(shard_table const& shards) 
             different.back().push_back(i);
         else
             different.push_back({i});
-    std::sort(different.begin(), different.end());
+    sort_by(different, std::less<>());
     return different;
 }
 

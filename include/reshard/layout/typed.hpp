@@ -4,13 +4,13 @@
 #define RESHARD_LAYOUT_TYPED_HPP
 
 #include <reshard/layout/descriptor.hpp>
+#include <reshard/layout/typed_keys.hpp>
 
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -18,70 +18,13 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 /// \file
 /// Shards and state dicts as types: what contradicts itself does not compile.
 
 namespace reshard::detail {
-
-/// `N - 1` characters and a terminating zero, from a string literal.
-template <std::size_t N>
-struct fixed_string {
-    char characters[N] = {};
-
-    constexpr fixed_string() = default;
-    constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
-
-    /// Writes `count` characters at a place; a plain loop, which compilers run fastest.
-    constexpr void put(std::size_t index, char const* text, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i)
-            characters[index + i] = text[i];
-    }
-
-    /// The text without the terminating zero.
-    constexpr std::string_view view() const { return {characters, N - 1}; }
-    constexpr operator std::string_view() const { return view(); }
-
-    constexpr auto operator<=>(fixed_string const&) const = default;
-};
-
-/// Compares texts, also of different lengths as types.
-template <std::size_t N, std::size_t M>
-constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
-    return a.view() == b.view();
-}
-
-/// One text behind the other.
-template <std::size_t N, std::size_t M>
-constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
-    fixed_string<N + M - 1> joined;
-    joined.put(0, a.characters, N - 1);
-    joined.put(N - 1, b.characters, M);
-    return joined;
-}
-
-template <std::size_t N, std::size_t M>
-constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, char const (&b)[M]) {
-    return a + fixed_string<M>(b);
-}
-
-/// The number of digits of a number.
-constexpr std::size_t digit_count(std::size_t number) {
-    std::size_t digits = 1;
-    while (number /= 10)
-        ++digits;
-    return digits;
-}
-
-template <std::size_t Number>
-constexpr auto digits_of() {
-    char digits[digit_count(Number) + 1] = {};
-    std::size_t remainder = Number;
-    for (std::size_t index = digit_count(Number); index-- > 0; remainder /= 10)
-        digits[index] = static_cast<char>('0' + remainder % 10);
-    return fixed_string<sizeof(digits)>(digits);
-}
 
 /// A type with a data type as its `value`, such as `data_type_constant`.
 template <class T>
@@ -95,12 +38,14 @@ concept has_data_type =
     names_data_type<T> || requires { data_type_traits<std::remove_cv_t<T>>::value; };
 
 /// The data type that a `T` names.
-template <has_data_type T>
+template <class T>
 consteval data_type named_data_type() {
     if constexpr (names_data_type<T>)
         return T::value;
-    else
+    else if constexpr (has_data_type<T>)
         return data_type_of<T>;
+    else
+        return data_type{}; // one error says that there is none
 }
 
 /// True if no extent is negative and the number of elements fits 64 bits.
@@ -121,45 +66,64 @@ constexpr bool has_axes(box const& region, std::size_t ndim) {
     return region.offset.size() == ndim && region.shape.size() == ndim;
 }
 
-/// True if the region lies inside the shape, and also if they cannot be compared.
-constexpr bool lies_inside(box const& region, index_vector const& shape) {
+/// The first axis along which the region exceeds the shape; the number of axes if there is none, and
+/// also if they cannot be compared.
+constexpr std::size_t axis_outside(box const& region, index_vector const& shape) {
     if (!has_axes(region, shape.size()))
-        return true;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        if (region.shape[axis] < 0 || region.offset[axis] < 0 ||
-            region.offset[axis] > shape[axis] - region.shape[axis])
-            return false;
-    return true;
+        return shape.size();
+    std::size_t axis = 0;
+    while (axis < shape.size() && region.shape[axis] >= 0 && region.offset[axis] >= 0 &&
+           region.offset[axis] <= shape[axis] - region.shape[axis])
+        ++axis;
+    return axis;
+}
+
+/// The first axis along which shapes differ; the number of axes of the shorter one if there is none.
+constexpr std::size_t axis_that_differs(index_vector const& a, index_vector const& b) {
+    return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
+                                    a.begin());
+}
+
+template <template <auto...> class Fact, index_vector Numbers, std::size_t... I>
+consteval Fact<Numbers.values[I]...> fact_of(std::index_sequence<I...>) {
+    return {};
+}
+
+/// The numbers as arguments of a fact. In an alias it would crash g++ 12.
+template <template <auto...> class Fact, index_vector Numbers>
+consteval auto fact_of() {
+    return fact_of<Fact, Numbers>(std::make_index_sequence<Numbers.size()>());
+}
+
+/// A rule that does not hold, and the facts.
+///
+/// `check_rule` has the sentence. It is a function, since a class with a `static_assert` that fails
+/// makes clang refuse all that names the class, too.
+template <auto Rule, class... Facts>
+struct broken {};
+
+struct no_rule_broken {};
+
+consteval bool check_rule(no_rule_broken) { return true; }
+
+/// A rule about equal shapes that does not hold.
+template <auto Rule, class Key, index_vector Wanted, index_vector Actual>
+consteval auto broken_by_shape() {
+    constexpr std::size_t axis = axis_that_differs(Wanted, Actual);
+    return broken<Rule, Key, on_axis<axis>, decltype(fact_of<wanted, Wanted>()),
+                  decltype(fact_of<actual, Actual>())>();
 }
 
 } // namespace reshard::detail
 
 namespace reshard::typed {
 
-/// A text that keys are made of: `key<"layers."> + number<3> + ".weight"` is `"layers.3.weight"`.
-template <detail::fixed_string Text>
-inline constexpr auto key = Text;
-
-/// A number as such a text.
-template <std::size_t Number>
-inline constexpr auto number = detail::digits_of<Number>();
-
 /// A shard whose key, element type, global shape and region are part of its type.
 ///
 /// `T` is an element type, or `data_type_constant<data_type::f8_e4m3>` if C++ has no such type.
 template <detail::fixed_string Key, class T, index_vector Global, box Region>
 struct shard {
-    static_assert(!Key.view().empty(), "a typed::shard needs a key");
-    static_assert(
-        detail::has_data_type<T>,
-        "the element type of a typed::shard has no data type; specialise data_type_traits");
-    static_assert(detail::is_shape(Global),
-                  "the global shape of a typed::shard has a negative extent or too many elements");
-    static_assert(detail::has_axes(Region, Global.size()),
-                  "the region of a typed::shard must have as many axes as its global shape");
-    static_assert(detail::lies_inside(Region, Global),
-                  "the region of a typed::shard must lie inside its global shape");
-
+    using key_fact = detail::of_key<Key>;
     static constexpr std::string_view key = Key.view();
     static constexpr data_type dtype = detail::named_data_type<T>();
     static constexpr index_vector global_shape = Global;
@@ -169,21 +133,38 @@ struct shard {
     operator shard_descriptor() const {
         return {std::string(key), dtype, global_shape, region, flat};
     }
+
+    static_assert(detail::holds<!Key.view().empty(), key_fact>, "a typed::shard needs a key");
+    static_assert(
+        detail::holds<detail::has_data_type<T>, key_fact, T>,
+        "the element type of a typed::shard has no data type; specialise data_type_traits");
+    static_assert(detail::holds<detail::is_shape(Global), key_fact, detail::actual<Global>>,
+                  "the global shape of a typed::shard has a negative extent or too many elements");
+    static_assert(detail::holds<detail::has_axes(Region, Global.size()), key_fact,
+                                detail::wanted<Global.size()>, detail::actual<Region.shape.size()>>,
+                  "the region of a typed::shard must have as many axes as its global shape");
+    static_assert(
+        detail::holds<detail::axis_outside(Region, Global) == Global.size(), key_fact,
+                      detail::on_axis<detail::axis_outside(Region, Global)>,
+                      decltype(detail::fact_of<detail::wanted, Global>()), detail::actual<Region>>,
+        "the region of a typed::shard must lie inside its global shape");
 };
 
 /// The part of a typed shard that a flat range of its region holds, as ZeRO cuts them.
 template <class Shard, flat_range Range>
 struct flat_shard : Shard {
-    static_assert(!Shard::flat, "a typed::flat_shard cannot be made of another one");
-    static_assert(0 <= Range.begin && Range.begin <= Range.end &&
-                      Range.end <= element_count(Shard::region),
-                  "the flat range of a typed::flat_shard must lie inside its region");
-
     static constexpr std::optional<flat_range> flat = Range;
 
     operator shard_descriptor() const {
         return {std::string(Shard::key), Shard::dtype, Shard::global_shape, Shard::region, flat};
     }
+
+    static_assert(detail::holds<!Shard::flat, typename Shard::key_fact>,
+                  "a typed::flat_shard cannot be made of another one");
+    static_assert(detail::holds < 0 <= Range.begin && Range.begin <= Range.end &&
+                      Range.end <= element_count(Shard::region),
+                  typename Shard::key_fact, detail::actual < Range >>,
+                  "the flat range of a typed::flat_shard must lie inside its region");
 };
 
 } // namespace reshard::typed
@@ -244,26 +225,52 @@ constexpr std::optional<place_pair> find_clash(std::array<shard_facts, N> const&
     return std::nullopt;
 }
 
-/// Reports the fault of two shards of one key.
-template <shard_type A, shard_type B>
-struct shards_of_one_key {
-    static_assert(A::global_shape == B::global_shape,
-                  "a typed::state_dict has one key with two global shapes");
-    static_assert(A::dtype == B::dtype, "a typed::state_dict has one key with two data types");
-    static_assert(facts_of<A>() != facts_of<B>(), "a typed::state_dict has the same shard twice");
-};
+/// What a state dict must be.
+enum class state_dict_rule { of_shards, of_one_shape, of_one_dtype, of_different_shards };
 
-/// True; does not compile if two of the shards clash.
-template <shard_type... Shards>
-consteval bool shards_agree() {
-    constexpr auto pair =
-        find_clash(std::array<shard_facts, sizeof...(Shards)>{facts_of<Shards>()...});
-    if constexpr (pair) {
-        using list = boost::mp11::mp_list<Shards...>;
-        shards_of_one_key<boost::mp11::mp_at_c<list, pair->first>,
-                          boost::mp11::mp_at_c<list, pair->second>>{};
-    }
+template <state_dict_rule Rule, class... Facts>
+consteval bool check_rule(broken<Rule, Facts...>) {
+    using enum state_dict_rule;
+    static_assert(holds<Rule != of_shards, Facts...>,
+                  "a typed::state_dict is a list of shard types");
+    static_assert(holds<Rule != of_one_shape, Facts...>,
+                  "a typed::state_dict has one key with two global shapes");
+    static_assert(holds<Rule != of_one_dtype, Facts...>,
+                  "a typed::state_dict has one key with two data types");
+    static_assert(holds<Rule != of_different_shards, Facts...>,
+                  "a typed::state_dict has the same shard twice");
     return true;
+}
+
+/// How two shards of one key clash.
+template <class A, class B>
+consteval auto clash_of() {
+    using enum state_dict_rule;
+    using key = typename A::key_fact;
+    if constexpr (A::global_shape != B::global_shape)
+        return broken_by_shape<of_one_shape, key, A::global_shape, B::global_shape>();
+    else if constexpr (A::dtype != B::dtype)
+        return broken<of_one_dtype, key, wanted<A::dtype>, actual<B::dtype>>();
+    else
+        return broken<of_different_shards, key, actual<A::region>>();
+}
+
+/// What keeps shards from being a state dict.
+template <class... Shards>
+consteval auto broken_by_shards() {
+    if constexpr (!(shard_type<Shards> && ...)) {
+        return broken<state_dict_rule::of_shards, Shards...>();
+    } else {
+        constexpr auto pair =
+            find_clash(std::array<shard_facts, sizeof...(Shards)>{facts_of<Shards>()...});
+        if constexpr (pair) {
+            using list = boost::mp11::mp_list<Shards...>;
+            return clash_of<boost::mp11::mp_at_c<list, pair->first>,
+                            boost::mp11::mp_at_c<list, pair->second>>();
+        } else {
+            return no_rule_broken();
+        }
+    }
 }
 
 } // namespace reshard::detail
@@ -275,9 +282,7 @@ namespace reshard::typed {
 /// It converts to the descriptors of its shards, in their order.
 template <class... Shards>
 struct state_dict {
-    static_assert((detail::shard_type<Shards> && ...),
-                  "a typed::state_dict is a list of shard types");
-    static_assert(detail::shards_agree<Shards...>());
+    static_assert(detail::check_rule(detail::broken_by_shards<Shards...>()));
 
     static constexpr std::size_t size = sizeof...(Shards);
 

@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,12 +28,64 @@
 
 namespace reshard {
 
+namespace typed {
+
+/// In `with_placements`: those that the tensor has.
+struct own_placements {
+    constexpr bool operator==(own_placements const&) const = default;
+};
+
+} // namespace typed
+
+namespace detail {
+
+template <auto Placement>
+struct placed {
+    static constexpr auto value = Placement;
+};
+
+template <class Tensors, auto... Placements>
+struct replaced;
+
+template <fixed_string Key, class T, index_vector Shape, auto... Own, auto... Placements>
+struct replaced<typed::tensor<Key, T, Shape, Own...>, Placements...> {
+    template <auto Placement>
+    using spliced = boost::mp11::mp_if_c<
+        std::same_as<std::remove_cv_t<decltype(Placement)>, typed::own_placements>,
+        boost::mp11::mp_list<placed<Own>...>, boost::mp11::mp_list<placed<Placement>>>;
+    template <class... Values>
+    using tensor = typed::tensor<Key, T, Shape, Values::value...>;
+
+    using type = boost::mp11::mp_apply<
+        tensor, boost::mp11::mp_append<boost::mp11::mp_list<>, spliced<Placements>...>>;
+};
+
+template <class... Tensors, auto... Placements>
+struct replaced<boost::mp11::mp_list<Tensors...>, Placements...> {
+    using type = boost::mp11::mp_list<typename replaced<Tensors, Placements...>::type...>;
+};
+
+} // namespace detail
+
+namespace typed {
+
+/// The same tensor, or list of tensors, with other placements.
+///
+/// `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second stage of
+/// pipeline and leaves it cut as it is.
+template <class Tensors, auto... Placements>
+using with_placements = typename detail::replaced<Tensors, Placements...>::type;
+
+} // namespace typed
+
 namespace detail {
 
 /// A list of the one shard that a rank holds of a tensor, or of none.
 template <class Layout, class Tensor, holder_t Rank>
 consteval auto shards_of_rank() {
-    constexpr auto region = Layout::template distribution_of<Tensor>().region(Rank);
+    constexpr auto region = Tensor::template kind_on<Layout::ranks>->spread().region(Rank);
+    static_assert(holds<!Tensor::is_in_blocks, typename Tensor::key_fact>,
+                  "blocks that are dealt out are no typed::shard; ask shards_of a layout for them");
     if constexpr (region)
         return boost::mp11::mp_list<typename Tensor::template shard_of<*region>>();
     else
@@ -44,10 +98,13 @@ struct rank_shards;
 
 template <class Layout, holder_t Rank, class... Tensors>
 struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
-    static_assert(Rank < Layout::ranks.rank_count(),
+    static constexpr holder_t count = Layout::ranks.rank_count();
+    using type = boost::mp11::mp_append<
+        typed::state_dict<>,
+        decltype(shards_of_rank<Layout, Tensors, std::min(Rank, count - 1)>())...>;
+
+    static_assert(holds<(Rank < count), wanted<Rank>, actual<count>>,
                   "the mesh of a typed::layout has no such rank");
-    using type = boost::mp11::mp_append<typed::state_dict<>,
-                                        decltype(shards_of_rank<Layout, Tensors, Rank>())...>;
 };
 
 } // namespace detail
@@ -89,7 +146,7 @@ inline constexpr bool kind_is_covered = [] {
     shard_grid const shards = grid_of(Kind->spread());
     index_t held_count = 0;
     for (std::size_t i = 0; i < shards.box_count(); ++i)
-        held_count += element_count(shards.box_at(i).shape);
+        held_count += element_count(held_shape(shards.box_at(i), shards.cycles_at(i)));
     return held_count == element_count(Kind->shape);
 }();
 
@@ -98,7 +155,8 @@ template <typed::kind const* Kind>
 inline constexpr bool kind_has_equal_shards = [] {
     shard_grid const shards = grid_of(Kind->spread());
     for (std::size_t i = 1; i < shards.box_count(); ++i)
-        if (shards.box_at(i).shape != shards.box_at(0).shape)
+        if (held_shape(shards.box_at(i), shards.cycles_at(i)) !=
+            held_shape(shards.box_at(0), shards.cycles_at(0)))
             return false;
     return true;
 }();

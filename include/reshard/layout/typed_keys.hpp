@@ -8,17 +8,95 @@
 
 #include <array>
 #include <bit>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 /// \file
-/// The keys of a typed layout, found in a few steps, since compilers limit the steps of a constant;
-/// and lists of tensors.
+/// Texts as types, the facts of a compile error, lists of tensors, and the keys of a typed layout,
+/// found in a few steps, since compilers limit the steps of a constant.
 
 namespace reshard::detail {
+
+/// `N - 1` characters and a terminating zero, from a string literal.
+template <std::size_t N>
+struct fixed_string {
+    char characters[N] = {};
+
+    constexpr fixed_string() = default;
+    constexpr fixed_string(char const (&text)[N]) { put(0, text, N); }
+
+    /// Writes `count` characters at an index; a plain loop, which compilers run fastest.
+    constexpr void put(std::size_t index, char const* text, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i)
+            characters[index + i] = text[i];
+    }
+
+    /// The text without the terminating zero.
+    constexpr std::string_view view() const { return {characters, N - 1}; }
+    constexpr operator std::string_view() const { return view(); }
+
+    constexpr auto operator<=>(fixed_string const&) const = default;
+};
+
+/// Compares texts, also of different lengths as types.
+template <std::size_t N, std::size_t M>
+constexpr bool operator==(fixed_string<N> const& a, fixed_string<M> const& b) {
+    return a.view() == b.view();
+}
+
+/// One text after the other.
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, fixed_string<M> const& b) {
+    fixed_string<N + M - 1> joined;
+    joined.put(0, a.characters, N - 1);
+    joined.put(N - 1, b.characters, M);
+    return joined;
+}
+
+template <std::size_t N, std::size_t M>
+constexpr fixed_string<N + M - 1> operator+(fixed_string<N> const& a, char const (&b)[M]) {
+    return a + fixed_string<M>(b);
+}
+
+/// The number of digits of a number.
+constexpr std::size_t digit_count(std::size_t number) {
+    std::size_t digits = 1;
+    while (number /= 10)
+        ++digits;
+    return digits;
+}
+
+template <std::size_t Number>
+constexpr auto digits_of() {
+    char digits[digit_count(Number) + 1] = {};
+    std::size_t remainder = Number;
+    for (std::size_t index = digit_count(Number); index-- > 0; remainder /= 10)
+        digits[index] = static_cast<char>('0' + remainder % 10);
+    return fixed_string<sizeof(digits)>(digits);
+}
+
+/// \name The facts of a condition: types, since compilers print those
+/// \{
+template <fixed_string Key>
+struct of_key {};
+template <std::size_t Axis>
+struct on_axis {}; ///< of the tensor
+template <fixed_string Name>
+struct on_mesh_axis {};
+template <auto... Values>
+struct wanted {};
+template <auto... Values>
+struct actual {};
+/// \}
+
+/// `Is`, with facts for the message of a compiler.
+template <bool Is, class... Facts>
+inline constexpr bool holds = Is;
 
 /// A key and its hash; each key's is a separate constant.
 struct hashed_key {
@@ -37,6 +115,10 @@ struct hashed_key {
         return hash == other_key.hash && text == other_key.text;
     }
 };
+
+/// The key of a tensor; layouts with the same key share it.
+template <fixed_string Key>
+inline constexpr hashed_key hash_of{Key.view()};
 
 /// Keys and their indices in a list, as a table that is made once and searched often.
 ///
@@ -83,6 +165,55 @@ private:
     std::optional<std::pair<std::size_t, std::size_t>> twice_;
 };
 
+/// The different ones of at most `N` keys, while the compiler reads them.
+template <std::size_t N>
+class key_numbers {
+public:
+    /// The number of a key, a new one for a new key.
+    constexpr std::size_t add(hashed_key const& key) {
+        std::uint32_t& slot = slots_[slot_of(key)];
+        if (slot == 0) {
+            keys_.push_back(key);
+            slot = static_cast<std::uint32_t>(keys_.size());
+        }
+        return slot - 1;
+    }
+
+    /// The number of a key, or the number of keys.
+    constexpr std::size_t find(hashed_key const& key) const {
+        std::uint32_t const slot = slots_[slot_of(key)];
+        return slot == 0 ? keys_.size() : slot - 1;
+    }
+
+    constexpr std::vector<hashed_key> const& all() const { return keys_; }
+
+private:
+    constexpr std::size_t slot_of(hashed_key const& key) const {
+        std::size_t slot = key.hash % slots_.size();
+        while (slots_[slot] != 0 && keys_[slots_[slot] - 1] != key)
+            slot = (slot + 1) % slots_.size();
+        return slot;
+    }
+
+    std::vector<hashed_key> keys_;
+    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else number + 1
+};
+
+/// Whether a key has one of those inside, as that of an optimizer state has its parameter's.
+template <std::size_t N>
+constexpr bool contains_key(std::string_view key, typed_keys<N> const& keys) {
+    auto const is_border = [&](std::size_t i, std::string_view borders) {
+        return i == key.size() || borders.find(key[i]) != borders.npos;
+    };
+    for (std::size_t begin = 0; N > 0 && begin < key.size(); ++begin)
+        for (std::size_t end = begin + 1; end <= key.size(); ++end)
+            if ((begin == 0 || is_border(begin - 1, "./:")) && is_border(end, "./:_") &&
+                end - begin < key.size() &&
+                keys.find(hashed_key(key.substr(begin, end - begin))) < N)
+                return true;
+    return false;
+}
+
 /// A list of the tensors of a list, or of the one tensor.
 template <class Tensor>
 struct tensor_list {
@@ -99,6 +230,13 @@ template <class... Items>
 using all_tensors =
     boost::mp11::mp_append<boost::mp11::mp_list<>, typename tensor_list<Items>::type...>;
 
+/// The keys of a layout.
+template <class... Tensors>
+consteval typed_keys<sizeof...(Tensors)> keys_of(boost::mp11::mp_list<Tensors...>) {
+    return typed_keys<sizeof...(Tensors)>(
+        std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
+}
+
 template <template <std::size_t> class Layer, class Numbers>
 struct layer_list;
 
@@ -111,7 +249,15 @@ struct layer_list<Layer, std::index_sequence<I...>> {
 
 namespace reshard::typed {
 
-/// The tensors of layers 0 to `Count - 1`, as an `mp_list`: those of layer `i` are `Layer<i>`, a
+/// A text that keys are made of: `key<"layers."> + number<3> + ".weight"` is `"layers.3.weight"`.
+template <detail::fixed_string Text>
+inline constexpr auto key = Text;
+
+/// A number as such a text.
+template <std::size_t Number>
+inline constexpr auto number = detail::digits_of<Number>();
+
+/// The tensors of layers 0 to `Count - 1`, as an `mp_list`: for layer `i` these are `Layer<i>`, a
 /// tensor or an `mp_list` of tensors.
 template <std::size_t Count, template <std::size_t> class Layer>
 using layers = typename detail::layer_list<Layer, std::make_index_sequence<Count>>::type;

@@ -52,10 +52,6 @@ struct kind {
 
 namespace detail {
 
-/// The key of a tensor; layouts with the same key share it.
-template <fixed_string Key>
-inline constexpr hashed_key hash_of{Key.view()};
-
 template <auto... Placements>
 constexpr std::vector<placement> placement_list() {
     return {placement(Placements)...};
@@ -64,11 +60,14 @@ constexpr std::vector<placement> placement_list() {
 template <mesh Ranks, data_type Type, index_vector Shape, auto... Placements>
 inline constexpr typed::kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
 
+/// Stands for a tensor with an error: each rank has a copy.
+template <mesh Ranks, data_type Type, index_vector Shape>
+inline constexpr typed::kind unfit_kind{
+    Ranks, Type, Shape, [] { return std::vector<placement>(Ranks.ndim(), placement()); }};
+
 /// A typed tensor without its key: what the compiler evaluates once for equal tensors.
 template <class T, index_vector Shape, auto... Placements>
 struct typed_form {
-    static constexpr bool has_type = has_data_type<T>;
-    static constexpr bool has_shape = is_shape(Shape);
     static constexpr bool is_in_blocks =
         ((placement(Placements).type == placement::kind::cyclic) || ...);
 
@@ -78,15 +77,23 @@ struct typed_form {
 
     static constexpr std::vector<placement> placements() { return placement_list<Placements...>(); }
 
-    /// Its kind on that mesh.
-    template <mesh Ranks>
-    static constexpr typed::kind const* kind_on =
-        &kind_constant<Ranks, dtype, Shape, Placements...>;
-
     /// The fault of its placement on that mesh, or std::nullopt.
     template <mesh Ranks>
     static constexpr std::optional<placement_fault> fault_on =
-        find_fault(Ranks.shape(), placements(), Shape);
+        is_shape(Shape) ? find_fault(Ranks.shape(), placements(), Shape) : std::nullopt;
+
+    /// True if it is a tensor, and fits on that mesh.
+    template <mesh Ranks>
+    static constexpr bool fits_on = has_data_type<T> && is_shape(Shape) && !fault_on<Ranks>;
+
+    /// Its kind on that mesh. What does not fit has another one, so that there is one error.
+    template <mesh Ranks>
+    static constexpr typed::kind const* kind_on = [] {
+        if constexpr (fits_on<Ranks>)
+            return &kind_constant<Ranks, dtype, Shape, Placements...>;
+        else
+            return &unfit_kind < Ranks, dtype, is_shape(Shape) ? Shape : index_vector{} > ;
+    }();
 };
 
 } // namespace detail
@@ -98,130 +105,129 @@ namespace typed {
 /// `T` is as in `shard`.
 template <detail::fixed_string Key, class T, index_vector Shape, auto... Placements>
 struct tensor : detail::typed_form<T, Shape, Placements...> {
-    static_assert(!Key.view().empty(), "a typed::tensor needs a key");
-    static_assert(
-        tensor::has_type,
-        "the element type of a typed::tensor has no data type; specialise data_type_traits");
-    static_assert(!tensor::is_in_blocks,
-                  "a typed::tensor cannot be dealt out in blocks; describe it by a distribution");
-    static_assert(tensor::has_shape,
-                  "the shape of a typed::tensor has a negative extent or too many elements");
-
+    using key_fact = detail::of_key<Key>;
     static constexpr std::string_view key = Key.view();
     static constexpr detail::hashed_key const& hashed = detail::hash_of<Key>;
 
     /// The shard that holds that region.
     template <box Region>
     using shard_of = shard<Key, T, Shape, Region>;
-};
 
-/// In `with_placements`: those that the tensor has.
-struct own_placements {
-    constexpr bool operator==(own_placements const&) const = default;
+    /// What it is in another template, such as `typed::source`.
+    template <template <detail::fixed_string, class, index_vector> class Other>
+    using as = Other<Key, T, Shape>;
 };
 
 } // namespace typed
 
 namespace detail {
 
-template <auto Placement>
-struct placed {
-    static constexpr auto value = Placement;
-};
+/// What tensors of a layout must be, except for their placements.
+enum class tensor_rule { has_key, has_own_key, has_dtype, has_shape };
 
-template <class Tensors, auto... Placements>
-struct replaced;
+template <tensor_rule Rule, class... Facts>
+consteval bool check_rule(broken<Rule, Facts...>) {
+    using enum tensor_rule;
+    static_assert(holds<Rule != has_key, Facts...>, "a typed::tensor needs a key");
+    static_assert(holds<Rule != has_own_key, Facts...>,
+                  "a typed::layout has two tensors of one key");
+    static_assert(
+        holds<Rule != has_dtype, Facts...>,
+        "the element type of a typed::tensor has no data type; specialise data_type_traits");
+    static_assert(holds<Rule != has_shape, Facts...>,
+                  "the shape of a typed::tensor has a negative extent or too many elements");
+    return true;
+}
 
-template <fixed_string Key, class T, index_vector Shape, auto... Own, auto... Placements>
-struct replaced<typed::tensor<Key, T, Shape, Own...>, Placements...> {
-    template <auto Placement>
-    using spliced = boost::mp11::mp_if_c<
-        std::same_as<std::remove_cv_t<decltype(Placement)>, typed::own_placements>,
-        boost::mp11::mp_list<placed<Own>...>, boost::mp11::mp_list<placed<Placement>>>;
-    template <class... Values>
-    using tensor = typed::tensor<Key, T, Shape, Values::value...>;
-
-    using type = boost::mp11::mp_apply<
-        tensor, boost::mp11::mp_append<boost::mp11::mp_list<>, spliced<Placements>...>>;
-};
-
-template <class... Tensors, auto... Placements>
-struct replaced<boost::mp11::mp_list<Tensors...>, Placements...> {
-    using type = boost::mp11::mp_list<typename replaced<Tensors, Placements...>::type...>;
-};
-
-} // namespace detail
-
-namespace typed {
-
-/// The same tensor, or list of tensors, with other placements.
-///
-/// `with_placements<layer<3>, only{1}, own_placements{}>` puts a layer on the second stage of
-/// pipeline and leaves it cut as it is.
-template <class Tensors, auto... Placements>
-using with_placements = typename detail::replaced<Tensors, Placements...>::type;
-
-} // namespace typed
-
-namespace detail {
-
-/// Reports the fault in the placements of a tensor, with its numbers.
-template <class Tensor, placement_fault Fault>
-struct placement_of {
+template <placement_fault::kind Fault, class... Facts>
+consteval bool check_rule(broken<Fault, Facts...>) {
     using kind = placement_fault::kind;
-    static_assert(Fault.type != kind::count,
+    static_assert(holds<Fault != kind::count, Facts...>,
                   "a typed::tensor needs one placement for each axis of the mesh");
-    static_assert(Fault.type != kind::coordinate,
+    static_assert(holds<Fault != kind::coordinate, Facts...>,
                   "a placement names a coordinate that its mesh axis does not have");
-    static_assert(Fault.type != kind::axis,
+    static_assert(holds<Fault != kind::axis, Facts...>,
                   "a placement cuts an axis that the typed::tensor does not have");
-    static_assert(Fault.type != kind::uneven,
+    static_assert(holds<Fault != kind::uneven, Facts...>,
                   "an even split of a typed::tensor must divide the extent");
-    static_assert(Fault.type != kind::size_count,
+    static_assert(holds<Fault != kind::size_count, Facts...>,
                   "explicit sizes of a typed::tensor must be one for each rank of the mesh axis");
-    static_assert(Fault.type != kind::negative_size,
+    static_assert(holds<Fault != kind::negative_size, Facts...>,
                   "explicit sizes of a typed::tensor must not be negative");
-    static_assert(Fault.type != kind::block && Fault.type != kind::dealt_out,
-                  "a typed::tensor cannot be dealt out in blocks");
-    static_assert(Fault.type != kind::size_sum,
+    static_assert(holds<Fault != kind::size_sum, Facts...>,
                   "explicit sizes of a typed::tensor must sum to the extent");
-};
+    static_assert(holds<Fault != kind::block, Facts...>,
+                  "blocks of a typed::tensor must have elements");
+    static_assert(holds<Fault != kind::dealt_out, Facts...>,
+                  "block_cyclic is the last cut of an axis of a typed::tensor");
+    return true;
+}
 
-/// Says which key appears twice in a layout.
-template <class First, class Second>
-struct tensors_of_one_key {
-    static_assert(First::key != Second::key, "a typed::layout has two tensors of one key");
-};
+/// The name of an axis of a mesh as a text.
+template <mesh Ranks, std::size_t Axis>
+consteval auto name_of_axis() {
+    fixed_string<Ranks.all_axes[Axis].name().size() + 1> name;
+    name.put(0, Ranks.all_axes[Axis].characters, Ranks.all_axes[Axis].name().size());
+    return name;
+}
 
-/// The keys of a layout; does not compile if one appears twice.
-template <class... Tensors>
-consteval typed_keys<sizeof...(Tensors)> different_keys(boost::mp11::mp_list<Tensors...>) {
-    constexpr typed_keys<sizeof...(Tensors)> keys(
-        std::array<hashed_key, sizeof...(Tensors)>{Tensors::hashed...});
-    if constexpr (constexpr auto twice = keys.twice(); twice)
-        tensors_of_one_key<boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->first>,
-                           boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, twice->second>>{};
-    return keys;
+/// The fault in the placements of a tensor, with its facts.
+template <mesh Ranks, class Tensor>
+consteval auto broken_by_placements() {
+    using kind = placement_fault::kind;
+    constexpr placement_fault fault = *Tensor::template fault_on<Ranks>;
+    if constexpr (fault.type == kind::count) {
+        return broken<fault.type, typename Tensor::key_fact, wanted<fault.there>,
+                      actual<fault.wanted>>();
+    } else {
+        using key = typename Tensor::key_fact;
+        using mesh_axis = on_mesh_axis<name_of_axis<Ranks, fault.mesh_axis>()>;
+        constexpr std::size_t axis = Tensor::placements()[fault.mesh_axis].axis;
+        if constexpr (fault.type == kind::coordinate)
+            return broken<fault.type, key, mesh_axis, wanted<fault.wanted>, actual<fault.there>>();
+        else
+            return broken<fault.type, key, on_axis<axis>, mesh_axis, wanted<fault.wanted>,
+                          actual<fault.there>>();
+    }
+}
+
+/// What keeps a tensor from being one on that mesh.
+template <mesh Ranks, class Tensor>
+consteval auto broken_by_tensor() {
+    using key = typename Tensor::key_fact;
+    if constexpr (Tensor::key.empty())
+        return broken<tensor_rule::has_key, key, decltype(fact_of<actual, Tensor::shape>())>();
+    else if constexpr (!has_data_type<typename Tensor::element_type>)
+        return broken<tensor_rule::has_dtype, key, typename Tensor::element_type>();
+    else if constexpr (!is_shape(Tensor::shape))
+        return broken<tensor_rule::has_shape, key, decltype(fact_of<actual, Tensor::shape>())>();
+    else
+        return broken_by_placements<Ranks, Tensor>();
+}
+
+/// What keeps tensors from being a layout on that mesh.
+template <mesh Ranks, class... Tensors>
+consteval auto broken_by_tensors(boost::mp11::mp_list<Tensors...>) {
+    constexpr std::array<bool, sizeof...(Tensors)> fits{
+        (!Tensors::key.empty() && Tensors::template fits_on<Ranks>)...};
+    constexpr auto first =
+        static_cast<std::size_t>(std::find(fits.begin(), fits.end(), false) - fits.begin());
+    using list = boost::mp11::mp_list<Tensors...>;
+    if constexpr (first < fits.size()) {
+        return broken_by_tensor<Ranks, boost::mp11::mp_at_c<list, first>>();
+    } else if constexpr (constexpr auto twice = keys_of(list()).twice(); twice) {
+        using second = boost::mp11::mp_at_c<list, twice->second>;
+        return broken<tensor_rule::has_own_key, typename second::key_fact, actual<twice->first>,
+                      actual<twice->second>>();
+    } else {
+        return no_rule_broken();
+    }
 }
 
 template <mesh Ranks, class... Tensors>
 consteval std::array<typed::kind const*, sizeof...(Tensors)>
 kinds_on(boost::mp11::mp_list<Tensors...>) {
     return {Tensors::template kind_on<Ranks>...};
-}
-
-/// True; does not compile if the placements of a tensor do not fit it or the mesh.
-template <mesh Ranks, class... Tensors>
-consteval bool are_placed(boost::mp11::mp_list<Tensors...>) {
-    constexpr std::array<bool, sizeof...(Tensors)> wrong{
-        Tensors::template fault_on<Ranks>.has_value()...};
-    constexpr auto first =
-        static_cast<std::size_t>(std::find(wrong.begin(), wrong.end(), true) - wrong.begin());
-    if constexpr (first < wrong.size()) {
-        using tensor = boost::mp11::mp_at_c<boost::mp11::mp_list<Tensors...>, first>;
-        placement_of<tensor, *tensor::template fault_on<Ranks>>{};
-    }
-    return true;
 }
 
 /// How tensors of these keys and kinds are spread, in their order.
@@ -257,17 +263,10 @@ struct layout {
     using tensors = detail::all_tensors<Tensors...>;
 
     /// The keys, and the kinds of the tensors, in their order.
-    static constexpr auto keys = detail::different_keys(tensors());
+    static constexpr auto keys = detail::keys_of(tensors());
     static constexpr auto kinds = detail::kinds_on<Ranks>(tensors());
 
-    static_assert(keys.size() == 0 || !keys.twice());
-    static_assert(detail::are_placed<Ranks>(tensors()));
-
-    /// How one of the tensors is spread.
-    template <class Tensor>
-    static constexpr distribution distribution_of() {
-        return distribution(Ranks, Tensor::placements(), Tensor::shape, Tensor::key);
-    }
+    static_assert(detail::check_rule(detail::broken_by_tensors<Ranks>(tensors())));
 
     template <std::same_as<reshard::layout> Values> // which this header does not define
     operator Values() const {

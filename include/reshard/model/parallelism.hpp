@@ -61,7 +61,7 @@ struct expert_numbers {
 private:
     static constexpr void check(index_t number, index_t count, char const* noun) {
         if (number < 0 || number >= count)
-            fail(errc::bad_layout, "there is no ", noun, " ", number, " among ", count,
+            fail(errc::bad_layout, "no ", noun, " ", number, " among ", count,
                  "; numbering starts at 0");
     }
 

@@ -63,7 +63,7 @@ public:
     /// \throws error with errc::bad_layout for a layer that does not exist
     constexpr layer_place place_of(index_t layer) const {
         if (layer < 0 || layer >= layers())
-            fail(errc::bad_layout, "there is no layer ", layer, " in a pipeline of ", layers(),
+            fail(errc::bad_layout, "no layer ", layer, " in a pipeline of ", layers(),
                  "; numbering starts at 0");
         auto const behind = std::upper_bound(begins_.begin(), begins_.end(), layer);
         index_t const i = behind - begins_.begin() - 1;
@@ -88,8 +88,8 @@ public:
     /// \throws error with errc::bad_layout for a chunk that does not exist
     constexpr std::pair<index_t, index_t> layers_of(index_t stage, index_t chunk = 0) const {
         if (stage < 0 || stage >= stages_ || chunk < 0 || chunk >= virtual_stages())
-            fail(errc::bad_layout, "there is no chunk ", chunk, " of stage ", stage,
-                 " in a pipeline of ", detail::counted(stages_, "stage"), " with ",
+            fail(errc::bad_layout, "no chunk ", chunk, " of stage ", stage, " in a pipeline of ",
+                 detail::counted(stages_, "stage"), " with ",
                  detail::counted(virtual_stages(), "chunk"), " each");
         auto const i = static_cast<std::size_t>(chunk * stages_ + stage);
         return {begins_[i], begins_[i + 1]};

@@ -8,6 +8,7 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/mpi/cut_transfer.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/plan.hpp>
@@ -20,15 +21,15 @@
 #include <vector>
 
 /// \file
-/// Chunks and local transfers with addresses in the place of coordinates: what is left to do at run
+/// Chunks and local transfers with addresses instead of coordinates: the work that is left at run
 /// time.
 
 namespace reshard::detail {
 
 /// The box of one transfer that travels in one chunk.
 ///
-/// On the wire its elements stand in row-major order of the target's axes, in the wire data type,
-/// and the packet begins at a byte of its own.
+/// On the wire its elements are in row-major order of the target's axes, in the wire data type, and
+/// the packet begins at a whole byte.
 struct packet {
     std::uint32_t transfer = 0;       ///< place in the plan
     std::uint32_t region = all_of_it; ///< of the chunk's
@@ -59,8 +60,8 @@ chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t l
 /// \pre the packet is one of the chunk's
 RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& packet);
 
-/// What a process sends to or receives from one other, in order: by the way of one tree, or without
-/// any.
+/// The chunks that a process sends to or receives from one other, in order: by the way of one tree,
+/// or without any.
 struct lane {
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
@@ -76,7 +77,7 @@ struct lane {
     static constexpr std::size_t not_relayed = static_cast<std::size_t>(-1);
 };
 
-/// One packet: which copy, from or to which address, and where in the chunk.
+/// One packet: which copy, from or to which address, and its offset in the chunk.
 template <class Byte>
 struct bound_packet {
     std::uint32_t copy = 0;
@@ -85,7 +86,7 @@ struct bound_packet {
     Byte* memory = nullptr;
 };
 
-/// One chunk: packets `first` to `last`, or `direct`, where the memory is what the wire carries.
+/// One chunk: packets `first` to `last`, or `direct`, if the memory has the wire's bytes.
 template <class Byte>
 struct bound_chunk {
     int peer = 0;
@@ -106,7 +107,7 @@ public:
     /// None has come.
     void rewind() { arrivals_.assign(arrivals_.size(), false); }
 
-    /// True where a chunk need not be waited for.
+    /// True if a chunk need not be waited for.
     bool allow(bound_chunk<std::byte const> const& sent) const {
         return sent.relayed == lane::not_relayed || arrivals_[sent.relayed];
     }
@@ -163,7 +164,7 @@ public:
     /// order of the target's axes; calls `take(copy)`.
     void for_each_copy(transfer const& moved, copy_ends const& ends, index_t limit,
                        auto&& take) const {
-        element_conversion const conversion = conversion_of(bound_.whole, moved);
+        element_conversion const conversion = conversion_of(bound_, moved);
         data_type const stored = bound_.whole.target_dtypes[moved.target_key];
         auto const& [source, target] = ends;
         cut_transfer(cut_of(bound_.whole, moved), limit, [&](box const& region) {
@@ -204,7 +205,7 @@ private:
                 std::size_t const count = lane.chunks[i].packets.size();
                 packets += count > 1 || !may_be_direct_ ? count : 0;
             }
-        std::ranges::stable_sort(turns, {}, &chunk_turn::turn);
+        sort_by(turns, [](auto const& a, auto const& b) { return a.turn < b.turn; });
         bound.packets.reserve(packets);
         bound.chunks.reserve(turns.size());
         for (auto const& [turn, from, i] : turns) {
@@ -260,7 +261,7 @@ private:
         data_type const target = bound_.whole.target_dtypes[moved.target_key];
         if (is_source<Byte> && input_of(packet))
             return {target, {}};
-        element_conversion const conversion = conversion_of(bound_.whole, moved);
+        element_conversion const conversion = conversion_of(bound_, moved);
         bool const casts_at_source = wire_dtype(bound_.whole, moved) == target;
         if (is_source<Byte> == casts_at_source)
             return conversion;

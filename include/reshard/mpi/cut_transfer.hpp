@@ -39,7 +39,7 @@ struct transposed_axes {
     std::size_t last;
 };
 
-/// These axes, where they are not the same; axes of one element do not count.
+/// These axes, if they are not the same; axes of one element do not count.
 constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometry) {
     std::size_t const ndim = geometry.extent.size();
     std::size_t fastest = ndim, last = ndim; // axes of the target; `ndim` until found

@@ -3,37 +3,20 @@
 #ifndef RESHARD_MPI_DIRECTORY_QUERY_HPP
 #define RESHARD_MPI_DIRECTORY_QUERY_HPP
 
+#include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
-
-#include <memory>
-#include <optional>
+#include <reshard/layout/holder.hpp>
 
 /// \file
-/// A plan between layouts that no rank knows whole: targets look up their sources, and tell them.
+/// A plan between layouts that no rank knows whole: targets look up their sources, and notify them.
 
 namespace reshard {
 
-class mapping;
-class mpi_group;
-struct options;
-
-namespace detail {
-
-struct known_side;
-struct planned_job;
-
-/// The plan of this process, in memory that grows with its own shards, what they are made of, and
-/// the number of keys. It is that of gathered layouts, where replicas are described alike; but of
-/// source shards that overlap without being replicas, only those that some rank wants are detected.
-///
-/// \par Collective every rank of the group, in the same order; nothing else communicates over it
-/// \pre  each side's layout is known to all ranks, or to none
-/// \throws error on every rank alike: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
-RESHARD_DECL std::shared_ptr<planned_job>
-query_directory(mpi_group const& world, known_side const& source, known_side const& target,
-                std::optional<mapping> program, options const& options);
-
-} // namespace detail
+/// For `options::lookup`, with many ranks. If no rank knows the layout of a side, more than
+/// `gather_up_to` ranks do not send all others their shards: each looks up the sources of its own
+/// tensors in a directory that all share. Its memory grows with its own shards, their sources, and
+/// the number of keys, but not with the number of ranks.
+RESHARD_DECL detail::shard_lookup directory(holder_t gather_up_to = 256);
 
 } // namespace reshard
 

@@ -23,7 +23,7 @@
 
 namespace reshard::detail {
 
-/// Chunks under way: as many as outlast a time slice, so that a sender that waits for its core
+/// Chunks under way: enough to outlast a time slice, so that a sender that waits for its core
 /// starves no receiver.
 inline constexpr std::size_t in_flight = 64;
 
@@ -36,13 +36,13 @@ struct chunk_window {
     bound_chunks<Byte> all;
     std::size_t next = 0;
     bound_chunk<Byte> const* under_way[in_flight] = {};
-    std::byte* wire[in_flight] = {}; ///< null where the chunk is direct
+    std::byte* wire[in_flight] = {}; ///< null if the chunk is direct
     std::vector<std::size_t> idle;   ///< places in `under_way`
     std::vector<std::byte*> free;    ///< places in `staging`
     std::unique_ptr<std::byte[]> staging;
     index_t staging_bytes = 0;
-    bool has_room_for_all = false; ///< each packed chunk has a place of its own
-    std::size_t used = 0;          ///< of `staging`, where that is so
+    bool has_room_for_all = false; ///< each packed chunk has a separate slot
+    std::size_t used = 0;          ///< of `staging`, if that is so
 
     void open(bound_chunks<Byte> chunks) {
         all = std::move(chunks);
@@ -67,7 +67,7 @@ struct chunk_window {
         used = 0;
     }
 
-    /// True where the next chunk has a slot and memory to wait in.
+    /// True if the next chunk has a slot and memory to wait in.
     bool can_start() const {
         return next < all.chunks.size() && !idle.empty() &&
                (all.chunks[next].direct || has_room_for_all || !free.empty());
@@ -117,7 +117,7 @@ struct process_transfers {
 ///
 /// Each process has at most `in_flight` chunks under way in each direction, `most_staged` of them
 /// in staging memory. They start in the order of (number within the lane, step), where step `k`
-/// goes to rank + k and comes from rank - k: both ends of a chunk give it the same place. Of all
+/// goes to rank + k and comes from rank - k: both ends of a chunk give it the same position. Of all
 /// chunks that are not finished the earliest is therefore started at both ends, with memory that no
 /// later chunk can take from it; so the exchange cannot deadlock. A chunk that is passed on has a
 /// later number than the one that brings it, and starts when that one has arrived. The order
@@ -147,7 +147,7 @@ public:
 private:
     static constexpr std::size_t in_flight = detail::in_flight;
 
-    /// Past the caches where all that arrives is more than they hold.
+    /// Past the caches if all that arrives is more than they hold.
     stores stores_for(process_transfers const& transfers) const;
 
     /// Waits for the other ranks of the node, and lets MPI go on meanwhile: they may wait for it.
@@ -164,8 +164,8 @@ private:
 
     void unpack(std::size_t slot) const;
 
-    /// Moves chunks through rings, and deals with one finished request. False where there was
-    /// nothing to do.
+    /// Moves chunks through rings, and deals with one finished request. False if there was nothing
+    /// to do.
     bool advance();
 
     bool finish_request();

@@ -24,7 +24,7 @@
 
 namespace reshard::detail {
 
-/// The texts of all ranks, one behind the other, cut into rounds of equally many bytes.
+/// The texts of all ranks, one after the other, cut into rounds of equally many bytes.
 ///
 /// Every round but the last is full however uneven the texts are, so that there are few of them.
 ///
@@ -59,7 +59,7 @@ private:
 
 struct gathered_rows;
 
-/// What a rank tells the others when it enters a call.
+/// The notice of a rank to the others when it enters a call.
 struct rank_notice {
     std::string machine;             ///< ranks with equal names share memory
     std::uint64_t messages = 0;      ///< the number of its `own_messages`, or 0
@@ -77,14 +77,15 @@ struct own_messages {
     int calls = 0;
 };
 
-/// How long ranks of a communicator wait for one another, and how they learn who has not come.
+/// How long ranks of a communicator wait for each other, and how they learn which ranks are
+/// missing.
 ///
 /// The rank whose time is over calls all others by a message, and so does each rank that hears the
 /// call while it waits. Those that are not heard from within `answer_seconds` are missing. A rank
 /// that comes later hears the calls in its first wait, and gives up as well.
 class wait_limit {
 public:
-    /// \param seconds 0: none of its own; the rank still hears others
+    /// \param seconds 0: none; the rank still hears others
     wait_limit(boost::mpi::communicator const& world, double seconds)
         : world_(world), seconds_(seconds) {}
 
@@ -100,7 +101,7 @@ private:
     static constexpr int tag = 0x5e5e;
     static constexpr double answer_seconds = 1;
 
-    /// True where a rank calls, whose number is then in `caller`.
+    /// True if a rank calls, whose number is then in `caller`.
     bool hears(int& caller) const;
 
     boost::mpi::communicator world_;
@@ -119,11 +120,11 @@ public:
             check();
     }
 
-    /// Something came: the time begins anew.
+    /// Something came: the time begins again.
     void restart();
 
 private:
-    /// A look at the clock and for messages costs as much as many polls.
+    /// A look at the clock and for messages costs about the time of many polls.
     static constexpr unsigned looks_each = 64;
 
     void check();
@@ -163,7 +164,7 @@ namespace reshard {
 /// The processes of a communicator.
 class mpi_group {
 public:
-    /// Far below what an `int` counts; `all_gather` needs as many bytes of memory beside the texts.
+    /// Far below what an `int` counts; `all_gather` needs that number of bytes beside the texts.
     static constexpr std::size_t default_count_limit = std::size_t{64} << 20;
 
     /// \param count_limit the most that one call of MPI counts, of bytes or of requests; a
@@ -176,29 +177,29 @@ public:
     mpi_group(MPI_Comm world, std::size_t count_limit = default_count_limit)
         : mpi_group(boost::mpi::communicator(world, boost::mpi::comm_attach), count_limit) {}
 
-    /// The same processes and limit with messages of their own, so that none is taken for
-    /// another's. Errors of MPI end the job there, as MPI does by default.
+    /// The same processes and limit with separate messages, so that none is taken for another's.
+    /// Errors of MPI end the job there, as MPI does by default.
     ///
     /// \par Collective every rank of `world`
     static mpi_group duplicate_of(mpi_group const& world);
 
-    /// What the other ranks need of this one.
+    /// The data that the other ranks need of this one.
     detail::rank_notice notice() const;
 
     /// As `duplicate_of`, but the ranks make a communicator once for all copies of this group; the
-    /// messages of each call have a tag of their own there.
+    /// messages of each call have a separate tag there.
     ///
     /// \param notices of all ranks, by rank
     /// \par Collective every rank of this group, in the same order
     mpi_group with_own_messages(std::vector<detail::rank_notice> const& notices) const;
 
-    /// The same group, whose ranks wait for one another for no longer than that in every call, as
+    /// The same group, whose ranks wait for each other for no longer than that in every call, as
     /// `options::deadline` has it.
     ///
     /// \param longest seconds, or a duration of `std::chrono`; 0: this group's
     mpi_group with_deadline(detail::wait_duration longest) const;
 
-    /// Some of the processes, over a communicator of their own.
+    /// Some of the processes, over a separate communicator.
     ///
     /// \pre all of `ranks` are among these
     mpi_group subgroup(boost::mpi::communicator const& ranks) const {
@@ -208,12 +209,12 @@ public:
     int rank() const { return world_.rank(); }
     int size() const { return world_.size(); }
 
-    /// The texts of all ranks, in their order, of whatever lengths.
+    /// The texts of all ranks, in their order, of any lengths.
     ///
     /// MPI counts in `int`; here the lengths have 64 bits, and the bytes move in rounds.
     ///
     /// \par Collective every rank of the communicator, in the same order
-    /// \throws error with errc::ranks_disagree, on every rank alike, for different limits
+    /// \throws error with errc::ranks_disagree, on every rank, for different limits
     std::vector<std::string> all_gather(std::string const& bytes) const;
 
     boost::mpi::communicator const& base() const { return world_; }
@@ -233,7 +234,7 @@ private:
         BOOST_ASSERT(0 < count_limit && std::in_range<int>(count_limit));
     }
 
-    /// Each rank tells its limit, too: with different limits it would wait for rounds that no other
+    /// Each rank sends its limit, too: with different limits it would wait for rounds that no other
     /// rank makes.
     void gather_rows(std::string const& bytes, detail::gathered_rows& rows) const;
 
@@ -261,10 +262,10 @@ struct node_ranks {
     std::vector<int> numbers; ///< in the group that was divided, ascending
 };
 
-/// How many ranks of a machine are taken for a node: as many as given, or, where that is 0, as the
-/// environment variable RESHARD_RANKS_PER_NODE says; 0: all.
+/// How many ranks of a machine form a node: the given number, or, if that is 0, the number in the
+/// environment variable RESHARD_RANKS_PER_NODE; 0: all.
 ///
-/// \throws error with errc::usage for a variable that is no number of ranks
+/// \throws error with errc::usage for a variable that is not a number of ranks
 RESHARD_DECL int ranks_per_node(int requested);
 
 /// The ranks that share memory with this one, `per_node` of them at most; 0: all.
@@ -272,24 +273,18 @@ RESHARD_DECL int ranks_per_node(int requested);
 /// \par Collective every rank of the group, with the same `per_node`
 RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node);
 
-/// The ranks of this rank's node, where all ranks say alike how many a node has.
+/// The ranks of this rank's node, if all ranks give the same number of ranks a node.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::usage for a bad RESHARD_RANKS_PER_NODE,
-///         errc::ranks_disagree where that differs
+/// \throws error on every rank: errc::usage for a bad RESHARD_RANKS_PER_NODE,
+///         errc::ranks_disagree if that differs
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 
 /// How many ranks each node has if each has equally many, in the order of ranks, and the last one
-/// perhaps fewer; 0 for other nodes, and for a single node, which is no nearer than another.
+/// perhaps fewer; 0 for other nodes, and for a single node, which is not nearer than another.
 ///
 /// \param nodes of each rank, the lowest rank on its node
 RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes);
-
-/// The nodes that the caller names (see `options::processes_per_node`), or those that are there.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error as `agreed_node_of`
-RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node);
 
 } // namespace reshard::detail
 

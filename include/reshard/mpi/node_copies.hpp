@@ -6,7 +6,6 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
-#include <reshard/mpi/shared_arena.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -14,12 +13,11 @@
 #include <vector>
 
 /// \file
-/// The order in which a process copies between its own memory and that of its neighbours, and what
-/// it writes there.
+/// The order in which a process copies between its own memory and its neighbours' memory.
 
 namespace reshard::detail {
 
-/// A `bound_end` in little memory: there are as many as transfers.
+/// A `bound_end` in little memory: there is one for each transfer.
 template <class Pointer>
 struct packed_end {
     Pointer data{};
@@ -56,40 +54,6 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
                                                  std::vector<node_transfer> const& on_node,
                                                  std::vector<std::uint32_t> const& local,
                                                  copy_table const& copies);
-
-/// What is about to be written to one segment.
-struct segment_writes {
-    address_range segment;
-    address_range hull = {0, 0}; ///< from the first byte to the last
-    index_t bytes = 0;
-
-    /// \pre the writes lie in the segment
-    void add(address_range const& range, index_t written) {
-        hull = bytes == 0 ? range
-                          : address_range{std::min(hull.begin, range.begin),
-                                          std::max(hull.end, range.end)};
-        bytes += written;
-    }
-
-    /// False where most of the hull is left to other ranks, whose pages need not be mapped here.
-    bool is_dense() const {
-        return bytes > 0 && static_cast<std::uintptr_t>(bytes) >= (hull.end - hull.begin) / 4;
-    }
-};
-
-/// What this process writes to the segments of an arena, its own first.
-///
-/// \pre   the arena has segments
-/// \param taken those of other ranks that it makes
-/// \param local the numbers of those that it makes for itself
-RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
-                                                   arena_state const& arena,
-                                                   std::vector<node_transfer> const& taken,
-                                                   std::vector<std::uint32_t> const& local);
-
-/// Has the system take, at once, pages that were not written yet: a fault for each costs half as
-/// much again.
-RESHARD_DECL void prefault(std::vector<segment_writes> const& writes);
 
 } // namespace reshard::detail
 

@@ -7,7 +7,7 @@
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/slot_ring.hpp>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct ring_transfers {
 /// What one process exchanges with others of its node, chunk by chunk, each of which fits a slot.
 ///
 /// Nothing blocks here: a chunk moves when its ring has room for it, and one that is passed on when
-/// it has come, by whatever way. Elements are read once and
+/// it has come, by any way. Elements are read once and
 /// written once in memory, and pass from one process to the other in the caches.
 class ring_lanes {
 public:
@@ -58,7 +58,7 @@ public:
             receive.next = 0;
     }
 
-    /// Moves at most one chunk of each lane. False where none could be moved.
+    /// Moves at most one chunk of each lane. False if none could be moved.
     bool advance() {
         bool any = false;
         for (auto& receive : receives_)
@@ -142,7 +142,7 @@ public:
     static constexpr int slots_each = 4;
 
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
+    /// \throws error with errc::io, on every rank of the node, if the system refuses one something
     node_rings(node_ranks const& node, segment_request const& wanted)
         : node_(node),
           segments_(node.group, bytes_for(static_cast<int>(node.numbers.size())), wanted) {
@@ -202,7 +202,7 @@ private:
 /// Bytes on a node for which rings are worth their memory.
 inline constexpr index_t least_in_rings = index_t{1} << 20;
 
-/// Rings, or null where a rank of the node is alone or is refused shared memory.
+/// Rings, or null if a rank of the node is alone or is refused shared memory.
 ///
 /// \par Collective every rank of the node, in the same order
 inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
@@ -239,7 +239,7 @@ inline bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chos
     return chosen == node_exchange::rings || most_bytes >= least_in_rings / ranks;
 }
 
-/// The rings through which ranks of a node pass elements in memory of their own; null if they pass
+/// The rings through which ranks of a node pass elements in private memory; null if they pass
 /// messages: if there is little to pass, or a node has too many ranks.
 ///
 /// \param bytes those that this rank and each other one exchange, the larger of both ways

@@ -5,8 +5,9 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
+#include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_copies.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/os/shared_barrier.hpp>
 #include <reshard/plan/cost.hpp>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size)
 struct chunk_limits {
     index_t far = chunk_bytes;
     index_t near = chunk_bytes;
-    index_t relayed = chunk_bytes; ///< equal at all ranks: each passes on what it gets
+    index_t relayed = chunk_bytes; ///< equal at all ranks: each passes on all that it gets
     std::span<int const> node{};   ///< the ranks that are near, in order
 
     bool is_near(int rank) const { return std::ranges::binary_search(node, rank); }
@@ -52,11 +53,11 @@ struct chunk_limits {
 /// How a process serves its peers.
 struct lane_order {
     int rank = 0;
-    int step = 1; ///< 1: those behind it first; -1: those before it
+    int step = 1; ///< 1: ranks after it first; -1: ranks before it
     chunk_limits limits{};
 };
 
-/// One lane a peer, those nearest in the direction of `step` first; behind it those of its trees,
+/// One lane a peer, the nearest in the direction of `step` first; after it the lanes of its trees,
 /// in an order that both ends have.
 ///
 /// \param relays by peer
@@ -68,7 +69,7 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
 /// Lets chunks that a process passes on wait for those that bring them.
 ///
 /// \return how many are waited for
-/// \throws error with errc::bad_layout where a plan, as one from a file, passes on what does not
+/// \throws error with errc::bad_layout if a plan, as one from a file, passes on what does not
 ///         come
 RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
                                      std::vector<lane>& receives);
@@ -76,7 +77,7 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
 /// The bytes of some transfers, as they travel.
 RESHARD_DECL index_t bytes_of(plan const& plan, std::vector<std::uint32_t> const& numbers);
 
-/// What this process and each other one give one another, the larger of both ways.
+/// The bytes that this process and each other one give each other, the larger of both ways.
 RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
 
 /// Takes what passes between this process and some peers, which are in order, out of `sorted`.
@@ -84,23 +85,37 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
 
 RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sorted);
 
-/// The arenas of both sides; null where there is none.
+struct arena_state;
+
+/// The arenas of both sides; null if there is none.
 struct side_arenas {
     std::shared_ptr<arena_state const> source;
     std::shared_ptr<arena_state const> target;
 };
 
-/// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of `sorted`;
-/// those that this rank makes are the result.
-///
-/// \par Collective every rank of the group, in the same order
-RESHARD_DECL std::vector<node_transfer> take_on_node(mpi_group const& ranks,
-                                                     bound_plan const& bound,
-                                                     side_arenas const& arenas,
-                                                     sorted_transfers& sorted);
+/// The steps of a call with arenas. A call without any compiles none of it.
+struct arena_steps {
+    /// \throws error with errc::usage if other ranks made the arena
+    void (*check)(mpi_group const& world, arena_state const& arena);
 
-/// Where the ranks of both nodes wait for one another.
-RESHARD_DECL std::vector<shared_barrier> meetings_of(side_arenas const& arenas);
+    /// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of
+    /// `sorted`; those that this rank makes are the result.
+    ///
+    /// \par Collective every rank of the group, in the same order
+    std::vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,
+                                       side_arenas const& arenas, sorted_transfers& sorted);
+
+    /// The barriers at which the ranks of both nodes meet.
+    std::vector<shared_barrier> (*meetings)(side_arenas const& arenas);
+
+    /// Has the system take the pages that the first job of an arena writes to.
+    ///
+    /// \param taken transfers of other ranks that this rank makes
+    /// \param local the numbers of those that it makes for itself
+    void (*prefault)(bound_plan const& bound, arena_state const& target,
+                     std::vector<node_transfer> const& taken,
+                     std::vector<std::uint32_t> const& local);
+};
 
 } // namespace reshard::detail
 

@@ -27,16 +27,15 @@ struct options;
 namespace detail {
 
 struct planned_job;
-struct planned_rounds;
 
-/// What a rank knows of one side before it asks: all of it, or the shards that it has itself.
+/// The knowledge of a rank about one side before it asks: all of it, or its own shards.
 struct known_side {
     std::optional<reshard::layout> layout;
     std::vector<shard_descriptor> held;
     std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
 
-/// What ranks that do the same have alike, their arenas among it.
+/// The values that are equal on ranks that do the same, including their arenas.
 RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
                                               target_tensors const& want);
 
@@ -53,7 +52,7 @@ struct two_sides {
 /// What this rank knows. Does not communicate.
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
 
-/// What a rank tells the others of one side.
+/// The report of a rank to the others on one side.
 struct side_notice {
     layout_notice spread;         ///< the shards may be missing, see `call_notice::tells_shards`
     std::vector<cut_tensor> cuts; ///< of a rank that knows no layout, for a program's catalogs
@@ -61,7 +60,7 @@ struct side_notice {
     static constexpr void members(auto& self, auto&& visit) { visit(self.spread, self.cuts); }
 };
 
-/// What a rank tells the others when it enters a redistribution.
+/// The notice of a rank to the others when it enters a redistribution.
 struct call_notice {
     side_notice source;
     side_notice target;
@@ -80,39 +79,48 @@ struct call_notice {
 RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
                                    options const& options);
 
-/// The part of each notice that says where its rank is.
+/// The part of each notice that gives its rank's node.
 RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> const& notices);
 
-/// Of each rank, the lowest rank on its node: a machine, or as many ranks of it as
-/// RESHARD_RANKS_PER_NODE says.
+/// Of each rank, the lowest rank on its node: a machine, or RESHARD_RANKS_PER_NODE ranks of it.
 ///
 /// \param notices of all ranks, by rank
-/// \throws error with errc::usage for a variable that is no number of ranks
+/// \throws error with errc::usage for a variable that is not a number of ranks
 RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices);
 
-/// What this rank knows after all have told.
+/// The knowledge of this rank after all notices.
 struct call_facts {
     two_sides sides; ///< with the layouts that any rank knows
     std::vector<call_notice> notices;
     std::vector<int> nodes; ///< of each rank, the lowest rank on its node
 };
 
+/// The steps of a call that looks up the sources of its tensors. One that gathers all shards
+/// compiles none of it.
+struct lookup_steps {
+    /// The plan of this process, in memory that grows with its own shards, their sources, and the
+    /// number of keys. It is the plan of gathered layouts, if replicas are described identically;
+    /// but of source shards that overlap without being replicas, only those that some rank wants
+    /// are detected.
+    ///
+    /// \par Collective every rank of the group, in the same order; nothing else communicates over
+    ///     it
+    /// \pre  each side's layout is known to all ranks, or to none
+    /// \throws error on every rank: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
+    std::shared_ptr<planned_job> (*plan)(mpi_group const& world, call_facts const& facts,
+                                         std::optional<mapping> program, options const& options);
+};
+
 /// Reads the notices. Sends a layout if only some ranks know it.
 ///
 /// \param notices of all ranks, by rank
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::ranks_disagree for different layouts of one side
+/// \throws error on every rank: errc::ranks_disagree for different layouts of one side
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
                                       std::vector<call_notice> notices);
 
-/// The mapping of a program; nothing if tensors move by name. A function gets the catalogs of both
-/// sides.
-///
-/// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: what the program throws; errc::ranks_disagree if it gives
-///         different mappings
-RESHARD_DECL std::optional<mapping>
-mapping_of_call(mpi_group const& ranks, any_program const& program, call_facts const& facts);
+/// The facts about one side for a program.
+RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
 
 /// A plan of this rank, or why there is none, which the other ranks do not know yet.
 struct known_plan {
@@ -127,11 +135,11 @@ struct known_plan {
 RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
                                      std::optional<mapping> program, options const& options);
 
-/// The same in rounds, between layouts that all ranks learn whole.
+/// The layouts of a call in rounds, without a plan.
 ///
-/// \par Collective every rank of the group, in the same order
-RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
-                                           std::optional<mapping> program, options const& options);
+/// \pre the notices have the shards of sides that no rank knows
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+                                                            options const& options);
 
 } // namespace detail
 

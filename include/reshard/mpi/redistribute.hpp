@@ -29,29 +29,29 @@ RESHARD_DECL job prepare_made(mpi_group const& world, plan_maker const& plan, so
 /// Plans the filling of `want` from `have` and binds it to their memory; `run` moves the bytes.
 ///
 /// Each rank gives the shards that it holds; ranks may hold different keys, several shards of a
-/// key, or nothing. Where a rank knows the layout of a side, it gives that too; then the ranks
-/// compare a digest of it and tell nothing else of that side. Tensors that the program only adds
-/// (`_ -> key` in AOA) keep their content. A `boost::mpi::communicator` is a group too. Where
-/// tensors of a side lie in an arena, all ranks give theirs, of the same group, and ranks of a node
-/// copy without messages.
+/// key, or none. If a rank knows the layout of a side, it gives that too; then the ranks compare a
+/// digest of it and send nothing else of that side. Tensors that the program only adds (`_ -> key`
+/// in AOA) keep their content. A `boost::mpi::communicator` is a group too. If tensors of a side
+/// lie in an arena, all ranks give theirs, of the same group, and ranks of a node copy without
+/// messages.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, before anything is written: one that adding a tensor gave, or
+/// \throws error on every rank, before anything is written: one that adding a tensor gave, or
 ///         that the program throws; as `layout_of`, `problem_of` and `make_plan`;
-///         errc::ranks_disagree for different programs, options or layouts; errc::bad_layout where
-///         a rank holds more or less than the layout says; errc::memory_overlap where a target
+///         errc::ranks_disagree for different programs, options or layouts; errc::bad_layout if
+///         a rank holds more or less than the layout says; errc::memory_overlap if a target
 ///         shares memory with another tensor; errc::usage for an arena of other ranks, a bad
-///         RESHARD_RANKS_PER_NODE, or options that contradict one another; errc::limit_exceeded
-///         where a round needs more than the budget, as `rounds_of`
+///         RESHARD_RANKS_PER_NODE, or options that contradict each other; errc::limit_exceeded
+///         if a round needs more than the budget, as `rounds_of`
 RESHARD_DECL job prepare(mpi_group const& world, source_tensors have, target_tensors want,
                          options const& options = {});
 
-/// Fills the tensors of `want` from those of `have`: by name, or as `options.program` says.
+/// Fills the tensors of `want` from the tensors of `have`: by name, or as `options.program` says.
 /// Before anything moves, source tensors that the program calls copies are compared.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `prepare`, and with errc::overlap where copies differ; what `options.allocate`
-///         or `options.release` throw on a rank
+/// \throws error as `prepare`, and with errc::overlap if copies differ; as the functions of
+///         `rounds` throw on a rank
 RESHARD_DECL void redistribute(mpi_group const& world, source_tensors have, target_tensors want,
                                options const& options = {});
 

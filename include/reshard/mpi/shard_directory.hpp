@@ -24,7 +24,7 @@
 #include <vector>
 
 /// \file
-/// Who holds a region, answered by ranks that each know some of the shards.
+/// Finds the holders of a region: ranks answer that each know some of the shards.
 
 namespace reshard::detail {
 
@@ -64,7 +64,7 @@ inline constexpr stored_form form_of<directory_key>{"key"};
 template <>
 inline constexpr stored_form form_of<directory_entry>{"record"};
 
-/// \throws error with errc::bad_layout where a level is none of the tensor's
+/// \throws error with errc::bad_layout if a level is none of the tensor's
 RESHARD_DECL void validate(directory_key const& directory_key);
 
 inline int rank_of(std::uint64_t digest, int ranks) {
@@ -76,7 +76,7 @@ inline int rank_of(std::uint64_t digest, int ranks) {
 /// \par Collective every rank of the group, in the same order
 /// \throws error with errc::bad_layout for a shard that contradicts itself, with
 ///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; on every
-///         rank alike
+///         rank
 RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
                                                     sparse_exchange& exchange,
                                                     std::vector<shard_descriptor> const& shards);
@@ -88,14 +88,14 @@ RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
 /// The shards of all ranks, each filed with few of them: by its key, and by buckets of about its
 /// own size in the tensor.
 ///
-/// What a rank stores and sends grows with the shards that it has and asks for, and with the number
-/// of keys; not with the number of ranks.
+/// The memory and messages of a rank grow with the shards that it has and asks for, and with the
+/// number of keys; not with the number of ranks.
 ///
 /// \par Source distributed directories of Zoltan and of Tpetra, there one entry an index; here
 ///             boxes on levels of halving
 class shard_directory {
 public:
-    /// Files the shards of all ranks; `keys` are those of `gather_keys` for the same shards.
+    /// Files the shards of all ranks; `keys` come from `gather_keys` for the same shards.
     ///
     /// \par Collective every rank of the group, in the same order
     shard_directory(mpi_group const& world, sparse_exchange& exchange,
@@ -106,7 +106,8 @@ public:
     std::size_t find(std::string_view key) const;
 
     /// The shards that share elements with the region of a question, each once, by key, holder and
-    /// position. Of those described alike, the one that gives to this rank: `choose_replica`.
+    /// position. Of shards with the same description, the one that gives to this rank:
+    /// `choose_replica`.
     ///
     /// \par Collective every rank of the group, in the same order
     std::vector<directory_entry> look_up(std::vector<directory_entry> const& questions,
@@ -128,7 +129,7 @@ private:
     std::vector<directory_entry> answer(addressed_text const& asked,
                                         plan_options const& options) const;
 
-    /// Of entries that are described alike, the one that gives to `target`.
+    /// Of entries with the same description, the one that gives to `target`.
     static std::vector<directory_entry> chosen(std::vector<directory_entry> entries,
                                                holder_t target, plan_options const& options);
 

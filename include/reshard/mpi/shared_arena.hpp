@@ -3,16 +3,14 @@
 #ifndef RESHARD_MPI_SHARED_ARENA_HPP
 #define RESHARD_MPI_SHARED_ARENA_HPP
 
+#include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
-#include <reshard/group/agree.hpp>
-#include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/arena_resource.hpp>
-#include <reshard/os/shared_barrier.hpp>
-#include <reshard/os/shared_segment.hpp>
-#include <reshard/tensor/view.hpp>
+#include <reshard/os/page_advice.hpp>
 
-#include <atomic>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,100 +21,12 @@
 /// \file
 /// Memory for tensors that the ranks of a node reach without messages.
 
-namespace reshard::detail {
-
-/// What is asked of the system for a segment.
-struct segment_request {
-    segment_kind kind = segment_kind::unnamed;
-    page_advice pages = {};
-    system_calls calls = {};
-};
-
-/// Segments of all ranks of a node as one of them sees them, its own among them.
-class node_segments {
-    struct peer_segment {
-        segment_address address;
-        index_t bytes = 0;
-
-        static constexpr void members(auto& self, auto&& visit) { visit(self.address, self.bytes); }
-    };
-
-public:
-    /// What each segment has before the memory that is allocated.
-    static constexpr index_t head_bytes = 4096;
-
-    /// Makes this rank's segment, and maps those of the others.
-    ///
-    /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank of the node alike, where one is refused something
-    node_segments(group auto const& node, index_t bytes, segment_request const& wanted) {
-        peer_segment segment;
-        auto const problem = attempt([&] {
-            all_.push_back(shared_segment::create(head_bytes + bytes, wanted.kind, wanted.pages,
-                                                  wanted.calls));
-            new (all_.back().data()) barrier_state;
-            segment = {all_.back().address(), all_.back().bytes()};
-        });
-        agree(node, problem);
-        auto const addresses = gather_values(node, segment);
-        agree_on(node, [&] { open_others(addresses, node.rank(), wanted.calls); });
-        all_[static_cast<std::size_t>(node.rank())].seal();
-    }
-
-    /// The memory of a rank of the node.
-    std::byte* data(int rank) const;
-    address_range range(int rank) const;
-
-    barrier_state& barrier() const;
-
-    /// True for the first that asks, of this process.
-    bool is_first_use() const { return !is_used_.test_and_set(); }
-
-private:
-    shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
-
-    /// This rank's own segment stays where it is till all is well: others may look for it still.
-    void open_others(std::vector<peer_segment> const& peer_segments, int me,
-                     system_calls const& calls);
-
-    std::vector<shared_segment> all_; ///< by rank of the node
-    mutable std::atomic_flag is_used_;
-};
-
-/// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null
-/// where both kinds are refused, or there is only one rank.
-///
-/// \param refusal why there is none; empty where there is one
-/// \par Collective every rank of the node, in the same order
-template <group Group, class Make>
-auto with_segments(Group const& node, std::string& refusal, Make const& make)
-    -> decltype(make(segment_kind::unnamed)) {
-    if (node.size() == 1) {
-        refusal = "there is no other rank on this node";
-        return nullptr;
-    }
-    for (segment_kind const kind : {segment_kind::unnamed, segment_kind::named})
-        try {
-            auto result = make(kind);
-            refusal.clear();
-            return result;
-        } catch (error const& problem) { // the same on every rank of the node
-            if (problem.code() == errc::deadline)
-                throw;
-            if (refusal != problem.what())
-                refusal += (refusal.empty() ? "" : "; ") + std::string(problem.what());
-        }
-    return nullptr;
-}
-
-} // namespace reshard::detail
-
 namespace reshard {
 
 /// How an arena is made.
 struct arena_options {
-    /// Every so many ranks of a node are taken for a node of their own; 0: as many as the
-    /// environment variable RESHARD_RANKS_PER_NODE says, or else all.
+    /// This number of ranks of a node counts as a separate node; 0: the number in the environment
+    /// variable RESHARD_RANKS_PER_NODE, or else all.
     int ranks_per_node = 0;
     page_advice pages = {};
     detail::system_calls calls = {};
@@ -124,65 +34,67 @@ struct arena_options {
 
 namespace detail {
 
-/// Memory of this process alone, aligned as an arena's.
-class private_memory {
-public:
-    explicit private_memory(index_t bytes)
-        : bytes_(bytes),
-          lines_(
-              std::make_unique_for_overwrite<line[]>(static_cast<std::size_t>(bytes + 63) / 64)) {}
+/// The bytes that will be written to one segment.
+struct segment_writes {
+    address_range segment;
+    address_range hull = {0, 0}; ///< from the first byte to the last
+    index_t bytes = 0;
 
-    std::byte* data() const { return lines_.get()->bytes; }
-    index_t bytes() const { return bytes_; }
+    /// \pre the writes lie in the segment
+    void add(address_range const& range, index_t written) {
+        hull = bytes == 0 ? range
+                          : address_range{std::min(hull.begin, range.begin),
+                                          std::max(hull.end, range.end)};
+        bytes += written;
+    }
 
-private:
-    struct alignas(arena_resource::alignment) line {
-        std::byte bytes[arena_resource::alignment];
-    };
-
-    index_t bytes_;
-    std::unique_ptr<line[]> lines_;
+    /// False if most of the hull is left to other ranks, whose pages need not be mapped here.
+    bool is_dense() const {
+        return bytes > 0 && static_cast<std::uintptr_t>(bytes) >= (hull.end - hull.begin) / 4;
+    }
 };
 
-/// What an arena and the redistributions that use it own together.
+/// The steps of a call with arenas.
+RESHARD_DECL arena_steps const& steps_of_arenas();
+
+/// The resources that an arena and the redistributions that use it own together.
 struct arena_state {
-    std::uint64_t number = 0;    ///< not 0; the same on all ranks, of no other arena of theirs
-    mpi_group world;             ///< whose ranks made it
-    mpi_group node;              ///< those of them that share memory
-    std::vector<int> node_ranks; ///< their numbers in `world`, ascending
-    std::unique_ptr<node_segments> segments; ///< null where the system refuses
+    mpi_group world;                         ///< whose ranks made it
+    mpi_group node;                          ///< the ranks of them that share memory
+    std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
+    std::unique_ptr<node_segments> segments; ///< null if the system refuses
     std::string refusal;                     ///< why there are none
-    std::unique_ptr<private_memory> own;     ///< in their place
+    std::unique_ptr<private_memory> own;     ///< instead of them
 };
 
 } // namespace detail
 
-/// Memory for tensors, a piece for each rank, that the ranks of a node see of one another.
+/// Memory for tensors, a piece for each rank, that all ranks of a node see.
 ///
-/// Given to `prepare` with a target, the rank that has an element writes it where it belongs,
-/// without messages, and the first such `prepare` prefaults what is going to be written; with a
-/// source, the rank that wants it reads it there. Where the system refuses
+/// Given to `prepare` with a target, the rank that has an element writes it to its target, without
+/// messages, and the first such `prepare` prefaults the memory that will be written; with a source,
+/// the rank that wants it reads it there. If the system refuses
 /// shared memory to some rank of a node, or there is one rank, the arena has memory of the rank
 /// alone: then all is as without it.
 ///
-/// It owns communicators, so every rank destroys its arenas in the same order. What was made with
-/// one keeps its memory; the tensors in it are the caller's to keep. Its resource is for one thread
-/// at a time.
-class shared_arena {
+/// It owns communicators, so every rank destroys its arenas in the same order. Jobs made with one
+/// keep its memory; the tensors in it are the caller's to keep. Its resource is for one thread at a
+/// time.
+class shared_arena : public detail::any_arena {
 public:
     /// Takes `bytes` of memory on this rank, which may differ from rank to rank; tensors need up to
     /// 128 bytes more than their elements.
     ///
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank alike: errc::usage for fewer than 0 bytes, or a bad
-    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree where that differs; errc::io without
+    /// \throws error on every rank: errc::usage for fewer than 0 bytes, or a bad
+    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree if that differs; errc::io without
     ///         memory
     shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {});
 
-    /// True where the ranks of this node see one another's memory, the same on all of them.
+    /// True if the ranks of this node see each other's memory, the same on all of them.
     bool is_shared() const { return state_->segments != nullptr; }
 
-    /// Why they do not, for a log; the same on all of them, empty where they do.
+    /// Why they do not, for a log; the same on all of them, empty if they do.
     std::string const& refusal() const { return state_->refusal; }
 
     /// Allocates tensors in this rank's memory.
@@ -191,19 +103,16 @@ public:
     /// The ranks of this node, by their numbers in the group, ascending.
     std::vector<int> const& node_ranks() const { return state_->node_ranks; }
 
-    /// For `prepare`.
-    std::shared_ptr<detail::arena_state const> const& state() const { return state_; }
-
 private:
     void take(detail::arena_state& state, index_t bytes, arena_options const& options);
 
-    std::shared_ptr<detail::arena_state const> state_;
     std::unique_ptr<detail::arena_resource> resource_;
 };
 
 } // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/arena_transfers.ipp>
 #include <reshard/mpi/impl/shared_arena.ipp>
 #endif
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_SPARSE_EXCHANGE_HPP
 #define RESHARD_MPI_SPARSE_EXCHANGE_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 
 #include <mpi.h>
@@ -14,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Texts for a few other ranks, where no rank knows how many it will receive from.
+/// Texts for a few other ranks, if no rank knows how many it will receive from.
 
 namespace reshard::detail {
 
@@ -26,11 +27,11 @@ struct addressed_text {
     bool operator==(addressed_text const&) const = default;
 };
 
-/// Rounds in which each rank sends texts to some others; time and memory grow with what a rank
-/// itself sends and gets, not with the number of ranks.
+/// Rounds in which each rank sends texts to some others; time and memory grow with the bytes that a
+/// rank itself sends and gets, not with the number of ranks.
 ///
 /// A round ends with a barrier that each rank enters once its own texts have been taken. Rounds
-/// have tags of their own, as a rank may leave one while another still looks for its messages.
+/// have separate tags, as a rank may leave one while another still looks for its messages.
 ///
 /// \par Source the NBX protocol of Hoefler, Siebert and Lumsdaine, "Scalable communication
 ///             protocols for dynamic sparse data exchange" (PPoPP 2010)
@@ -68,8 +69,7 @@ public:
                 MPI_Ibarrier(world_.base(), &barrier);
         }
         texts.set_finished();
-        std::sort(arrived.begin(), arrived.end(),
-                  [](addressed_text const& a, addressed_text const& b) { return a.rank < b.rank; });
+        sort_by(arrived, [](auto const& a, auto const& b) { return a.rank < b.rank; });
         return arrived;
     }
 
@@ -102,7 +102,7 @@ private:
         return taken == sends.size();
     }
 
-    /// Takes one piece, where one has come.
+    /// Takes one piece, if one has come.
     bool receive(int tag, std::vector<addressed_text>& arrived) const {
         int there = 0;
         MPI_Message message;

@@ -12,16 +12,16 @@
 #include <type_traits>
 
 /// \file
-/// Chooses who gives, so that the busiest carries as little as it can.
+/// Chooses the senders, so that the busiest carries as little as possible.
 
 namespace reshard::detail {
 
 /// The most transfers of a plan whose senders are balanced: of more, replicas take turns, which
-/// is as good where layouts are regular, and takes a rank no look at what others want.
+/// is as good if layouts are regular, and needs no knowledge of the other ranks' targets.
 inline constexpr std::size_t most_balanced_transfers = std::size_t{1} << 17;
 
-/// True where there is something to balance, which every process answers alike. A plan that is a
-/// constant is not balanced.
+/// True if there is something to balance, the same on every process. A plan that is a constant is
+/// not balanced.
 constexpr bool can_balance(plan_problem const& problem, plan_options const& options,
                            source_indices const& sources) {
     if (std::is_constant_evaluated() || options.shared_sources || options.relays ||
@@ -35,11 +35,11 @@ constexpr bool can_balance(plan_problem const& problem, plan_options const& opti
     return transfers <= most_balanced_transfers;
 }
 
-/// Chooses who gives what, and writes it into the patterns of all transfers.
+/// Chooses the sender of each cut, and writes it into the patterns of all transfers.
 ///
-/// Whole cuts are dealt out to those who have the least to send; where that leaves the busiest
-/// sender or node link too far from what it must carry, a fractional division says who sends how
-/// much, and cuts that one alone should not send are cut again.
+/// Whole cuts are dealt out to the senders with the least to send; if that leaves the busiest
+/// sender or node link too far from its least load, a fractional division says who sends how much,
+/// and cuts that one alone should not send are cut again.
 RESHARD_DECL void balance_senders(plan_problem const& problem, plan_options const& options,
                                   source_indices const& sources, shard_kinds const& targets,
                                   pattern_plan& patterns);

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// What a plan will cost, before anything moves.
+/// The cost of a plan, before anything moves.
 
 namespace reshard {
 
@@ -29,8 +29,9 @@ struct process_cost {
     index_t messages_in = 0;
     index_t messages_out = 0;
     index_t bytes_node_in = 0;  ///< not in messages: through arenas and rings of its node, together
-    index_t bytes_node_out = 0; ///< the same of what it gives
-    index_t bytes_relayed = 0;  ///< of what it gives, in messages or not, that which it got before
+    index_t bytes_node_out = 0; ///< the same of the bytes it gives
+    index_t bytes_relayed = 0;  ///< of the bytes it gives, in messages or not, the ones that it got
+                                ///< before
 
     constexpr process_cost& operator+=(process_cost const& more) {
         bytes_in += more.bytes_in;
@@ -66,7 +67,7 @@ namespace detail {
 inline constexpr index_t chunk_bytes = index_t{1} << 20;
 inline constexpr index_t staging_bytes = 8 * chunk_bytes;
 
-/// Equal transfers from one process to another; within one, where it is both.
+/// Equal transfers from one process to another, or within one process.
 ///
 /// \par Units `bytes` of one of them, on the wire
 struct flow {
@@ -75,9 +76,9 @@ struct flow {
     index_t bytes = 0;
     index_t count = 1;
     bool is_rest = false;         ///< of a pair of shards that is counted already: several give it
-    std::uint32_t tree = no_tree; ///< of what is relayed
+    std::uint32_t tree = no_tree; ///< of relayed elements
     std::uint32_t position = 0;   ///< of the target in the tree
-    index_t runs = 0;             ///< of one of them, where they are counted
+    index_t runs = 0;             ///< of one of them, if they are counted
 
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
@@ -86,7 +87,7 @@ struct flow {
     constexpr bool operator==(flow const&) const = default;
 };
 
-/// What a process needs beside its tensors to give and to get so much: packed copies of what is
+/// The memory of a process beside its tensors to give and to get so much: packed copies of chunks
 /// under way.
 ///
 /// \par Units bytes
@@ -96,16 +97,16 @@ constexpr index_t staging_of(process_cost const& cost) {
 
 } // namespace detail
 
-/// The most that one process gives, gets or keeps in relation to what all do on average: 1 where
-/// all do equally much, or nothing.
+/// The most that one process gives, gets or keeps in relation to the average: 1 if all do equally
+/// much, and if the sum is 0.
 ///
-/// \param what a member that counts bytes or messages
-constexpr double imbalance(plan_cost const& cost, index_t process_cost::*what) {
+/// \param member counts bytes or messages
+constexpr double imbalance(plan_cost const& cost, index_t process_cost::*member) {
     index_t most = 0;
     double sum = 0;
     for (process_cost const& process_cost : cost.by_process) {
-        most = std::max(most, process_cost.*what);
-        sum += static_cast<double>(process_cost.*what);
+        most = std::max(most, process_cost.*member);
+        sum += static_cast<double>(process_cost.*member);
     }
     if (most == 0)
         return 1;
@@ -146,7 +147,7 @@ public:
             keep_distinct();
     }
 
-    /// What all flows so far cost.
+    /// The cost of all flows so far.
     constexpr plan_cost cost() && {
         keep_distinct();
         for (std::uint64_t const pair : pairs_) {

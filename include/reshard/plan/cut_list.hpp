@@ -17,7 +17,7 @@
 
 /// \file
 /// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
-/// shards; and who gives them, if all shards are computed.
+/// shards; and their senders, if all shards are computed.
 
 namespace reshard::detail {
 
@@ -94,8 +94,8 @@ private:
         return {p.order, p.source_offset, p.target_offset, p.extent, p.joins};
     }
 
-    /// What a box of the source gives to one of the target: cut to the target first, as the
-    /// receiver does, or the two would not cut alike.
+    /// The elements that a box of the source gives to one of the target: cut to the target first,
+    /// as on the receiver, so that both cut in the same way.
     static constexpr void cut_between(piece const& whole_piece, box const& target,
                                       box const& source, auto&& take) {
         cut_to_target(whole_piece, target, [&](piece const& p) {
@@ -147,7 +147,7 @@ private:
     source_indices const& sources_;
 };
 
-/// What a cut is wherever its two boxes begin: many transfers of a tensor have one.
+/// A cut without the offsets of its two boxes: many transfers of a tensor have the same.
 struct cut_form {
     permutation order;
     index_vector extent;

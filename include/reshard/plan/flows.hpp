@@ -21,7 +21,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Which of the shards of one side are held alike: the same boxes by the same holders. By spread.
+/// Which of the shards of one side have the same boxes and holders. By spread.
 constexpr std::vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
     auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
@@ -101,8 +101,8 @@ public:
         });
     }
 
-    /// Calls `visit(flow)` for each transfer of one tensor of that kind; with `runs` only where
-    /// `has_runs`, and not for what is relayed.
+    /// Calls `visit(flow)` for each transfer of one tensor of that kind; with `runs` only if
+    /// `has_runs`, and not for relayed elements.
     constexpr void for_each(std::size_t kind, auto&& visit, bool has_runs = false) const {
         std::uint32_t const t = example(kind);
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& cut_place, index_t bytes) {
@@ -140,7 +140,7 @@ private:
             problem_.sources[source].shards.holder(cuts_.senders(cuts_.patterns, t, cut).shard));
     }
 
-    /// In how many runs a cut lies that are contiguous on both sides, where the memory of shards is
+    /// The number of runs of a cut that are contiguous on both sides, if the memory of shards is
     /// row-major and dense; 0: it is zeros, or transposed, which goes by squares.
     constexpr index_t runs_of(std::uint32_t t, std::size_t cut) const {
         auto const [geometry, at] = pattern_of(t)[cut];
@@ -148,7 +148,7 @@ private:
         detail::key_id const source = target.pieces->source(at.piece);
         if (source == detail::zero_source)
             return 0;
-        // Replicas of a box lie alike.
+        // Replicas of a box lie in memory in the same way.
         std::uint32_t const sender = cuts_.sources.of(source).replica(at.source_box, 0).shard;
         detail::affine_copy const loop = detail::fuse(
             {geometry.extent, 0,
@@ -180,7 +180,7 @@ private:
                 at.position};
     }
 
-    /// Who holds a source how; 0 is nobody, of zeros.
+    /// The holders of a source and their spread; 0 is nobody, of zeros.
     constexpr std::uint64_t place_of_source(std::uint32_t t, std::size_t piece) const {
         detail::key_id const source = problem_.targets[t].pieces->source(piece);
         return source == detail::zero_source
@@ -215,15 +215,15 @@ private:
 
     detail::plan_problem const& problem_;
     plan_options options_;
-    // All of it: a constant plan may not read what is mutable within.
-    mutable detail::given_cuts cuts_;          ///< the finder of relays remembers what it has found
+    // All of it: a constant plan may not read mutable members.
+    mutable detail::given_cuts cuts_;          ///< the finder of relays remembers its results
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;
     detail::equal_classes kinds_;
     std::vector<index_t> counts_;
 };
 
-/// What all transfers cost, over `processes` processes: as `cost_of(plan)`, in time that does not
+/// The cost of all transfers, over `processes` processes: as `cost_of(plan)`, in time that does not
 /// depend on how many equal tensors there are.
 ///
 /// \par Units bytes and messages

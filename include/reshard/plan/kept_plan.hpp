@@ -12,11 +12,11 @@
 #include <utility>
 
 /// \file
-/// A plan that is kept, with what tells later whether it is still the right one, and unharmed.
+/// A plan that is kept, with digests that show later whether it is still right, and unharmed.
 
 namespace reshard::detail {
 
-/// What a kept plan is read from: the plan as bytes of its own, with a checksum of them.
+/// The stored form of a kept plan: its bytes, with a checksum of them.
 struct kept_plan_recipe {
     std::uint64_t digest = 0;
     std::uint64_t checksum = 0;
@@ -30,14 +30,14 @@ struct kept_plan_recipe {
     std::uint64_t right_checksum() const { return digest_of_all(digest, bytes); }
 };
 
-/// \throws error with errc::bad_layout where a byte is not what it was; it names both checksums
+/// \throws error with errc::bad_layout if a byte has changed; it names both checksums
 inline void validate(kept_plan_recipe const& kept) {
     if (std::uint64_t const index = kept.right_checksum(); index != kept.checksum)
         fail(errc::bad_layout, "it holds a plan with checksum ", index, " that had checksum ",
              kept.checksum, " when it was written: it has been altered");
 }
 
-/// A plan and the digest of what it was made from (`plan_digest`).
+/// A plan and the digest of its problem (`plan_digest`).
 struct kept_plan {
     std::uint64_t digest = 0;
     plan whole;

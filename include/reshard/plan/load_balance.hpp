@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_LOAD_BALANCE_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <algorithm>
@@ -27,14 +28,14 @@ struct shared_load {
     bool leaves_node = false;
 };
 
-/// The busiest of some, and what the busiest has in any division whatever.
+/// The load of the busiest, and the least load of the busiest in any division.
 ///
 /// \par Units bytes
 struct busiest_load {
     index_t bytes = 0;
     index_t bound = 0; ///< no division has a smaller `bytes`
 
-    /// True where no division is better by more than so many thousandths.
+    /// True if no division is better by more than that number of thousandths.
     constexpr bool is_within(index_t thousandths) const {
         return bytes - bound <= bound * thousandths / 1000;
     }
@@ -42,16 +43,14 @@ struct busiest_load {
     constexpr bool operator==(busiest_load const&) const = default;
 };
 
-/// `bytes` poured into vessels that hold `levels` already: what each gets, so that the lowest rise
-/// to one level.
+/// `bytes` poured into vessels that hold `levels` already: the share of each, so that the lowest
+/// rise to one level.
 ///
 /// \pre `levels` is not empty
 constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_t bytes) {
-    std::vector<std::size_t> order(levels.size(), 0);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return std::pair(levels[a], a) < std::pair(levels[b], b);
-    });
+    std::vector<std::uint32_t> order(levels.size(), 0);
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return levels[a] < levels[b]; });
     std::size_t reached = 1;
     index_t sum = levels[order[0]] + bytes;
     while (reached < order.size() && sum / static_cast<index_t>(reached) > levels[order[reached]])
@@ -90,8 +89,8 @@ constexpr holder_t node_count(holder_t processes, holder_t per_node) {
     return processes / per_node + (processes % per_node != 0);
 }
 
-/// Where the senders of each node begin, and the end of the last one's: all are together where
-/// nothing leaves a node, or each process is one.
+/// Where the senders of each node begin, and the end of the last one's: all are together if nothing
+/// leaves a node, or each process is one.
 constexpr std::vector<std::size_t> node_bounds(shared_load const& load, holder_t per_node) {
     std::vector<std::size_t> bounds{0};
     for (std::size_t i = 1; load.leaves_node && per_node > 1 && i < load.senders.size(); ++i)
@@ -112,9 +111,7 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
     for (holder_t i = 0; i < levels.size(); ++i)
         if (levels[i] > 0)
             order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](holder_t a, holder_t b) {
-        return std::pair(levels[b], a) < std::pair(levels[a], b);
-    });
+    sort_numbers(order, [&](holder_t a, holder_t b) { return levels[b] < levels[a]; });
     std::vector<std::size_t> positions(levels.size(), order.size()); // the empty ones come last
     for (std::size_t i = 0; i < order.size(); ++i)
         positions[order[i]] = i;
@@ -153,9 +150,8 @@ constexpr busiest_load busiest_link(std::vector<index_t> const& left,
 /// Divides loads among their senders: first so that the busiest node link carries as little as it
 /// can, then the busiest sender.
 ///
-/// Each load is taken out and poured in again, until no division could be better. Where replicas
-/// are nested, as those of meshes are, once is enough. Numbers are integers: all processes come to
-/// the same.
+/// Each load is taken out and poured in again, until no division could be better. If replicas are
+/// nested, as in meshes, once is enough. Numbers are integers: all processes get the same result.
 class load_balance {
 public:
     /// \param per_node processes `p / per_node` are one node; 0: each is one
@@ -209,8 +205,8 @@ private:
         highest_link_ = busiest + busiest / 100; // room to even the senders out
     }
 
-    /// Links that carry too much become dear, those that carry less cheap again: a sender behind a
-    /// dear link is as one that has more to send.
+    /// Links that carry too much become dear, links that carry less become cheap again: a sender on
+    /// a dear link counts as one that has more to send.
     ///
     /// \par Source dual ascent for the smallest sum of squares under limits of links
     constexpr void level_senders() {

@@ -68,7 +68,7 @@ private:
         return std::binary_search(ascending.begin(), ascending.end(), number);
     }
 
-    /// What the sources in the scope give to target shards outside it.
+    /// The elements that sources in the scope give to target shards outside it.
     constexpr void find_given(std::uint32_t t, cut_finder const& finder,
                               placed_pattern& cuts) const {
         target_side const& target = problem_.targets[t];
@@ -96,13 +96,13 @@ private:
     target_kinds kinds_;
 };
 
-/// The cuts of some holders' transfers, and what says who gives each of them.
+/// The cuts of some holders' transfers, and the rule for the sender of each.
 ///
-/// Refers to what it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 struct given_cuts {
     source_indices sources;
     shard_kinds targets;
-    bool is_balanced; ///< who gives: then the patterns are those of all transfers
+    bool is_balanced; ///< the senders: then the patterns are of all transfers
     target_turns turns;
     sender_finder senders;
     relay_finder relays;
@@ -125,7 +125,7 @@ struct given_cuts {
         balance_senders(problem, options, sources, targets, patterns);
     }
 
-    given_cuts(given_cuts const&) = delete; // its parts refer to one another
+    given_cuts(given_cuts const&) = delete; // its parts refer to each other
     given_cuts& operator=(given_cuts const&) = delete;
 };
 
@@ -137,8 +137,8 @@ struct given_cuts {
 /// with equal geometry are planned once. Constexpr: with layouts known as types, a constant.
 ///
 /// \par Units  elements
-/// \throws     error with errc::not_covered where nobody holds elements of a wanted shard, with
-///             errc::overlap where source shards share elements without being replicas
+/// \throws     error with errc::not_covered if nobody holds elements of a wanted shard, with
+///             errc::overlap if source shards share elements without being replicas
 constexpr detail::pattern_plan make_patterns(detail::plan_problem const& problem,
                                              detail::plan_scope const& scope = {},
                                              plan_options const& options = {}) {

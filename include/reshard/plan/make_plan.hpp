@@ -3,12 +3,14 @@
 #ifndef RESHARD_PLAN_MAKE_PLAN_HPP
 #define RESHARD_PLAN_MAKE_PLAN_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/make_patterns.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -82,8 +84,8 @@ private:
                (source != no_holder && scope_.sources.contains(source));
     }
 
-    /// Lists a transfer of a tree, and those by which receivers in the scope pass on what it
-    /// brings. One that such a receiver passes on is listed with that receiver's.
+    /// Lists a transfer of a tree, and the transfers by which receivers in the scope pass on its
+    /// elements. One that such a receiver passes on is listed with that receiver's.
     constexpr void list_relayed(transfer entry, relay_place const& at) {
         relay_tree const tree = relays_.trees()[at.tree];
         bool const is_listed = at.is_passed_on()
@@ -121,7 +123,8 @@ private:
         });
     }
 
-    /// The number in `list` of what the finder has by another one; `get()` is added the first time.
+    /// The number in `list` of an element that has another number in the finder; `get()` is added
+    /// the first time.
     static constexpr std::uint32_t listed(std::uint32_t number, std::vector<std::uint32_t>& numbers,
                                           auto& list, auto&& get) {
         if (number >= numbers.size())
@@ -140,7 +143,7 @@ private:
                                            result_.transfers.end());
         std::vector<std::uint32_t> order(listed.size(), 0), positions(listed.size(), 0);
         std::iota(order.begin(), order.end(), 0);
-        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) {
             return order_of(listed[a], cuts) < order_of(listed[b], cuts);
         });
         for (std::uint32_t i = 0; i < order.size(); ++i) {
@@ -153,8 +156,8 @@ private:
             if (step->input != relay::no_input)
                 step->input = positions[step->input - first];
         }
-        std::sort(relays, result_.relays.end(),
-                  [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
+        sort_by(std::span(relays, result_.relays.end()),
+                [](relay const& a, relay const& b) { return a.transfer < b.transfer; });
     }
 
     static constexpr pattern_order order_of(transfer const& listed, pattern const& cuts) {
@@ -179,13 +182,13 @@ private:
 
 } // namespace detail
 
-/// The transfers of the holders in `scope`: those of `make_patterns`, listed.
+/// The transfers of the holders in `scope`: the ones of `make_patterns`, listed.
 ///
 /// \par Units  elements; `bytes` only through `wire_bytes`
 /// \post       `verify` finds nothing; the plan does not depend on the order of keys, and on that
 ///             of a rank's shards at most in which of several replicas gives
-/// \throws     error with errc::not_covered where nobody holds elements of a wanted shard, with
-///             errc::overlap where source shards share elements without being replicas
+/// \throws     error with errc::not_covered if nobody holds elements of a wanted shard, with
+///             errc::overlap if source shards share elements without being replicas
 /// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp
 ///             has 217 million pairs and 955,228 transfers
 constexpr plan make_plan(detail::plan_problem const& problem, detail::plan_scope const& scope = {},

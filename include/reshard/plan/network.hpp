@@ -28,7 +28,7 @@ struct network {
     /// One way that bytes take. Where one bandwidth is 0, it is the other one that limits.
     struct speed {
         double rank_bytes_per_second = 0; ///< what one rank can do while all others rest
-        double node_bytes_per_second = 0; ///< what all ranks of a node can do together
+        double node_bytes_per_second = 0; ///< the rate of all ranks of a node together
         double latency_seconds = 0;       ///< before the first byte arrives
         double run_seconds = 0; ///< of a rank for a contiguous run, beside its bytes; 0 of `link`
 
@@ -42,9 +42,9 @@ struct network {
 
     /// What nodes of a rack share to reach others.
     struct up_link {
-        holder_t nodes = 0;          ///< in a rack; 0: there are no racks
-        double bytes_per_second = 0; ///< where there are racks, more than 0
-        double latency_seconds = 0;  ///< beyond that of the link
+        holder_t nodes = 0;          ///< in a rack; 0: no racks
+        double bytes_per_second = 0; ///< with racks, more than 0
+        double latency_seconds = 0;  ///< beyond the link's
 
         static constexpr void members(auto& self, auto&& visit) {
             visit(self.nodes, self.bytes_per_second, self.latency_seconds);
@@ -55,9 +55,9 @@ struct network {
 
     /// What flows share.
     enum class link_kind : std::uint8_t {
-        rank_memory, ///< what a rank copies, gives and gets within its node
+        rank_memory, ///< the bytes that a rank copies, gives and gets within its node
         node_memory, ///< the same of all ranks of a node
-        rank_out,    ///< what a rank gives other nodes
+        rank_out,    ///< the bytes that a rank gives other nodes
         rank_in,
         node_out,
         node_in,
@@ -92,7 +92,7 @@ struct network {
 /// are not from 0 to 1e6 seconds, runs of `link`, ways without any bandwidth, and nodes without
 /// ranks.
 ///
-/// \throws error with errc::bad_layout that names the field, its number and what it may be
+/// \throws error with errc::bad_layout that names the field, its number and the allowed ones
 RESHARD_DECL void validate(network const& network);
 
 /// Bytes that one process gives another, or copies within itself.
@@ -101,7 +101,7 @@ struct simulated_flow {
     struct awaited {
         static constexpr index_t all = std::numeric_limits<index_t>::max();
 
-        std::size_t flow = 0; ///< its number, below that of the flow that waits
+        std::size_t flow = 0; ///< its number, below the number of the flow that waits
         /// So many bytes is that flow ahead until it ends, as a relay passes on chunks that have
         /// arrived; `all`: it ends before.
         index_t bytes_ahead = all;
@@ -113,7 +113,7 @@ struct simulated_flow {
     holder_t target = 0;
     index_t bytes = 0; ///< 0: it ends when it can begin
     std::vector<awaited> waits_for = {};
-    index_t runs = 0; ///< in which the bytes lie: what is contiguous on both sides is one
+    index_t runs = 0; ///< in which the bytes lie: bytes that are contiguous on both sides are one
 };
 
 namespace detail {

@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// For whom a plan is made, and who gives when several could.
+/// For which holders a plan is made, and which holder gives if several could.
 
 namespace reshard {
 
@@ -34,7 +34,7 @@ public:
 
     constexpr bool is_everybody() const { return everybody_; }
 
-    /// Those listed, in order and each once; nobody where the set is everybody.
+    /// The listed holders, in order and each once; none if the set is everybody.
     constexpr std::vector<holder_t> const& listed() const { return listed_; }
 
     constexpr bool contains(holder_t holder) const {
@@ -59,7 +59,7 @@ inline constexpr stored_form form_of<holder_set>{"set of holders"};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout where everybody is listed, or a list is out of order
+/// \throws error with errc::bad_layout if everybody is listed, or a list is out of order
 constexpr void validate(holder_set const& some) {
     std::vector<holder_t> const& listed = some.listed();
     if (some.is_everybody() && !listed.empty())
@@ -71,7 +71,7 @@ constexpr void validate(holder_set const& some) {
 
 namespace detail {
 
-/// The holders whose transfers are wanted: what they give and what they get.
+/// The holders whose transfers are wanted: from them and to them.
 struct plan_scope {
     holder_set sources;
     holder_set targets;
@@ -90,7 +90,7 @@ inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
 /// own process plays always comes first, then those on its node.
 enum class replica_choice : std::uint8_t {
     balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
-    by_target, ///< by turns of the targets, where a target does not know what others want
+    by_target, ///< by turns of the targets, if a target does not know the others' shards
 };
 
 namespace detail {
@@ -110,9 +110,9 @@ struct plan_options {
     holder_t processes_per_node = 0;
     /// Whoever plans the same transfers needs the same choice.
     replica_choice replicas = replica_choice::balanced;
-    /// What several processes want from one, and nobody on their nodes holds, leaves it once, and
-    /// they pass it on: a plan has what its holders pass on as well. Where several could give, they
-    /// take turns.
+    /// Elements that several processes want from one, and nobody on their nodes holds, leave it
+    /// once, and they pass them on: a plan has the transfers that its holders pass on as well. If
+    /// several could give, they take turns.
     bool relays = false;
 
     constexpr holder_t process_of(holder_t holder) const {
@@ -148,11 +148,11 @@ constexpr std::size_t in_turn(std::uint64_t turn, std::size_t count) {
     return static_cast<std::size_t>((turn + turn / count) % count);
 }
 
-/// Which of `count` holders of the same box gives it to `target`: the place of one of them.
+/// Which of `count` holders of the same box gives it to `target`: the position of one of them.
 ///
-/// The first that the same process plays; else by turns one of those on the same node, or, where
-/// there is none, of all. Sender and receiver evaluate it alike. `holder_at(i)` is the holder at
-/// place `i`.
+/// The first that the same process plays; else by turns one of those on the same node, or, if there
+/// is none, of all. Sender and receiver get the same result. `holder_at(i)` is the holder at
+/// position `i`.
 ///
 /// \pre `count > 0`
 constexpr std::size_t choose_replica(std::size_t count, auto&& holder_at, holder_t target,

@@ -11,13 +11,13 @@
 #include <vector>
 
 /// \file
-/// What is cut from where to where, whoever gives it: the geometry that transfers share.
+/// The boxes of a cut on both sides, for any sender: the geometry that transfers share.
 
 namespace reshard::detail {
 
 /// One box of a source tensor that is one box of a target tensor.
 ///
-/// The axes of both are made of the same factors, as those of a `piece` are.
+/// The axes of both are made of the same factors, as with a `piece`.
 ///
 /// \par Units elements, in global coordinates; `extent` in the order of the target's factors
 struct cut {
@@ -38,7 +38,7 @@ struct cut {
     constexpr box source_box() const {
         return {source_offset, joined_extents(order.undo(extent), joins.source)};
     }
-    /// The strides of its factors where those of the axes are `of_axes`, here and below.
+    /// The strides of its factors if the strides of the axes are `of_axes`, here and below.
     constexpr index_vector target_strides(index_vector const& of_axes) const {
         return factor_strides(of_axes, extent, joins.target);
     }
@@ -49,7 +49,7 @@ struct cut {
     constexpr bool operator==(cut const&) const = default;
 };
 
-/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow where the boxes are
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow if the boxes are
 ///         none, or the order of axes is not one of theirs
 constexpr void validate(cut const& part) {
     check_factors(part.order, part.extent, part.joins);
@@ -102,10 +102,10 @@ public:
         extents_.push_back(has_factors ? none : geometry.extent);
     }
 
-    /// True where no reshape has touched a cut: all of them take the same place.
+    /// True if no reshape has touched a cut: all of them take the same place.
     constexpr bool is_uniform() const { return factors_ == factor_rows(); }
 
-    /// Writes another cut in the place of one.
+    /// Overwrites a cut.
     ///
     /// \pre `i < size()`, and `is_uniform()` with that cut
     constexpr void assign(std::size_t i, cut const& geometry) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_PATTERN_PLAN_HPP
 #define RESHARD_PLAN_PATTERN_PLAN_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/plan.hpp>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// What a cut belongs to, by number, so that all tensors of a kind share it: 16 bytes.
+/// The tensors and boxes of a cut, by number, so that all tensors of a kind share it: 16 bytes.
 struct cut_place {
     std::uint32_t piece = 0;        ///< of the target tensor's pieces
     std::uint32_t source_box = 0;   ///< of the source tensor's `shard_index`
@@ -29,7 +30,7 @@ struct cut_place {
     constexpr bool operator==(cut_place const&) const = default;
 };
 
-/// One cut and what it belongs to.
+/// One cut with its tensors and boxes.
 struct placed_cut {
     cut geometry;
     cut_place at;
@@ -68,7 +69,7 @@ public:
         std::vector<std::uint32_t> order(size(), 0);
         for (std::uint32_t i = 0; i < order.size(); ++i)
             order[i] = i;
-        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) {
             return order_of(places_[a], geometry_.target_offset(a)) <
                    order_of(places_[b], geometry_.target_offset(b));
         });
@@ -126,10 +127,10 @@ private:
     bool is_sorted_ = true;
 };
 
-/// Which replica of its source box each cut of a tensor is given from, where that was balanced.
+/// Which replica of its source box each cut of a tensor is given from, if that was balanced.
 ///
 /// Tensors whose cuts have the same possible senders are numbered, and divided among these by
-/// number. One that has a pattern alone has the replicas in its places.
+/// number. One that has a pattern alone has the replicas themselves.
 class sender_table {
 public:
     /// The tensors with numbers below `end`, and not below that before, are given from a replica.
@@ -145,7 +146,7 @@ public:
     };
 
     static constexpr std::uint32_t none = 0xffffffff;  ///< replicas take turns
-    static constexpr std::uint32_t alone = 0xfffffffe; ///< in a pattern of its own
+    static constexpr std::uint32_t alone = 0xfffffffe; ///< in a separate pattern
 
     constexpr sender_table() = default;
     constexpr explicit sender_table(std::vector<member> by_tensor)
@@ -164,7 +165,7 @@ public:
 
     /// The next cut of the class that was added last.
     ///
-    /// \pre the last share ends behind all tensors of the class
+    /// \pre the last share ends after all tensors of the class
     constexpr void add_cut(std::vector<share> const& shares) {
         shares_.insert(shares_.end(), shares.begin(), shares.end());
         ends_.push_back(static_cast<std::uint32_t>(shares_.size()));
@@ -192,7 +193,7 @@ public:
 private:
     std::vector<member> members_;          ///< by tensor
     std::vector<std::uint32_t> first_cut_; ///< by class: the number of its first cut
-    std::vector<std::uint32_t> ends_;      ///< by cut: where its shares end
+    std::vector<std::uint32_t> ends_;      ///< by cut: the end of its shares
     std::vector<share> shares_;
 };
 
@@ -207,7 +208,7 @@ struct pattern_plan {
     std::vector<placed_pattern> patterns;
     sender_table senders;
 
-    /// Which replica of its source box gives that cut, where that was balanced.
+    /// Which replica of its source box gives that cut, if that was balanced.
     ///
     /// \pre `senders.has(tensor)`, and it has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Who gives whom what: the plan as a value.
+/// The plan as a value: senders, receivers and elements.
 
 namespace reshard {
 
@@ -69,7 +69,7 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<plan>{"plan", 5};
 
-/// What keeps `part` from being a transfer of `plan`, or nothing.
+/// What keeps `part` from being a transfer of `plan`, if any.
 constexpr char const* transfer_fault(plan const& plan, transfer const& part) {
     if (part.target_key >= plan.target_dtypes.size())
         return "a target that there is not";
@@ -104,7 +104,7 @@ constexpr data_type wire_dtype(data_type source, data_type target) {
     return bits(target) <= bits(source) ? target : source;
 }
 
-/// The same of a transfer; the target's where there is no source.
+/// The same of a transfer; the target's if there is no source.
 ///
 /// \pre `t` is a transfer of `plan`
 constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
@@ -113,7 +113,7 @@ constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
                                        : wire_dtype(plan.source_dtypes[t.source_key], target);
 }
 
-/// True where `input` brings all that `t` passes on, in the type in which it is passed on.
+/// True if `input` brings all that `t` passes on, in the type in which it is passed on.
 ///
 /// \pre both are transfers of `plan`
 constexpr bool brings(plan const& plan, transfer const& input, transfer const& t) {
@@ -124,9 +124,10 @@ constexpr bool brings(plan const& plan, transfer const& input, transfer const& t
            cut.joins == wanted.joins && wire_dtype(plan, t) == plan.target_dtypes[t.target_key];
 }
 
-/// True where the input of a relay brings what it passes on, one place before in its tree.
+/// True if the input of a relay brings the elements that it passes on, one position before in its
+/// tree.
 ///
-/// \pre its transfer and its place are there
+/// \pre its transfer and its position exist
 constexpr bool has_input(plan const& plan, relay const& current_relay) {
     relay const* const before = current_relay.input < plan.transfers.size()
                                     ? find_relay(plan.relays, current_relay.input)
@@ -139,7 +140,7 @@ constexpr bool has_input(plan const& plan, relay const& current_relay) {
                   plan.transfers[current_relay.transfer]);
 }
 
-/// What keeps `step` from being a relay of `plan`, or nothing.
+/// What keeps `step` from being a relay of `plan`, if any.
 constexpr char const* relay_fault(plan const& plan, relay const& step) {
     if (step.transfer >= plan.transfers.size())
         return "of a transfer that there is not";
@@ -148,7 +149,7 @@ constexpr char const* relay_fault(plan const& plan, relay const& step) {
     relay_receivers const receivers = plan.trees[step.tree].receivers;
     if (step.position >= receivers.size() ||
         receivers[step.position] != plan.transfers[step.transfer].target_holder)
-        return "to a holder that is not at its place";
+        return "to a holder at another position";
     if (plan.trees[step.tree].source != plan.transfers[step.transfer].source_holder)
         return "from another source than its tree";
     if (step.input != relay::no_input && !has_input(plan, step))
@@ -186,7 +187,7 @@ constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain
 /// A plan that is consistent in itself. Of holders and shards it cannot know how many there are:
 /// whoever reads a plan sees to it that it meets the layouts that it was made for.
 ///
-/// \throws error with errc::bad_layout where a number points beyond what the plan has, or transfers
+/// \throws error with errc::bad_layout if a number points beyond the plan's lists, or transfers
 ///         are out of order
 constexpr void validate(plan const& plan) {
     if (plan.pattern_of.size() != plan.target_dtypes.size())
@@ -212,7 +213,7 @@ namespace detail {
 
 /// Who sends a transfer: its source, or a target holder that passes it on.
 ///
-/// \param step the relay of the transfer, null where there is none
+/// \param step the relay of the transfer, null if there is none
 constexpr holder_t sender_of(plan const& plan, transfer const& t, relay const* step) {
     return step ? sender_of(plan.trees[step->tree], step->position) : t.source_holder;
 }

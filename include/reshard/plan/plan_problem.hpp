@@ -13,24 +13,24 @@
 #include <vector>
 
 /// \file
-/// What a plan is made from: tensors by number, and who holds what of them.
+/// The input of a plan: tensors by number, and their shards with holders.
 
 namespace reshard::detail {
 
 /// The number of no spread: tensors that share one, a way of being held, have its number.
 inline constexpr std::uint32_t no_spread = 0xffffffff;
 
-/// A source tensor and who holds it. The name is for messages only.
+/// A source tensor and its holders. The name is for messages only.
 struct source_side {
     std::string_view key;
     data_type dtype{};
     tensor_shards shards = {};        ///< none: nobody holds any of it
     std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
-    std::uint32_t tensor = 0;         ///< its place in the layout; of no meaning without shards
+    std::uint32_t tensor = 0;         ///< its index in the layout; of no meaning without shards
 };
 
-/// A target tensor, who wants it, and what it is made of: `targets[i]` is tensor `i` of the layout.
-/// The name is for messages only.
+/// A target tensor, its holders, and its sources: `targets[i]` is tensor `i` of the layout. The
+/// name is for messages only.
 struct target_side {
     std::string_view key;
     data_type dtype{};
@@ -52,7 +52,7 @@ struct plan_problem {
     std::vector<std::string> const* source_names = nullptr; ///< of holders that are files
 };
 
-/// How messages speak of the rank that wants a shard, between two commas; nothing where holders are
+/// How messages speak of the rank that wants a shard, between two commas; empty if holders are
 /// files.
 RESHARD_DECL std::string wanted_by(plan_problem const& problem, holder_t holder);
 

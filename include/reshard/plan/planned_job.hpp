@@ -13,11 +13,13 @@
 #include <optional>
 
 /// \file
-/// A plan that owns what it was made from.
+/// A plan that owns its problem, with digests of it.
 
 namespace reshard::detail {
 
-/// A plan, and what it was made from. The members refer to one another, so it never moves.
+struct conversion_kernels;
+
+/// A plan, and its problem. The members refer to each other, so it never moves.
 ///
 /// The layout of a side that was looked up has the shards of one process only.
 struct planned_job {
@@ -30,15 +32,16 @@ struct planned_job {
     plan_problem problem;
     plan whole;
     strict_verdict verdict;
+    conversion_kernels const* conversions = nullptr; ///< of a program that may cast
     bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
     bool target_is_joined = false;
     std::uint64_t own_digest = 0;   ///< of one in a cache: of what this rank gave
-    std::uint64_t group_digest = 0; ///< and of what all ranks gave
+    std::uint64_t group_digest = 0; ///< and of the arguments of all ranks
 };
 
 /// Sets `program` and `verdict`.
 ///
-/// \pre    `planned_job.source`, `planned_job.target` are there
+/// \pre    `planned_job.source`, `planned_job.target` exist
 /// \throws error as `fitted_program`
 RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> program,
                               fit_rules const& rules);
@@ -49,6 +52,19 @@ RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> p
 /// \throws error as `problem_of` and `make_plan`
 RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
                                  plan_options const& nodes);
+
+/// The version of the planner; goes up when it makes another plan of the same inputs.
+inline constexpr std::uint64_t planner_version = 2;
+
+/// A digest of mapping, layouts and options, which are the same for all holders.
+RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
+                                            layout const& target, plan_options const& options = {});
+
+/// A digest of a structure and of those for whom a plan is made: equal for equal inputs of
+/// `make_plan`.
+///
+/// \param structure what `structure_digest` returned
+RESHARD_DECL std::uint64_t plan_digest(std::uint64_t structure, plan_scope const& scope = {});
 
 } // namespace reshard::detail
 

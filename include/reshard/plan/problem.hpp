@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// From layouts and a mapping to what a plan is made from: names are turned into numbers.
+/// From layouts and a mapping to the problem of a plan: names are turned into numbers.
 
 namespace reshard {
 
@@ -49,9 +49,9 @@ struct scales_apart {
     std::string message;
 };
 
-/// The tensors of `target` that a program relates to scales, where some holder of elements does not
-/// have the scales of all blocks that these are of; each tensor once. Shards that are cut flat are
-/// put together before anybody uses them, and not judged; nor is a target without the scales.
+/// The tensors of `target` that a program relates to scales, if some holder of elements does not
+/// have the scales of all their blocks; each tensor once. Shards that are cut flat are put together
+/// before anybody uses them, and not judged; nor is a target without the scales.
 RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
                                                          layout const& target);
 

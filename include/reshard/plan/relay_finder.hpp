@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_RELAY_FINDER_HPP
 #define RESHARD_PLAN_RELAY_FINDER_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_boxes.hpp>
@@ -16,27 +17,27 @@
 #include <vector>
 
 /// \file
-/// Who passes on what: found from layouts, by everybody alike.
+/// Who relays which elements: found from layouts, the same on every rank.
 
 namespace reshard::detail {
 
-/// Where a cut of a tensor stands in a tree, and who is its source.
+/// The position of a cut of a tensor in a tree, and its source.
 struct relay_place {
     shard_part sender;
     std::uint32_t tree = 0;
     std::uint32_t position = 0;
     std::uint32_t box = 0;       ///< of the target, as `target_boxes` numbers it
-    std::uint32_t receivers = 0; ///< where the finder has their shards
+    std::uint32_t receivers = 0; ///< if the finder has their shards
 
     constexpr bool is_passed_on() const { return position > 0; }
 };
 
 /// Finds the trees of a problem.
 ///
-/// Those that want a box, and have no holder of it in their process or on their node, are a tree:
-/// by process, beginning behind the source, so that trees of different sources begin at different
-/// places. Of holders that one process plays, the first is in it. Elements that are wider in the
-/// target than on the wire are not passed on: more bytes would travel.
+/// The holders that want a box, and have no holder of it in their process or on their node, are a
+/// tree: by process, beginning after the source, so that trees of different sources begin at
+/// different positions. Of holders that one process plays, the first is in it. Elements that are
+/// wider in the target than on the wire are not passed on: more bytes would travel.
 ///
 /// Refers to all that it is made from, which must live as long.
 class relay_finder {
@@ -59,19 +60,19 @@ public:
     /// All that were found so far, by number.
     constexpr relay_trees const& trees() const { return trees_.trees(); }
 
-    /// The shard of the receiver at `index` in the tree where another one of its receivers was
+    /// The shard of the receiver at `index` in the tree in which another one of its receivers was
     /// found.
     constexpr shard_part part_of(relay_place const& relay_place, std::uint32_t index) const {
         return part_of(relay_place.receivers, trees()[relay_place.tree].receivers[index]);
     }
 
-    /// True where a receiver gives that cut of a tensor, not the source.
+    /// True if a receiver gives that cut of a tensor, not the source.
     constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& at) {
         auto const match = find(tensor, at);
         return match && match->is_passed_on();
     }
 
-    /// Nothing where the source gives that cut of a tensor directly.
+    /// Nothing if the source gives that cut of a tensor directly.
     constexpr std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) {
         if (boxes_.empty())
             return std::nullopt;
@@ -120,7 +121,7 @@ private:
 
     using spread_box = std::pair<std::uint32_t, std::uint32_t>; ///< of the target
 
-    /// Who wants a box, whoever gives it: of each process the first.
+    /// The holders that want a box, from any sender: of each process the first.
     struct box_receivers {
         spread_box box;
         std::uint32_t list = 0;
@@ -135,7 +136,7 @@ private:
         return *boxes;
     }
 
-    /// What a target holder gets, on average.
+    /// The bytes that a target holder gets, on average.
     constexpr std::size_t chunks_of_holder() const {
         std::vector<double> elements;
         for (tensor_shards const& shards : targets_.spreads())
@@ -148,7 +149,7 @@ private:
                                         std::max<holder_t>(1, problem_.target_holders));
     }
 
-    /// What all shards have together; of a grid, as many as if all boxes were like the first one.
+    /// The elements of all shards together; for a grid, as if all boxes were like the first one.
     static constexpr double elements_of(tensor_shards const& shards) {
         if (shards.grid())
             return static_cast<double>(shards.elements(0)) * static_cast<double>(shards.size());
@@ -196,7 +197,7 @@ private:
         auto const process = [&](shard_part part) {
             return options_.process_of(shards.holder(part.shard));
         };
-        std::sort(parts.begin(), parts.end(), [&](shard_part a, shard_part b) {
+        sort_by(parts, [&](shard_part a, shard_part b) {
             return std::pair{process(a), a.shard} < std::pair{process(b), b.shard};
         });
         parts.erase(

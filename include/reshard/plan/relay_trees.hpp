@@ -5,6 +5,7 @@
 
 #include <reshard/core/digest.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
@@ -15,14 +16,14 @@
 #include <vector>
 
 /// \file
-/// Who takes what from whom, in which order: trees that share lists of receivers.
+/// The receivers of relayed elements and their order: trees that share lists of receivers.
 
 namespace reshard::detail {
 
-/// Receivers of a tree that stand in a list one behind the other, and on from its beginning.
+/// Receivers of a tree that are neighbours in a list, continued at its beginning.
 struct receiver_run {
     std::uint32_t position = 0; ///< of the first in the tree
-    std::uint32_t first = 0;    ///< its place in the list
+    std::uint32_t first = 0;    ///< its index in the list
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.position, self.first); }
 
@@ -94,17 +95,17 @@ private:
 };
 
 /// Holders that want the same elements from one source. The first gets them from the source, and
-/// each of the others from one before it, which passes on what has arrived.
+/// each of the others from one before it, which passes them on as they arrive.
 struct relay_tree {
     holder_t source = 0;
-    relay_receivers receivers;  ///< holders of the target, those of a node one behind the other
+    relay_receivers receivers;  ///< holders of the target, by node
     std::uint32_t branches = 1; ///< as of `stored_tree`
 
     constexpr auto operator<=>(relay_tree const&) const = default;
 };
 
-/// Trees, and the lists that their receivers are parts of: those that want one box are a list,
-/// whatever the number of sources.
+/// Trees, and the lists that their receivers are parts of: the holders that want one box are a
+/// list, for any number of sources.
 struct relay_trees {
     std::vector<std::vector<holder_t>> lists;
     std::vector<stored_tree> trees;
@@ -128,20 +129,20 @@ struct relay_trees {
     constexpr bool operator==(relay_trees const&) const = default;
 };
 
-/// Where the holders of a list stand in it, by holder.
+/// The position of each holder in a list.
 using holder_places = std::vector<std::pair<holder_t, std::size_t>>;
 
 constexpr holder_places places_of(std::vector<holder_t> const& list) {
     holder_places places;
     for (std::size_t i = 0; i < list.size(); ++i)
         places.push_back({list[i], i});
-    std::sort(places.begin(), places.end());
+    sort_by(places, std::less<>());
     return places;
 }
 
 inline constexpr auto holder_fault = "a tree of relays with a holder twice, or with none";
 
-/// What keeps a tree from having receivers of a list, each once, and another source; or nothing.
+/// The reason why a tree does not have receivers of a list, each once, and another source; if any.
 constexpr char const* tree_fault(stored_tree const& tree, holder_places const& listed) {
     constexpr auto fault = "a tree of relays with takers that its list does not have";
     if (tree.branches == 0 || tree.branches > tree.size)
@@ -176,14 +177,14 @@ constexpr std::vector<std::uint64_t> sums_of_digests(std::vector<holder_t> const
     return sums;
 }
 
-/// What tells trees apart without a look at every receiver. Trees of one list that have the same
-/// are equal, for runs go round a list from the first receiver on.
+/// The key that distinguishes trees without a look at every receiver. Trees of one list with the
+/// same key are equal, for runs go round a list from the first receiver on.
 struct tree_key {
     holder_t source = 0;
     holder_t first = 0;
     std::uint32_t size = 0;
     std::uint32_t branches = 0;
-    std::uint64_t digest = 0; ///< of the receivers in whatever order
+    std::uint64_t digest = 0; ///< of the receivers in any order
 
     constexpr auto operator<=>(tree_key const&) const = default;
 };
@@ -200,7 +201,7 @@ constexpr tree_key key_of(stored_tree const& tree, std::vector<holder_t> const& 
     return key;
 }
 
-/// True where two of the trees are the same, in whatever lists their receivers stand.
+/// True if two of the trees are the same, even if their receivers are in different lists.
 ///
 /// \pre `tree_fault` finds none in any of them
 constexpr bool has_tree_twice(relay_trees const& trees) {
@@ -218,14 +219,13 @@ constexpr bool has_tree_twice(relay_trees const& trees) {
             return by_key;
         return trees[a.second].receivers <=> trees[b.second].receivers;
     };
-    std::sort(sorted.begin(), sorted.end(),
-              [&](auto const& a, auto const& b) { return order(a, b) < 0; });
+    sort_by(sorted, [&](auto const& a, auto const& b) { return order(a, b) < 0; });
     return std::adjacent_find(sorted.begin(), sorted.end(), [&](auto const& a, auto const& b) {
                return order(a, b) == 0;
            }) != sorted.end();
 }
 
-/// What keeps the trees of a plan from being some, or nothing.
+/// What keeps the trees of a plan from being some, if any.
 constexpr char const* tree_fault(relay_trees const& trees) {
     std::vector<holder_places> lists;
     for (std::vector<holder_t> const& list : trees.lists) {

@@ -18,18 +18,19 @@
 
 namespace reshard::detail {
 
-/// Where a receiver stands in its tree.
+/// The position of a receiver in its tree.
 struct relay_step {
     static constexpr std::uint32_t no_parent = 0xffffffff; ///< it gets from the source
 
-    std::uint32_t parent = no_parent; ///< a place in the tree
+    std::uint32_t parent = no_parent; ///< a position in the tree
     std::uint32_t depth = 0;          ///< how often elements were passed on before
-    std::uint32_t last = 0;           ///< those behind it and before this place get them from it
+    std::uint32_t last = 0;           ///< receivers after it and before this position get them from
+                                      ///< it
 
     constexpr bool operator==(relay_step const&) const = default;
 };
 
-/// How many of the places behind `index` and before `last` each branch has; the last one may have
+/// How many of the positions after `index` and before `last` each branch has; the last one may have
 /// fewer.
 constexpr std::uint32_t places_each(std::uint32_t index, std::uint32_t last,
                                     std::uint32_t branches) {
@@ -38,7 +39,7 @@ constexpr std::uint32_t places_each(std::uint32_t index, std::uint32_t last,
 
 /// From whom receiver `index` of `count` gets.
 ///
-/// What is behind a receiver is divided among its branches, one range of neighbours each, so that
+/// The receivers after one are divided among its branches, one range of neighbours each, so that
 /// few ways lead from node to node.
 ///
 /// \pre `index < count` and `0 < branches <= count`
@@ -58,10 +59,10 @@ constexpr relay_step step_of(std::uint32_t index, std::uint32_t count, std::uint
     return step;
 }
 
-/// The number of branches with which `count` receivers have all chunks soonest, where each passes
-/// on one chunk after the other: of many chunks a chain, of few two branches.
+/// The number of branches with which `count` receivers have all chunks soonest, if each passes on
+/// one chunk after the other: of many chunks a chain, of few two branches.
 ///
-/// \param chunks what a holder gets of all tensors: one tree brings most of it
+/// \param chunks the chunks that a holder gets of all tensors: one tree brings most of them
 constexpr std::uint32_t branches_for(std::size_t count, std::size_t chunks) {
     std::size_t levels = 0;
     while (count >> levels > 1)
@@ -80,15 +81,15 @@ struct relay {
     /// Which of the different boxes of the target's shards it belongs to: a holder may want two
     /// that begin at one element.
     std::uint32_t box = 0;
-    /// The transfer that brings the elements to who passes them on; none where the source gives
-    /// them, or the plan is of others.
+    /// The transfer that brings the elements to the rank that passes them on; none if the source
+    /// gives them, or the plan is of others.
     std::uint32_t input = no_input;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.transfer, self.tree, self.position, self.box, self.input);
     }
 
-    /// True where a receiver gives it, not the source.
+    /// True if a receiver gives it, not the source.
     constexpr bool is_passed_on() const { return position > 0; }
 
     constexpr bool operator==(relay const&) const = default;
@@ -98,12 +99,12 @@ constexpr relay_step step_of(relay_tree const& tree, std::uint32_t index) {
     return step_of(index, tree.receivers.size(), tree.branches);
 }
 
-/// Who gives to the receiver at a place.
+/// The sender to the receiver at a position.
 constexpr holder_t sender_of(relay_tree const& tree, std::uint32_t index) {
     return index == 0 ? tree.source : tree.receivers[step_of(tree, index).parent];
 }
 
-/// Calls `visit(child)` for the places to which receiver `index` of `count` passes.
+/// Calls `visit(child)` for the positions to which receiver `index` of `count` passes.
 ///
 /// \pre as `step_of`
 constexpr void for_each_child(std::uint32_t index, std::uint32_t count, std::uint32_t branches,

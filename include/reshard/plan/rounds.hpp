@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
@@ -50,8 +51,7 @@ constexpr void add_bytes(index_t& sum, index_t bytes) {
 
 /// By process, each once; without those that have none.
 constexpr std::vector<process_share> add_up(std::vector<process_share> shares) {
-    std::sort(shares.begin(), shares.end(),
-              [](process_share const& a, process_share const& b) { return a.process < b.process; });
+    sort_by(shares, [](auto const& a, auto const& b) { return a.process < b.process; });
     std::vector<process_share> sums;
     for (process_share const& share : shares) {
         if (share.bytes == 0)
@@ -73,7 +73,7 @@ constexpr std::vector<process_share> shares_of(tensor_shards const& shards, data
     return add_up(std::move(shares));
 }
 
-/// What each process has of each tensor of one side. Tensors with the same shards share a list.
+/// The bytes of each tensor of one side on each process. Tensors with the same shards share a list.
 class side_shares {
 public:
     /// \tparam Side `source_side` or `target_side`
@@ -86,9 +86,7 @@ public:
         std::vector<std::uint32_t> order;
         for (std::uint32_t i = 0; i < sides.size(); ++i)
             order.push_back(i);
-        std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return std::pair{kind(a), a} < std::pair{kind(b), b};
-        });
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return kind(a) < kind(b); });
         for (std::size_t i = 0; i < order.size(); ++i) {
             bool const is_known =
                 i > 0 && kind(order[i]).first != no_spread && kind(order[i]) == kind(order[i - 1]);
@@ -110,12 +108,12 @@ private:
 
 } // namespace detail
 
-/// What each of `processes` processes holds of the tensors of both sides; of sources that everybody
-/// reads from files, nothing.
+/// The bytes that each of `processes` processes holds of the tensors of both sides; none of sources
+/// that everybody reads from files.
 ///
 /// \par Units bytes
 /// \pre `options.process_of(h) < processes` for every holder `h`
-/// \throws error with errc::overflow when those of one process do not fit 64 bits
+/// \throws error with errc::overflow if the bytes of one process do not fit 64 bits
 constexpr std::vector<detail::process_memory> memory_of(detail::plan_problem const& problem,
                                                         holder_t processes,
                                                         plan_options const& options = {}) {
@@ -143,7 +141,7 @@ namespace detail {
 /// \par Units bytes
 struct plan_round {
     std::uint32_t first = 0;              ///< the first of the problem's target tensors
-    std::uint32_t last = 0;               ///< one behind the last
+    std::uint32_t last = 0;               ///< one after the last
     std::vector<detail::key_id> released; ///< source tensors that no later round needs, in order
     index_t transfers = 0;
     index_t bytes = 0;         ///< all that is written
@@ -165,14 +163,14 @@ struct plan_rounds {
 } // namespace detail
 
 /// The rounds in which a plan is carried out with at most `budget` bytes on each process: as few as
-/// can be, where target tensors are filled in the order of their keys.
+/// possible, if target tensors are filled in the order of their keys.
 ///
 /// A process needs the source tensors that have not been released, the target tensors of this round
-/// and of those before, and what it stages (`staging_of`). A target tensor is filled in one round.
+/// and of earlier ones, and its staging (`staging_of`). A target tensor is filled in one round.
 ///
 /// \par Units bytes
 /// \post every target tensor is in one round, and so is each transfer
-/// \throws error with errc::limit_exceeded where a round of one target tensor needs more than the
+/// \throws error with errc::limit_exceeded if a round of one target tensor needs more than the
 ///         budget: it names the tensor, the rank, both numbers, and a budget that does
 RESHARD_DECL detail::plan_rounds rounds_of(plan_flows const& flows, holder_t processes,
                                            index_t budget = detail::any_budget);

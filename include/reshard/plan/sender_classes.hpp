@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_SENDER_CLASSES_HPP
 #define RESHARD_PLAN_SENDER_CLASSES_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
 #include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/senders.hpp>
@@ -16,8 +17,7 @@
 #include <vector>
 
 /// \file
-/// What there is to choose where several could give: equal tensors once, and who could send how
-/// much.
+/// The choices if several could give: equal tensors once, with the bytes that each could send.
 
 namespace reshard::detail {
 
@@ -31,7 +31,7 @@ struct box_sender {
 
 /// Who could give a cut.
 struct candidate_senders {
-    std::vector<box_sender> senders; ///< by process, each once; none where there is no source
+    std::vector<box_sender> senders; ///< by process, each once; none without a source
     bool has_receiver = false;       ///< it is the receiver's process: nothing is sent
     bool leaves_node = false;        ///< none of them is on the receiver's node
 };
@@ -80,7 +80,7 @@ private:
             senders.push_back({options_.process_of(problem_.sources[source].shards.holder(
                                    index.replica(source_box, which).shard)),
                                static_cast<std::uint16_t>(which)});
-        std::sort(senders.begin(), senders.end());
+        sort_by(senders, std::less<>());
         auto const same = [](box_sender const& a, box_sender const& b) {
             return a.process == b.process;
         };
@@ -101,9 +101,10 @@ struct class_cut {
     std::uint32_t load = no_load; ///< that it is part of
     std::uint32_t group = 0;      ///< its class
     std::uint32_t number = 0;     ///< of the cut in its pattern
-    std::uint32_t first = 0;      ///< `replicas[first + i]` is that of sender `i` of the load
+    std::uint32_t first = 0;      ///< `replicas[first + i]` is the replica of sender `i` of the
+                                  ///< load
     index_t bytes = 0;
-    std::vector<sender_table::share> shares = {}; ///< who gives it, as far as that is chosen
+    std::vector<sender_table::share> shares = {}; ///< its sender, as far as that is chosen
 };
 
 /// Tensors whose cuts have the same possible senders are a class, and counted together; who could
@@ -116,18 +117,17 @@ struct sender_classes {
     std::vector<std::uint16_t> replicas;       ///< by cut, by sender
     std::vector<shared_load> loads;
 
-    /// The cuts that are sent: those that only one process can give, then the others; what is small
-    /// fills the gaps.
+    /// The cuts that are sent: cuts that only one process can give, then the others; small ones
+    /// fill the gaps.
     constexpr std::vector<std::uint32_t> largest_first() const {
         std::vector<std::uint32_t> order;
         for (std::uint32_t i = 0; i < cuts.size(); ++i)
             if (cuts[i].load != class_cut::no_load)
                 order.push_back(i);
         auto const rank = [&](std::uint32_t i) {
-            return std::tuple(loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes, i);
+            return std::pair(loads[cuts[i].load].senders.size() > 1, -cuts[i].bytes);
         };
-        std::sort(order.begin(), order.end(),
-                  [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
+        sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
         return order;
     }
 };
@@ -135,8 +135,8 @@ struct sender_classes {
 /// Finds them.
 class sender_class_finder {
 public:
-    /// \param relays null where nobody passes anything on
-    /// \pre   `patterns` are those of all transfers
+    /// \param relays null if nobody passes anything on
+    /// \pre   `patterns` are of all transfers
     constexpr sender_class_finder(plan_problem const& problem, plan_options const& options,
                                   source_indices const& sources, shard_kinds const& targets,
                                   pattern_plan const& patterns, relay_finder* relays = nullptr)
@@ -212,7 +212,8 @@ private:
         }
     }
 
-    /// The load of who can give a cut; where that is all who have the box, the same for all cuts.
+    /// The load of the possible senders of a cut; if these are all holders of the box, it is the
+    /// same for all cuts.
     constexpr std::uint32_t load_of(std::uint32_t tensor, cut_place const& cut,
                                     candidate_senders const& possible) {
         if (!possible.leaves_node)

@@ -12,15 +12,16 @@
 #include <vector>
 
 /// \file
-/// Who gives each cut of each target tensor, where several hold it: by turns, or as was balanced.
+/// The sender of each cut of each target tensor, if several hold it: by turns, or balanced.
 
 namespace reshard::detail {
 
-/// The place of each shard among all: replicas of one box stand together, boxes in their order.
+/// The position of each shard among all: replicas of one box are neighbours, boxes are in their
+/// order.
 ///
-/// Those that want the same source box are neighbours then, and their turns fall on all replicas of
-/// it alike. The numbers of their ranks would not do: ranks that want the same box are often a
-/// power of two apart.
+/// Shards that want the same source box are neighbours then, and their turns fall evenly on all
+/// replicas of it. The numbers of their ranks would not do: ranks that want the same box are often
+/// a power of two apart.
 constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
     std::vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
     shard_index const index(shards);
@@ -51,7 +52,7 @@ public:
                 places_[kind] = places_by_box(shards);
     }
 
-    /// What the turns of a tensor begin with.
+    /// The first turn of a tensor.
     constexpr std::uint32_t first(std::uint32_t tensor) const {
         return first_.empty() ? 0 : first_[tensor];
     }
@@ -75,9 +76,9 @@ private:
         return places.empty() ? shard : places[shard];
     }
 
-    /// Where few want a box that many have, equal tensors begin one behind the other. Where many
-    /// do, equal tensors stay equal, and are counted together. With relays each box that is wanted
-    /// is given once, and tensors begin one behind the other, however many want them.
+    /// If few want a box that many have, equal tensors begin one after the other. If many do, equal
+    /// tensors stay equal, and are counted together. With relays each box that is wanted is given
+    /// once, and tensors begin one after the other, however many want them.
     constexpr void count_tensors(source_indices const& sources) {
         std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
@@ -105,7 +106,7 @@ private:
     plan_problem const& problem_;
     plan_options const& options_;
     shard_kinds const& targets_;
-    std::vector<std::uint32_t> first_;               ///< by tensor; none where there is no choice
+    std::vector<std::uint32_t> first_;               ///< by tensor; none without a choice
     std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets that are listed
 };
 
@@ -126,7 +127,7 @@ constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, 
     return byte_count(elements, wire_dtype(problem, tensor, piece));
 }
 
-/// Says who gives.
+/// Chooses the sender.
 ///
 /// Refers to all that it is made from, which must live as long.
 class sender_finder {

@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// The different boxes of a tensor's shards, a search tree over them, and who holds each.
+/// The different boxes of a tensor's shards, a search tree over them, and the holders of each.
 struct part_index {
     box_index boxes;                  ///< each different box once
     std::vector<std::uint32_t> first; ///< `parts[first[i]]` to `parts[first[i + 1]]` hold box `i`
@@ -61,7 +61,8 @@ constexpr listed_parts list_parts(shard_table const& table) {
 
 /// Indexes the shards of a tensor.
 ///
-/// \post   replicas stand in the order of the table, so that every process counts them alike
+/// \post   replicas are in the order of the table, so that every process counts them in the same
+/// way
 /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
 constexpr part_index index_parts(shard_table const& table) {
     listed_parts const listed = list_parts(table);
@@ -109,8 +110,7 @@ public:
         return grid_ ? grid_->box_at(i) : grids_ ? grids_->box_at(i) : parts_.boxes[i];
     }
 
-    /// Calls `visit(block)` for each block of box `i`, where blocks are dealt out; else for all of
-    /// it.
+    /// Calls `visit(block)` for each block of box `i`, if blocks are dealt out; else for all of it.
     constexpr void for_each_block_of(std::size_t i, auto&& visit) const {
         for_each_block((*this)[i], cycles(i), visit);
     }
@@ -139,7 +139,7 @@ public:
     }
 
     /// Calls `visit(i, common)` for each box that shares elements with `region`, for each block of
-    /// it where blocks are dealt out; `common` are the shared ones.
+    /// it if blocks are dealt out; `common` are the shared elements.
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
         if (grid_)
             grid_->for_each_overlap(region, visit);
@@ -150,10 +150,10 @@ public:
     }
 
     /// Which replica of box `i` is given to the holder `target` at that turn; see `choose_replica`,
-    /// whose answer it is, by arithmetic where there are grids and a node is not more than the
+    /// whose answer it is, by arithmetic if there are grids and a node does not exceed the
     /// replicas.
     ///
-    /// \pre `shards` are those of this index, or others of equal geometry
+    /// \pre `shards` are the shards of this index, or others of equal geometry
     constexpr std::size_t choose(std::size_t i, tensor_shards const& shards, holder_t target,
                                  std::uint64_t turn, plan_options const& options) const {
         if (replicas(i) == 1)
@@ -171,14 +171,14 @@ public:
 
     constexpr bool is_computed() const { return grid_ || grids_; }
 
-    /// The numbers of the boxes of a shard, one behind the other, where they are computed.
+    /// The numbers of the boxes of a shard, one after the other, if they are computed.
     ///
     /// \pre `is_computed()`
     constexpr std::uint32_t first_box(std::size_t shard) const {
         return grid_ ? grid_->box_of(shard) : grids_->first_box(shard);
     }
 
-    /// The boxes as they are listed; empty where they are computed.
+    /// The boxes as they are listed; empty if they are computed.
     constexpr box_index const& listed_boxes() const { return parts_.boxes; }
 
 private:
@@ -195,7 +195,7 @@ private:
         return most;
     }
 
-    /// Which replica of box `i` a holder has, or nothing where it has another box or none.
+    /// Which replica of box `i` a holder has, if any.
     static constexpr std::optional<std::size_t>
     replica_held(std::size_t i, tensor_shards const& shards, holder_t holder) {
         if (shards.grids())
@@ -206,7 +206,7 @@ private:
         return shards.grid()->replica_of(*shard);
     }
 
-    /// One of the replicas on the node of `target`, by turns, or nothing where there is none.
+    /// One of the replicas on the node of `target`, by turns, if any.
     static constexpr std::optional<std::size_t> near_replica(std::size_t i,
                                                              tensor_shards const& shards,
                                                              holder_t target, std::uint64_t turn,

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// The search trees of all source tensors, one for all tensors that are cut alike.
+/// The search trees of all source tensors, one for all tensors with the same shards.
 
 namespace reshard::detail {
 
@@ -24,11 +24,11 @@ struct equal_classes {
 };
 
 /// Numbers classes in the order in which they come: a hash table by the digest of their things,
-/// small where there are few classes.
+/// small if there are few classes.
 class class_table {
 public:
-    /// The number of the class of that digest for which `is_it(number)`; the next one where there
-    /// is none.
+    /// The number of the class of that digest for which `is_it(number)`; the next one if there is
+    /// none.
     constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
         make_room();
         slot& found_slot = find(digest, is_it);
@@ -72,8 +72,7 @@ private:
     std::uint32_t size_ = 0;
 };
 
-/// Things 0 to `digests.size() - 1` by equality: `equal(i, j)` is asked only where digests are
-/// equal.
+/// Things 0 to `digests.size() - 1` by equality: `equal(i, j)` is called only if digests are equal.
 ///
 /// A model of 126 equal layers is planned for one: that is a hundredfold.
 ///
@@ -175,11 +174,10 @@ private:
     equal_classes kinds_;                  ///< of spreads
 };
 
-/// A `shard_index` for each source tensor; tensors that are cut alike by the same holders share
-/// one.
+/// A `shard_index` for each source tensor; tensors with the same shards and holders share one.
 class source_indices {
 public:
-    /// \throws error with errc::overlap where shards share elements without being replicas
+    /// \throws error with errc::overlap if shards share elements without being replicas
     constexpr explicit source_indices(plan_problem const& problem)
         : problem_(problem), kinds_(problem.sources) {
         for (std::uint32_t const spread : kinds_.representatives())
@@ -191,7 +189,7 @@ public:
         return indices_[kinds_.kind(spread)];
     }
 
-    /// Equal for tensors that are cut alike, and only for those.
+    /// Equal for tensors with the same shards, and only for these.
     constexpr std::uint32_t kind(key_id source) const { return kinds_.kind(kinds_.spread(source)); }
 
     constexpr shard_kinds const& kinds() const { return kinds_; }
@@ -209,7 +207,7 @@ public:
         return senders;
     }
 
-    /// True where there is a choice of who gives.
+    /// True if there is a choice of senders.
     constexpr bool have_replicas() const {
         return std::any_of(indices_.begin(), indices_.end(),
                            [](shard_index const& index) { return index.most_replicas() > 1; });

@@ -18,8 +18,7 @@
 
 namespace reshard::detail {
 
-/// Transfers out of a larger plan, with numbers of their own for targets, patterns, chains and
-/// sources.
+/// Transfers out of a larger plan, with separate numbers for targets, patterns, chains and sources.
 struct subplan {
     std::vector<key_id> sources; ///< by source key of `part`: its number in the larger plan
     plan part;
@@ -32,7 +31,7 @@ struct subplan {
 template <>
 inline constexpr stored_form form_of<subplan>{"part of a plan", 9};
 
-/// \throws error with errc::bad_layout where a source has no number
+/// \throws error with errc::bad_layout if a source has no number
 inline void validate(subplan const& subplan) {
     if (subplan.sources.size() != subplan.part.source_dtypes.size())
         fail(errc::bad_layout, "it has numbers for ", subplan.sources.size(), " of ",
@@ -84,7 +83,7 @@ private:
 
 /// By source holder, the transfers that holders other than `target` give it.
 ///
-/// \post the transfers of each part stand in the order of `plan`
+/// \post the transfers of each part are in the order of `plan`
 inline std::map<holder_t, subplan> subplans_of(plan const& plan, holder_t target) {
     std::map<holder_t, subplan_builder> receivers;
     for (transfer const& moved : plan.transfers)
@@ -96,7 +95,7 @@ inline std::map<holder_t, subplan> subplans_of(plan const& plan, holder_t target
     return parts;
 }
 
-/// Adds transfers received from others, as those of targets of their own.
+/// Adds transfers received from others, as transfers of separate targets.
 ///
 /// \pre the sources of `subplan` are keys of `plan`
 inline void append(plan& plan, subplan subplan) {

@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// Numbers the boxes of target shards: those of a `shard_index`, by shard and part.
+/// Numbers the boxes of target shards: the boxes of a `shard_index`, by shard and part.
 class target_boxes {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
@@ -24,7 +24,7 @@ public:
             number_listed(shards);
     }
 
-    /// None where blocks are dealt out and listed: a shard is many boxes then.
+    /// None if blocks are dealt out and listed: a shard is many boxes then.
     constexpr std::uint32_t number(std::uint32_t shard, std::uint8_t part) const {
         if (index_.is_computed())
             return index_.first_box(shard) + part;

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_TARGET_KINDS_HPP
 #define RESHARD_PLAN_TARGET_KINDS_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/source_indices.hpp>
 
@@ -13,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// Which target tensors are planned alike.
+/// Which target tensors have the same plan.
 
 namespace reshard::detail {
 
@@ -22,7 +23,7 @@ struct scope_parts {
     using numbers = std::vector<std::uint32_t>;
 
     /// By spread of the sources: the boxes of its `shard_index` that somebody in the scope holds.
-    /// None where nobody outside the scope is given anything.
+    /// None if nobody outside the scope is given anything.
     std::vector<numbers> given;
     /// By spread of the targets: the shards that somebody in the scope wants.
     std::vector<numbers> wanted;
@@ -100,7 +101,7 @@ public:
             target_digests_.push_back(digest_of(targets.kind(i), numbers_in_scope.wanted[i]));
     }
 
-    /// The kinds, numbered; that of idle tensors comes last.
+    /// The kinds, numbered; the kind of idle tensors comes last.
     constexpr equal_classes classes() const {
         numbers busy;
         std::vector<std::uint64_t> digests;
@@ -137,7 +138,7 @@ public:
         return parts_.given[sources_.kinds().spread(source)];
     }
 
-    /// True where no transfer of target tensor `t` is in the scope.
+    /// True if no transfer of target tensor `t` is in the scope.
     constexpr bool is_idle(std::uint32_t t) const {
         target_side const& target = problem_.targets[t];
         if (target.added)
@@ -150,8 +151,8 @@ public:
         return !is_given;
     }
 
-    /// Everything that `same_kind` compares: the parts of one tensor are thousands, and alike but
-    /// for their offsets in it.
+    /// Everything that `same_kind` compares: the parts of one tensor are thousands, which differ
+    /// only in their offsets in it.
     ///
     /// \pre `!is_idle(t)`
     constexpr std::uint64_t digest_of(std::uint32_t t) const {
@@ -180,7 +181,7 @@ public:
         return digest.value();
     }
 
-    /// True where target tensors `a` and `b` have the same cuts, by number.
+    /// True if target tensors `a` and `b` have the same cuts, by number.
     ///
     /// \pre neither is idle
     constexpr bool same_kind(std::uint32_t a, std::uint32_t b) const {
@@ -216,7 +217,7 @@ private:
         return source_digests_[sources_.kinds().spread(source)];
     }
 
-    /// True where two spreads are of one kind and have the same parts in the scope.
+    /// True if two spreads are of one kind and have the same parts in the scope.
     static constexpr bool same_parts(shard_kinds const& kinds,
                                      std::vector<numbers> const& numbers_in_scope, std::uint32_t a,
                                      std::uint32_t b) {
@@ -244,7 +245,7 @@ private:
         std::vector<std::pair<key_id, std::uint32_t>> uses;
         for (std::uint32_t i = 0; i < pieces.size(); ++i)
             uses.push_back({pieces.source(i), i});
-        std::sort(uses.begin(), uses.end());
+        sort_by(uses, std::less<>());
         numbers first(pieces.size(), 0);
         for (std::size_t i = 0; i < uses.size(); ++i)
             first[uses[i].second] = i > 0 && uses[i].first == uses[i - 1].first

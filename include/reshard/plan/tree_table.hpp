@@ -48,10 +48,10 @@ public:
         return number;
     }
 
-    /// The number of the tree of those in a list who are on none of the nodes `near`, from behind
-    /// the source on; none of fewer than two.
+    /// The number of the tree of the holders in a list that are on none of the nodes `near`, from
+    /// after the source on; none for fewer than two.
     ///
-    /// \param chunks what a holder gets
+    /// \param chunks that a holder gets
     /// \pre   `near` is sorted, each there once, and the source's node is in it
     constexpr std::uint32_t add_tree(holder_t source, std::uint32_t list,
                                      std::vector<holder_t> near, std::size_t chunks) {
@@ -71,9 +71,9 @@ public:
         return number;
     }
 
-    /// Where a holder stands in a list.
+    /// The position of a holder in a list.
     ///
-    /// \pre it is there
+    /// \pre it is in the list
     constexpr std::size_t place_in_list(std::uint32_t list, holder_t holder) const {
         std::vector<holder_t> const& holders = trees_.lists[list];
         auto const at =
@@ -82,7 +82,7 @@ public:
         return static_cast<std::size_t>(at - holders.begin());
     }
 
-    /// Where a holder stands in a tree, or nothing.
+    /// The position of a holder in a tree, if any.
     constexpr std::optional<std::uint32_t> place_in_tree(std::uint32_t number,
                                                          holder_t holder) const {
         relay_tree const tree = trees_[number];
@@ -99,8 +99,8 @@ public:
     }
 
 private:
-    /// Adds the receivers between each node and the next one; a digest of them, in whatever list
-    /// they stand, is the result.
+    /// Adds the receivers between each node and the next one; a digest of them, in any list, is the
+    /// result.
     constexpr std::uint64_t add_far(stored_tree& tree, std::vector<holder_t> const& near) const {
         std::vector<std::uint64_t> const& sums = sums_[tree.list];
         std::size_t const listed = trees_.lists[tree.list].size();
@@ -115,8 +115,8 @@ private:
         return digest;
     }
 
-    /// Adds those from `first` on and before `last`, counted round; behind those before them they
-    /// are no run of their own.
+    /// Adds the receivers from `first` on and before `last`, counted round; receivers right after
+    /// the last run extend it.
     static constexpr void add_run(stored_tree& tree, std::size_t first, std::size_t last,
                                   std::size_t listed) {
         if (first == last)
@@ -127,7 +127,7 @@ private:
         tree.size += static_cast<std::uint32_t>(last - first);
     }
 
-    /// Where those of a node stand in a list: from the first place on, and before the last.
+    /// The range of a node's holders in a list: from the first position on, and before the last.
     constexpr std::pair<std::size_t, std::size_t> range_of(std::uint32_t list,
                                                            holder_t node) const {
         std::vector<holder_t> const& holders = trees_.lists[list];

@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// What a typed plan does, rank by rank, and what it costs: for a `static_assert`.
+/// The traffic of a typed plan, rank by rank, and its cost: for a `static_assert`.
 
 namespace reshard {
 
@@ -25,8 +25,8 @@ template <class Plan>
 inline constexpr std::size_t rank_count_of = std::max<std::size_t>(
     Plan::source_layout::ranks.rank_count(), Plan::target_layout::ranks.rank_count());
 
-/// What passes between so many ranks; sums are made of a few steps a rank, since compilers count
-/// those of a constant.
+/// The traffic between `Ranks` ranks; sums are made of a few steps a rank, since compilers count
+/// the steps of a constant.
 template <std::size_t Ranks>
 struct traffic {
     index_t transfers = 0;
@@ -82,8 +82,8 @@ inline constexpr auto traffic_by_target =
     Plan::template by_target<traffic_with<rank_count_of<Plan>>::template of,
                              traffic<rank_count_of<Plan>>>();
 
-/// The traffic of the target tensors from `First` to `Last` of a plan: halves are constants of
-/// their own, so that none takes many steps, whatever the number of tensors.
+/// The traffic of the target tensors from `First` to `Last` of a plan: halves are separate
+/// constants, so that none takes many steps, for any number of tensors.
 template <class Plan, std::size_t First = 0, std::size_t Last = Plan::size>
 inline constexpr traffic<rank_count_of<Plan>> traffic_of = [] {
     using result = traffic<rank_count_of<Plan>>;
@@ -126,19 +126,21 @@ constexpr plan_cost cost_of(traffic<Ranks> const& traffic) {
 
 } // namespace detail
 
-/// What a typed plan costs, where every rank is a process.
+/// The cost of a typed plan, if every rank is a process.
 ///
 /// ```
 /// static_assert(cost_of<job>().by_process[0].bytes_in == 4096);
 /// ```
 template <class Plan>
 constexpr plan_cost cost_of() {
-    return detail::cost_of(detail::traffic_of<Plan>);
+    constexpr std::size_t targets = Plan::size; // an error of the plan names the caller
+    return detail::cost_of(detail::traffic_of<Plan, 0, targets>);
 }
 
 namespace typed {
 
-/// What one rank gives another of one tensor for another one, by their places in the layouts.
+/// The bytes that one rank gives another of one tensor for another one, by their indices in the
+/// layouts.
 struct transfer {
     std::size_t source = 0; ///< of no meaning for zeros
     std::size_t target = 0;

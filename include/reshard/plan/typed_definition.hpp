@@ -9,19 +9,23 @@
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
+#include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 /// \file
-/// What a target tensor is, as a type, and the sentences for what does not fit.
+/// The definition of a target tensor, as a type, and the sentences for errors.
 
 namespace reshard::typed {
 
-/// Says that the target tensor `Key` is what the typed expression yields.
+/// Defines the target tensor `Key` as the result of the typed expression.
 template <detail::fixed_string Key, expression Value>
 struct definition {
     using value_type = Value;
+    using key_fact = detail::of_key<Key>;
     static constexpr detail::hashed_key hashed = detail::hashed_key(Key.view());
 };
 
@@ -36,110 +40,224 @@ constexpr typed::kind const* kind_of_key(hashed_key const& key) {
     return index < Layout::keys.size() ? Layout::kinds[index] : nullptr;
 }
 
-/// Says what is wrong with a source tensor that an expression names.
-template <class Source, class Named>
-struct named_source {
-    static constexpr typed::kind const* there = kind_of_key<Source>(Named::hashed);
-    static_assert(there != nullptr, "a typed::source names a tensor that the source does not have");
-    static_assert(there == nullptr || there->shape == Named::shape,
-                  "a typed::source has another shape than the tensor of the source");
-    static_assert(there == nullptr || there->dtype == Named::dtype,
-                  "a typed::source has another data type than the tensor of the source");
+/// How a tensor is not the one that is meant.
+enum class misfit { none, missing, other_shape, other_dtype, twice };
+
+/// Who means it.
+enum class meant_by { source, definition, name };
+
+constexpr misfit compare(typed::kind const* there, index_vector const& shape, data_type dtype) {
+    return there == nullptr        ? misfit::missing
+           : there->shape != shape ? misfit::other_shape
+           : there->dtype != dtype ? misfit::other_dtype
+                                   : misfit::none;
+}
+
+/// A rule of plans: by none is a tensor meant that does not fit so.
+struct plan_rule {
+    meant_by whom;
+    misfit how;
+
+    constexpr bool operator==(plan_rule const&) const = default;
 };
 
-/// Says what is wrong with a definition.
-template <class Source, class Target, class Definition>
-struct defined_target {
-    using value = typename Definition::value_type;
-    static constexpr typed::kind const* there = kind_of_key<Target>(Definition::hashed);
-    static_assert(there != nullptr,
+template <plan_rule Rule, class... Facts>
+consteval bool check_rule(broken<Rule, Facts...>) {
+    using enum misfit;
+    using enum meant_by;
+    static_assert(holds<Rule != plan_rule{source, missing}, Facts...>,
+                  "a typed::source names a tensor that the source does not have");
+    static_assert(holds<Rule != plan_rule{source, other_shape}, Facts...>,
+                  "a typed::source has another shape than the tensor of the source");
+    static_assert(holds<Rule != plan_rule{source, other_dtype}, Facts...>,
+                  "a typed::source has another data type than the tensor of the source");
+    static_assert(holds<Rule != plan_rule{definition, missing}, Facts...>,
                   "a typed::definition defines a tensor that the target does not have");
-    static_assert(there == nullptr || there->shape == value::shape,
+    static_assert(holds<Rule != plan_rule{definition, other_shape}, Facts...>,
                   "a typed::definition has another shape than the tensor of the target");
-    static_assert(there == nullptr || there->dtype == value::dtype,
+    static_assert(holds<Rule != plan_rule{definition, other_dtype}, Facts...>,
                   "a typed::definition has another data type than the tensor of the target; "
                   "convert it with typed::cast");
+    static_assert(holds<Rule != plan_rule{definition, twice}, Facts...>,
+                  "a tensor of the target is defined twice");
+    static_assert(holds<Rule != plan_rule{name, missing}, Facts...>,
+                  "a tensor of the target is neither in the source nor defined; "
+                  "say with a typed::definition what it is");
+    static_assert(holds<Rule != plan_rule{name, other_shape}, Facts...>,
+                  "a tensor of the target has another shape than that of its key in the source; "
+                  "say with a typed::definition what it is");
+    static_assert(holds<Rule != plan_rule{name, other_dtype}, Facts...>,
+                  "a tensor of the target has another data type than that of its key in the "
+                  "source; convert it with typed::cast in a typed::definition");
+    return true;
+}
 
-    template <class... Named>
-    static constexpr std::size_t check(boost::mp11::mp_list<Named...>) {
-        return (sizeof(named_source<Source, Named>) + ... + 0);
+/// A tensor of that kind.
+template <typed::kind const* Kind>
+struct of_kind {
+    static constexpr index_vector shape = Kind->shape;
+    static constexpr data_type dtype = Kind->dtype;
+};
+
+/// The rule with its facts, if a tensor `Actual` has to be `Wanted`.
+template <plan_rule Rule, class Key, typed::kind const* Wanted, class Actual>
+consteval auto broken_by_tensor_of_plan() {
+    if constexpr (Rule.how == misfit::missing)
+        return broken<Rule, Key, decltype(fact_of<actual, Actual::shape>())>();
+    else if constexpr (Rule.how == misfit::other_shape)
+        return broken_by_shape<Rule, Key, Wanted->shape, Actual::shape>();
+    else
+        return broken<Rule, Key, wanted<Wanted->dtype>, actual<Actual::dtype>>();
+}
+
+template <fixed_string Key, class T, index_vector Shape>
+of_key<Key> key_fact_of(typed::source<Key, T, Shape>);
+
+/// How one of the source tensors of a definition does not fit, and which one.
+template <class Source, class... Named>
+constexpr std::pair<misfit, std::size_t> compare_sources(boost::mp11::mp_list<Named...>) {
+    std::array<misfit, sizeof...(Named)> const all{
+        compare(kind_of_key<Source>(Named::hashed), Named::shape, Named::dtype)...};
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (all[i] != misfit::none)
+            return {all[i], i};
+    return {misfit::none, 0};
+}
+
+/// How a definition does not fit, its own tensor first.
+template <class Source, class Target, class Definition>
+struct fit_of_definition {
+    using value = typename Definition::value_type;
+    static constexpr misfit target =
+        compare(kind_of_key<Target>(Definition::hashed), value::shape, value::dtype);
+    static constexpr auto source = compare_sources<Source>(typename value::sources());
+    static constexpr bool is_good = target == misfit::none && source.first == misfit::none;
+
+    static consteval auto rule() {
+        if constexpr (target != misfit::none) {
+            return broken_by_tensor_of_plan<plan_rule{meant_by::definition, target},
+                                            typename Definition::key_fact,
+                                            kind_of_key<Target>(Definition::hashed), value>();
+        } else {
+            using named = boost::mp11::mp_at_c<typename value::sources, source.second>;
+            return broken_by_tensor_of_plan<plan_rule{meant_by::source, source.first},
+                                            decltype(key_fact_of(named())),
+                                            kind_of_key<Source>(named::hashed), named>();
+        }
     }
-    static constexpr std::size_t checked = check(typename value::sources{});
 };
 
-/// What keeps a target tensor from being the source tensor of its key.
-struct name_fault {
-    enum class kind { unknown, shape, dtype } type{};
-    std::size_t target = 0;
-};
-
-/// The first target tensor without a definition that is no source tensor, or nothing.
+/// The first target tensor without a definition that is no source tensor, and how; or none.
 template <class Source, class Target, class... Definitions>
-constexpr std::optional<name_fault> find_name_fault() {
+constexpr std::pair<misfit, std::size_t> compare_by_name() {
     constexpr typed_keys<sizeof...(Definitions)> defined(
         std::array<hashed_key, sizeof...(Definitions)>{Definitions::hashed...});
     for (std::size_t i = 0; i < Target::keys.size(); ++i) {
         if (defined.find(Target::keys[i]) != defined.size())
             continue;
-        typed::kind const* const source = kind_of_key<Source>(Target::keys[i]);
-        if (source == nullptr)
-            return name_fault{name_fault::kind::unknown, i};
-        if (source->shape != Target::kinds[i]->shape)
-            return name_fault{name_fault::kind::shape, i};
-        if (source->dtype != Target::kinds[i]->dtype)
-            return name_fault{name_fault::kind::dtype, i};
+        misfit const how = compare(kind_of_key<Source>(Target::keys[i]), Target::kinds[i]->shape,
+                                   Target::kinds[i]->dtype);
+        if (how != misfit::none)
+            return {how, i};
     }
-    return std::nullopt;
+    return {misfit::none, 0};
 }
 
-/// Says what is wrong with a target tensor that is not defined.
-template <class Tensor, name_fault::kind What>
-struct target_by_name {
-    static_assert(What != name_fault::kind::unknown,
-                  "a tensor of the target is neither in the source nor defined; "
-                  "say with a typed::definition what it is");
-    static_assert(What != name_fault::kind::shape,
-                  "a tensor of the target has another shape than that of its key in the source; "
-                  "say with a typed::definition what it is");
-    static_assert(What != name_fault::kind::dtype,
-                  "a tensor of the target has another data type than that of its key in the "
-                  "source; convert it with typed::cast in a typed::definition");
-};
-
-/// Says which tensor is defined twice.
-template <class First, class Second>
-struct definitions_of_one_key {
-    static_assert(First::hashed != Second::hashed, "a tensor of the target is defined twice");
-};
-
-/// True; does not compile where a target tensor is not what its definition or its key say.
+/// What keeps layouts and definitions from being a plan.
 template <class Source, class Target, class... Definitions>
-consteval bool definitions_fit() {
+consteval auto broken_by_plan() {
     using all = boost::mp11::mp_list<Definitions...>;
     constexpr auto twice =
         typed_keys<sizeof...(Definitions)>(
             std::array<hashed_key, sizeof...(Definitions)>{Definitions::hashed...})
             .twice();
-    if constexpr (twice)
-        definitions_of_one_key<boost::mp11::mp_at_c<all, twice->first>,
-                               boost::mp11::mp_at_c<all, twice->second>>{};
-    [[maybe_unused]] constexpr std::array<std::size_t, sizeof...(Definitions)> each = {
-        defined_target<Source, Target, Definitions>::checked...};
-    if constexpr (constexpr auto fault = find_name_fault<Source, Target, Definitions...>(); fault)
-        target_by_name<boost::mp11::mp_at_c<typename Target::tensors, fault->target>,
-                       fault->type>{};
-    return true;
+    constexpr std::array<bool, sizeof...(Definitions)> good{
+        fit_of_definition<Source, Target, Definitions>::is_good...};
+    constexpr auto bad =
+        static_cast<std::size_t>(std::find(good.begin(), good.end(), false) - good.begin());
+    constexpr auto name = compare_by_name<Source, Target, Definitions...>();
+    if constexpr (twice) {
+        using second = boost::mp11::mp_at_c<all, twice->second>;
+        return broken<plan_rule{meant_by::definition, misfit::twice}, typename second::key_fact,
+                      actual<twice->first>, actual<twice->second>>();
+    } else if constexpr (bad < good.size()) {
+        return fit_of_definition<Source, Target, boost::mp11::mp_at_c<all, bad>>::rule();
+    } else if constexpr (name.first != misfit::none) {
+        using tensor = boost::mp11::mp_at_c<typename Target::tensors, name.second>;
+        return broken_by_tensor_of_plan<plan_rule{meant_by::name, name.first},
+                                        typename tensor::key_fact,
+                                        kind_of_key<Source>(tensor::hashed), tensor>();
+    } else {
+        return no_rule_broken();
+    }
 }
+
+template <class Source, class Target, class... Definitions>
+concept is_plan =
+    std::same_as<decltype(broken_by_plan<Source, Target, Definitions...>()), no_rule_broken>;
+
+/// Both sides of a plan that moves nothing.
+struct no_tensors : typed::layout<mesh{}> {};
 
 /// The source tensor of a layout, as an expression.
 template <class Layout, fixed_string Key>
 struct source_in {
     static constexpr std::size_t position = Layout::keys.find(hashed_key(Key.view()));
-    static_assert(position < Layout::keys.size(),
-                  "typed::source_of names a tensor that the layout does not have");
-    using tensor = boost::mp11::mp_at_c<typename Layout::tensors, position>;
+    using tensors = boost::mp11::mp_push_back<typename Layout::tensors,
+                                              typed::tensor<Key, float, index_vector{}>>;
+    using tensor = boost::mp11::mp_at_c<tensors, position>;
     using type = typed::source<Key, typename tensor::element_type, tensor::shape>;
+
+    static_assert(holds<(position < Layout::keys.size()), of_key<Key>>,
+                  "typed::source_of names a tensor that the layout does not have");
 };
+
+/// A type that says of each tensor of a target what it is, such as `typed::program`.
+template <class T>
+concept program_type = requires { T::statements; };
+
+/// A list of the definition of a tensor, or an empty one for the source tensor of its key.
+template <class Tensor, class Value>
+struct tensor_definition {
+    using type = boost::mp11::mp_list<>;
+};
+
+template <fixed_string Key, class T, index_vector Shape, auto... Placements,
+          typed::expression Value>
+struct tensor_definition<typed::tensor<Key, T, Shape, Placements...>, Value> {
+    using type = boost::mp11::mp_list<typed::definition<Key, Value>>;
+};
+
+template <class Values, class... Tensors, std::size_t... I>
+auto definitions_of(boost::mp11::mp_list<Tensors...>, std::index_sequence<I...>)
+    -> boost::mp11::mp_append<
+        boost::mp11::mp_list<>,
+        typename tensor_definition<Tensors, decltype(Values::template value_of<I>())>::type...>;
+
+/// The definitions of all tensors that a program makes; none if it is wrong.
+template <class Target, class Values, bool IsRight = Values::is_right>
+struct program_definitions {
+    static constexpr bool is_right = true;
+    using type = decltype(definitions_of<Values>(typename Target::tensors(),
+                                                 std::make_index_sequence<Target::keys.size()>()));
+};
+
+template <class Target, class Values>
+struct program_definitions<Target, Values, false> {
+    static constexpr bool is_right = false;
+    using type = boost::mp11::mp_list<>;
+};
+
+/// A definition, or those of a program, as a list.
+template <class Source, class Target, class Item>
+struct definition_list {
+    static constexpr bool is_right = true;
+    using type = boost::mp11::mp_list<Item>;
+};
+
+template <class Source, class Target, program_type Program>
+struct definition_list<Source, Target, Program>
+    : program_definitions<Target, typename Program::template values<Source, Target>> {};
 
 } // namespace reshard::detail
 

@@ -72,6 +72,8 @@ constexpr expression expression_of(std::vector<typed::kind const*> const& source
 template <class Value>
 constexpr kind_transfers plan_kind(typed::kind const& target,
                                    std::vector<typed::kind const*> const& sources) {
+    if constexpr (requires { Value::keeps_memory; })
+        return {};
     expression const value = expression_of<Value>(sources);
     shard_grid const wanted = grid_of(target.spread());
     std::vector<shard_grid> grids;
@@ -88,7 +90,8 @@ constexpr kind_transfers plan_kind(typed::kind const& target,
 
 namespace reshard::typed {
 
-/// All transfers that make tensors of the kind `Target` of those of the kinds `Sources`: constants.
+/// All transfers that make tensors of the kind `Target` of tensors of the kinds `Sources`:
+/// constants.
 ///
 /// `Value` is the typed expression without keys, `void` for the one source as it is. Whatever the
 /// keys, equal kinds and expressions are one type, so that the compiler plans them once.
@@ -130,11 +133,11 @@ namespace reshard::detail {
 /// The source tensors of each target tensor.
 template <std::size_t Targets, std::size_t Total>
 struct operand_table {
-    std::array<std::uint32_t, Targets> first{}; ///< where those of a target begin
+    std::array<std::uint32_t, Targets> first{}; ///< the first of a target
     std::array<std::uint32_t, Total> source{};
 };
 
-/// Which source tensor each target tensor is by its key: `Source::keys.size()` where it is defined.
+/// Which source tensor each target tensor is by its key: `Source::keys.size()` if it is defined.
 template <class Source, class Target, class... Definitions>
 constexpr auto sources_by_name() {
     std::array<std::size_t, Target::keys.size()> sources{};
@@ -166,7 +169,7 @@ constexpr auto source_numbers(boost::mp11::mp_list<Operands...>) {
 template <class Pattern>
 using itself = Pattern;
 
-/// The pattern of a definition, given where its sources and its target are.
+/// The pattern of a definition, given the indices of its sources and its target.
 template <class Source, class Target, class Definition, class List>
 struct defined_pattern;
 
@@ -181,22 +184,20 @@ struct defined_pattern<Source, Target, Definition, boost::mp11::mp_list<Operands
 
 namespace reshard::typed {
 
-/// How the tensors of the layout `Target` are made of those of `Source`, all of it constants.
+/// How the tensors of the layout `Target` are made of the tensors of `Source`, all of it constants.
 ///
-/// A target tensor of which no `definition` is given is the source tensor of its key. What
-/// does not fit does not compile, and says why.
+/// A target tensor of which no `definition` is given is the source tensor of its key. A
+/// `typed::program` gives definitions as text. What does not fit does not compile, and says why.
 ///
 /// ```
 /// using job = plan<trained, served, definition<"qk", concat<0, q, k>>>;
 /// static_assert(cost_of<job>(0).bytes_in == 4096);
 /// ```
 ///
-/// Tensors that are alike but for their keys have one `pattern`, planned once. A layout that
-/// has a name of its own, `struct trained : layout<...> {};`, makes for shorter messages.
+/// Tensors that differ only in their keys have one `pattern`, planned once. A layout that
+/// has its own name, `struct trained : layout<...> {};`, makes for shorter messages.
 template <class Source, class Target, class... Definitions>
 class plan {
-    static_assert(detail::definitions_fit<Source, Target, Definitions...>());
-
 public:
     using source_layout = Source;
     using target_layout = Target;
@@ -223,7 +224,7 @@ public:
     }
 
     /// The source tensors that the target tensors are made of, as operands of their patterns: one
-    /// for each target tensor, and then those of the definitions.
+    /// for each target tensor, and then the operands of the definitions.
     static constexpr auto operands() {
         constexpr auto defined = detail::source_numbers<Source>(
             boost::mp11::mp_append<boost::mp11::mp_list<>,
@@ -264,6 +265,18 @@ private:
         return {detail::by_name_value<Of, Result, source_kind(I), Target::kinds[I]>()...};
     }
 };
+
+/// The same with programs, whose definitions are the plan's; it does nothing if one is wrong, since
+/// its error is said already.
+template <class Source, class Target, class... Items>
+    requires(detail::program_type<Items> || ...)
+class plan<Source, Target, Items...>
+    : public boost::mp11::mp_append<
+          plan<boost::mp11::mp_if_c<(detail::definition_list<Source, Target, Items>::is_right &&
+                                     ...),
+                                    Source, Target>,
+               Target>,
+          typename detail::definition_list<Source, Target, Items>::type...> {};
 
 } // namespace reshard::typed
 

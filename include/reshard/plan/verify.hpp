@@ -20,8 +20,8 @@ namespace reshard {
 
 namespace detail {
 
-/// What is wrong with a plan: elements of a target shard that are written never, or twice, or that
-/// the shard does not have; or that are passed on by a holder that does not get them.
+/// The error in a plan: elements of a target shard that are written never, or twice, or that the
+/// shard does not have; or that are passed on by a holder that does not get them.
 struct plan_fault {
     enum class kind { missing, twice, outside, not_relayed } type{};
     key_id target_key = 0;
@@ -31,7 +31,7 @@ struct plan_fault {
     constexpr bool operator==(plan_fault const&) const = default;
 };
 
-/// The boxes that `transfers[first]` and those behind it write of one shard; moves `first` behind
+/// The boxes that `transfers[first]` and the ones after it write of one shard; moves `first` past
 /// them.
 constexpr box_list written_boxes(plan const& plan, std::size_t& first, key_id key,
                                  std::uint32_t shard, std::size_t ndim) {
@@ -44,7 +44,7 @@ constexpr box_list written_boxes(plan const& plan, std::size_t& first, key_id ke
     return written;
 }
 
-/// What is wrong with the boxes that are written into one shard, of which `boxes` are the boxes.
+/// The error in the boxes that are written into one shard, of which `boxes` are the boxes.
 constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
                                                box_list const& written) {
     std::vector<box_list> inside(boxes.size(), box_list(written.ndim()));
@@ -84,10 +84,10 @@ constexpr std::optional<plan_fault> find_relay_fault(plan const& plan, holder_se
 
 } // namespace detail
 
-/// The first wanted shard that `plan` does not write exactly once, or nothing.
+/// The first wanted shard that `plan` does not write exactly once, if any.
 ///
-/// Looks at the written boxes only, not at how the plan was made, and at what each holder passes
-/// on. A transfer that does not stand where its target shard has its turn is `outside`.
+/// Looks at the written boxes only, not at how the plan was made, and at the elements that each
+/// holder passes on. A transfer out of the order of the target shards is `outside`.
 ///
 /// \pre `plan` was made of `problem` for all transfers into the holders `targets`, and perhaps
 ///      others
@@ -101,7 +101,7 @@ verify(plan const& plan, detail::plan_problem const& problem, holder_set const& 
                 detail::written_boxes(plan, next, key, shard, target.shards.ndim());
             if (!targets.contains(target.shards.holder(shard)))
                 continue;
-            std::vector<box> boxes; // none where nothing may be written
+            std::vector<box> boxes; // none if nothing may be written
             if (!target.added)
                 boxes = target.shards.boxes(shard);
             auto const fault = detail::find_fault(boxes, written);

@@ -28,18 +28,21 @@ using alias_map = std::map<std::string, std::string>;
 
 /// \throws error with errc::bad_layout for an alias that has an alias or that metadata has another
 ///         meaning for, errc::unknown_key for a key that the layout does not have,
-///         errc::shape_mismatch or errc::dtype_mismatch for a tensor that is not like that of its
+///         errc::shape_mismatch or errc::dtype_mismatch for a tensor that does not match its
 /// key
 RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout);
 
-/// Refuses a tensor that differs from that of its key, bit by bit (see `difference_between`).
+/// Refuses a tensor that differs from its key's tensor, bit by bit (see `difference_between`).
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error with errc::overlap, on every rank alike
+/// \throws error with errc::overlap, on every rank
 template <group Group>
 void compare_alias(Group const& world, const_state_dict const& tensors, std::string const& name,
                    tensor_layout const& key, index_vector const& shape) {
-    if (auto const first = difference_between(world, tensors, name, key.key))
+    auto const move = [&](const_state_dict const& have, state_dict const& want) {
+        redistribute(world, have, want);
+    };
+    if (auto const first = difference_between(any_group(world), tensors, name, key.key, move))
         fail(errc::overlap, "'", name, "' is to be another name of '", key.key,
              "', but differs from it: element ", unravel_index(first->position, shape), " is ",
              first->alias, " and ", first->key,
@@ -50,7 +53,7 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
 /// Checks the aliases of a save, and compares those that ranks have as tensors.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as the function above, and `compare_alias`; on every rank alike
+/// \throws error as the function above, and `compare_alias`; on every rank
 void check_aliases(group auto const& world, const_state_dict const& tensors, layout const& layout,
                    auto const& options) {
     if (options.aliases.empty())
@@ -73,8 +76,8 @@ RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program,
 /// the same memory.
 RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const& aliases);
 
-/// What a checkpoint offers to those who want `wanted` by name: of a tensor with several names,
-/// those that are wanted, or else its key.
+/// The tensors that a checkpoint offers to a load by name: a tensor with several names has the
+/// wanted ones, or else its key.
 RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted);
 
 /// Which names of a target may be written once.

@@ -21,7 +21,7 @@
 #include <system_error>
 
 /// \file
-/// A directory takes its place, or that of another one, in one step; files do, all or none.
+/// Puts a directory in place, or replaces one, in one step; and files, all or none.
 
 namespace reshard::detail {
 
@@ -40,7 +40,7 @@ inline void sync_directory(std::filesystem::path const& path) {
         fail_io(path, "cannot be written");
 }
 
-/// Lets two names change their places; returns 0 or what the system says.
+/// Exchanges two names; returns 0 or the system's error.
 inline int try_exchange(std::filesystem::path const& a, std::filesystem::path const& b) {
     constexpr unsigned exchange_both = 2; // RENAME_EXCHANGE
     auto const exchange = [&] {
@@ -51,8 +51,8 @@ inline int try_exchange(std::filesystem::path const& a, std::filesystem::path co
 
 /// The file that a path means: symbolic links are followed, never replaced.
 ///
-/// \throws error with errc::io, naming the path, for what is there and is no file that a new one
-///         could take the place of: a directory, a device
+/// \throws error with errc::io, naming the path, if it exists and is not a file that a new one
+///         can replace: a directory, a device
 inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     std::filesystem::path target = path;
     std::error_code ignored;
@@ -67,16 +67,16 @@ inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     if (std::filesystem::exists(std::filesystem::file_status(kind)) &&
         kind != std::filesystem::file_type::regular)
         fail(errc::io, path.string(),
-             ": cannot be written, since this is no regular file, which a new one could replace");
+             ": cannot be written, since it is not a regular file, which a new one could replace");
     check_parent(target);
     return target;
 }
 
 /// A file that is complete beside its target, and is removed unless it is put there.
 ///
-/// It has the permissions of what it replaces. It is locked as long as this lives, so that no other
-/// writer of the target takes it for what a dead one has left. A process that dies leaves a file of
-/// a `temporary_name`, never half a file; the next one removes it.
+/// It has the permissions of the file that it replaces. It is locked as long as this lives, so that
+/// no other writer of the target takes it for a dead writer's file. A process that dies leaves a
+/// file of a `temporary_name`, never half a file; the next one removes it.
 class complete_file {
 public:
     /// \throws error with errc::io, naming the target
@@ -104,9 +104,9 @@ public:
 
     std::filesystem::path const& target() const { return target_; }
 
-    /// Puts it in place; a file that is there is replaced, for good.
+    /// Puts it in place, and replaces an existing file for good.
     ///
-    /// \throws error with errc::io, naming the target; then what is there is what it was
+    /// \throws error with errc::io, naming the target; then the target is unchanged
     void put() {
         if (int const problem = try_rename(beside_, target_))
             fail_io(target_, "cannot be put in place", problem);
@@ -126,8 +126,8 @@ public:
             put();
     }
 
-    /// Brings back what was there, or nothing; where the file system cannot exchange two names, a
-    /// file that was replaced stays so.
+    /// Restores the target; if the file system cannot exchange two names, a replaced file stays
+    /// replaced.
     ///
     /// \pre `put_for_now` was called
     void take_back() noexcept {
@@ -163,12 +163,12 @@ private:
     std::filesystem::path target_;
     std::filesystem::path beside_; ///< the temporary name
     file_descriptor lock_;
-    file_descriptor old_; ///< what was replaced
+    file_descriptor old_; ///< the replaced file
     bool is_exchanged_ = false;
     bool is_new_ = false; ///< nothing was there
 };
 
-/// Puts files in place, all or none; where one cannot be, those before are taken back.
+/// Puts files in place, all or none: if one fails, the ones before are taken back.
 ///
 /// \throws error as `complete_file::put`
 inline void put_all(std::deque<complete_file>& files) {
@@ -186,20 +186,20 @@ inline void put_all(std::deque<complete_file>& files) {
     }
 }
 
-/// A file that is to be written, and what is in it.
+/// A file that is to be written, with its content.
 struct whole_file {
     std::filesystem::path target;
     std::string text;
 };
 
-/// Writes files that appear when all of them are complete; those that are there are replaced.
+/// Writes files that appear when all of them are complete, and replace existing ones.
 ///
 /// A process that dies while they get their names leaves some of them in place.
 ///
 /// \pre    no two targets are one file
-/// \throws error with errc::io, naming the target that cannot be written; then what is at all of
-///         them is what it was, but where the file system cannot exchange two names, and where the
-///         names could not be brought to the disk
+/// \throws error with errc::io, naming the target that cannot be written; then all of them are
+///         unchanged, unless the file system cannot exchange two names, or the names could not be
+///         brought to the disk
 inline void write_whole_files(std::span<whole_file const> files) {
     std::deque<complete_file> complete;
     for (whole_file const& file : files)
@@ -215,7 +215,7 @@ inline void write_whole_file(std::filesystem::path const& target, std::string_vi
     write_whole_files({&file, 1});
 }
 
-/// Renames unless something has the new name; returns 0 or what the system says.
+/// Renames unless something has the new name; returns 0 or the system's error.
 inline int try_rename_to_new(std::filesystem::path const& source,
                              std::filesystem::path const& target) {
     constexpr unsigned no_replace = 1; // RENAME_NOREPLACE
@@ -231,7 +231,7 @@ inline int try_rename_to_new(std::filesystem::path const& source,
     return std::filesystem::exists(target, ignored) ? EEXIST : try_rename(source, target);
 }
 
-/// Puts the file `fresh` in the place of `target`, in one step.
+/// Replaces `target` by the file `fresh`, in one step.
 ///
 /// \throws error as `atomic_replace`
 inline void put_file_in_place(std::filesystem::path const& fresh,
@@ -245,11 +245,10 @@ inline void put_file_in_place(std::filesystem::path const& fresh,
     sync_directory(directory_of(target));
 }
 
-/// The same where the file system cannot: for a moment there is no `target`.
+/// The same for file systems that cannot: for a moment there is no `target`.
 ///
-/// \post where it fails, both are what they were; where even that fails, the message says where the
-///       old one is
-///       A process that dies in between leaves what `finish_replacement` brings to its end.
+/// \post if it fails, both are unchanged; if even that fails, the message names the old one's path.
+///       `finish_replacement` completes the work of a process that dies in between.
 inline void exchange_in_steps(std::filesystem::path const& fresh,
                               std::filesystem::path const& target) {
     std::filesystem::path aside = fresh;
@@ -265,11 +264,11 @@ inline void exchange_in_steps(std::filesystem::path const& fresh,
     try_rename(aside, fresh);
 }
 
-/// Puts the directory `fresh` in the place of `target`, in one step where the system can.
+/// Replaces `target` by the directory `fresh`, in one step if the system can.
 ///
 /// \post   `fresh` is gone, or is what `target` was
-/// \throws error with errc::already_exists where something is at the target by now and `replace` is
-///         false; with errc::io where the system refuses; then both are what they were
+/// \throws error with errc::already_exists if something is at the target by now and `replace` is
+///         false; with errc::io if the system refuses; then both are unchanged
 inline void atomic_replace(std::filesystem::path const& fresh, std::filesystem::path const& target,
                            bool replace) {
     sync_directory(fresh);

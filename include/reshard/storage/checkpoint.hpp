@@ -54,7 +54,7 @@ void at_path(std::filesystem::path const& path, Work&& work) {
 /// Is called with the bytes done and the bytes in all of this process, after each MiB or so.
 using progress_function = std::function<void(index_t, index_t)>;
 
-/// Counts what is done of so many bytes, and tells it.
+/// Counts the bytes that are done, and reports them.
 class progress_count {
 public:
     /// \pre `tell` lives as long; it may be empty
@@ -62,7 +62,7 @@ public:
 
     void add(std::uint64_t bytes) { reach(done_ + static_cast<index_t>(bytes)); }
 
-    /// The same where it is known how much is done.
+    /// The same with the number of bytes done so far.
     void reach(index_t done) {
         done_ = done;
         if (tell_)
@@ -85,7 +85,7 @@ struct shard_place {
     constexpr auto operator<=>(shard_place const&) const = default;
 };
 
-/// The shards in files as tensors without memory, by their place in `layout_of(metadata)`.
+/// The shards in files as tensors without memory, by their index in `layout_of(metadata)`.
 template <class View>
 shard_views<View> shapes_in_files(checkpoint_metadata const& metadata) {
     shard_views<View> views;
@@ -117,7 +117,7 @@ struct open_options {
     static constexpr std::string_view member_names[] = {"format", "mapped"};
 };
 
-/// A checkpoint on disk, open for reading: what is not used is not read.
+/// A checkpoint on disk, open for reading: only the bytes that are used are read.
 class checkpoint {
 public:
     /// \throws error as `open_checkpoint(path)` of the format, with errc::io, and with
@@ -126,22 +126,22 @@ public:
 
     checkpoint_metadata const& metadata() const { return metadata_; }
 
-    /// Adds to what was noticed when it was opened.
+    /// Adds to the warnings of opening it.
     void add_warnings(std::vector<std::string> const& texts);
 
-    /// Who holds what; holder `i` is file `i`. It is made when it is first asked for.
+    /// Which file holds which shards; holder `i` is file `i`. It is made at the first call.
     layout const& files_layout() const;
     std::vector<std::string> const& file_names() const { return names_; }
 
     /// All shards, without memory (see `shapes_in_files`), made when they are first asked for.
     detail::shard_views<const_tensor_view> const& shapes() const;
 
-    /// A file that stays open as long as the checkpoint does, or null where it has too many files.
+    /// A file that stays open as long as the checkpoint does, or null if it has too many files.
     file_store::file const* kept_file(holder_t file) const;
 
     /// Reads the values beside tensors (`metadata().objects`), except opaque ones.
     ///
-    /// \throws error with errc::unsupported where the format has some, and they cannot be carried
+    /// \throws error with errc::unsupported if the format has some, and they cannot be carried
     std::vector<detail::saved_object> read_objects() const;
 
     /// True for formats with values that can be read.
@@ -155,19 +155,20 @@ public:
     /// Where its files are.
     std::shared_ptr<file_store const> const& files() const { return files_; }
 
-    /// True where files are read as memory (`open_options::mapped`).
+    /// True if files are read as memory (`open_options::mapped`).
     bool is_mapped() const { return !first_bytes_.empty(); }
 
-    /// The first byte of a shard that is mapped, or null where it has to be read.
+    /// The first byte of a shard that is mapped, or null if it has to be read.
     ///
-    /// \throws error with errc::corrupt_file where it is not where the checkpoint says
+    /// \throws error with errc::corrupt_file if the file does not have it at the checkpoint's
+    /// position
     std::byte const* mapped(detail::checkpoint_shard const& shard) const;
 
     /// \throws error with errc::corrupt_file for one that was written to since
     void check_unchanged(holder_t file) const;
 
 private:
-    /// What only those need who read tensors.
+    /// The state that only readers of tensors need.
     struct views {
         std::once_flag has_layout;
         std::once_flag has_shapes;
@@ -185,11 +186,12 @@ private:
     std::function<std::vector<detail::saved_object>(std::set<std::string, std::less<>> const&)>
         read_objects_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
-    /// The first files: read without a look-up, and as they were opened, even where a new one came.
+    /// The first files: read without a look-up, and as they were opened, even if a new file
+    /// replaced one.
     std::vector<std::unique_ptr<file_store::file>> kept_;
     std::list<detail::mapped_input> mapped_;
     std::vector<std::byte const*> first_bytes_;      ///< of each file that is mapped
-    detail::row_major_files const* shown_ = nullptr; ///< where mapped files have other things, too
+    detail::row_major_files const* shown_ = nullptr; ///< if mapped files have other content, too
     std::vector<detail::file_identity> identities_;
     std::vector<std::string> names_;
 };
@@ -205,13 +207,13 @@ RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& m
 /// A digest of a checkpoint's tensors, files and save, without paths: all ranks have the same one.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
-/// Which ranks see which files of a checkpoint; null where all of them see all.
+/// Which ranks see which files of a checkpoint; null if all of them see all.
 RESHARD_DECL std::shared_ptr<merged_directories const> united(checkpoint const& source);
 
-/// What is done with a checkpoint, as ranks compare it: with the id of its save, or its path.
+/// The operation on a checkpoint, as ranks compare it: with the id of its save, or its path.
 RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source);
 
-/// True where the digests of ranks are of one checkpoint; 0 stands for an error.
+/// True if the digests of ranks are of one checkpoint; 0 means an error.
 RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
 
 /// The same error; if another rank has opened the checkpoint, with the numbers of both ranks.
@@ -251,13 +253,13 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 
 /// Opens a checkpoint on every rank.
 ///
-/// Machines may have some of its files each, at one path or at paths of their own: then what they
-/// have together is opened, and a load brings the bytes of each file from a rank that sees it.
+/// Each machine may have some of its files, at one path or at different paths: then their union is
+/// opened, and a load brings the bytes of each file from a rank that sees it.
 /// If a writer died while it replaced the checkpoint, in a file system that cannot exchange two in
 /// one step, the first rank puts the new one in place.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike; errc::ranks_disagree where two
+/// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if two
 ///         open different files; errc::missing_file for a file that no rank sees
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& path,
                            open_options const& options = {}) {

@@ -28,22 +28,23 @@ enum class completeness {
     foreign,     ///< no save of ours
 };
 
-/// What is known of a directory that is, or may be, a save.
+/// A directory that is, or may be, a save.
 struct listed_save {
     std::string name; ///< in the directory that was looked through
     completeness state = completeness::complete;
-    save_record record{};    ///< where it can be read
+    save_record record{};    ///< if it can be read
     bool is_pinned = false;  ///< `reshard.pinned` is beside the record
     bool is_in_use = false;  ///< a save in progress is a delta of it
     std::string target{};    ///< of a temporary directory: the name that it is to have
     std::string stranger{};  ///< what in it is not of the save, and may hold tensors
-    std::string problem{};   ///< why it is not complete; empty for what is no checkpoint at all
+    std::string problem{};   ///< why it is not complete; empty for a directory that is not a
+                             ///< checkpoint
     std::uint64_t bytes = 0; ///< of all files in it
 };
 
-/// All directories in a directory, sorted by name; links are left out. Headers are read, no data.
+/// All directories in a directory, sorted by name, without links. Headers are read, no data.
 ///
-/// \throws error with errc::missing_file or errc::io where the directory cannot be read
+/// \throws error with errc::missing_file or errc::io if the directory cannot be read
 RESHARD_DECL std::vector<listed_save> saves_in(std::filesystem::path const& directory);
 
 /// The places of the complete saves, the newest first.
@@ -52,12 +53,12 @@ RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> cons
 /// The newest complete save of a directory.
 struct newest_save {
     std::string name;
-    std::vector<std::string> passed_over; ///< sentences about what else is there
+    std::vector<std::string> passed_over; ///< sentences about other entries
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.name, self.passed_over); }
 };
 
-/// \throws error with errc::missing_file that says what was found, where no save is complete
+/// \throws error with errc::missing_file that lists the entries, if no save is complete
 RESHARD_DECL newest_save newest_in(std::filesystem::path const& directory);
 
 /// The same as the first rank sees it, on every rank.
@@ -83,11 +84,11 @@ struct latest {};
 
 /// Opens the newest complete checkpoint of a directory, by the times in their records.
 ///
-/// The first rank chooses it. What is unfinished, damaged or without a record is passed over, and
-/// `metadata().warnings` says so.
+/// The first rank chooses it. A save that is unfinished, damaged or without a record is passed
+/// over, and `metadata().warnings` says so.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `open_checkpoint`, and with errc::missing_file that says what was found, where
+/// \throws error as `open_checkpoint`, and with errc::missing_file that lists the entries, if
 ///         no checkpoint is complete
 checkpoint open_checkpoint(group auto const& world, std::filesystem::path const& directory, latest,
                            open_options const& options = {}) {

@@ -31,7 +31,7 @@ void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& 
         take(i);
 }
 
-/// What the record of a save that is complete now says of it.
+/// The facts that the record states of a save that is complete now.
 inline save_facts facts_of(write_options const& options) {
     return {.completed = std::time(nullptr),
             .numbers = options.numbers,
@@ -43,7 +43,7 @@ inline save_facts facts_of(write_options const& options) {
 /// delta.
 ///
 /// \par Collective every rank of the group
-/// \throws error with errc::usage, and as `check_file_target`, on every rank alike
+/// \throws error with errc::usage, and as `check_file_target`, on every rank
 std::filesystem::path const& checked_target(group auto const& world,
                                             std::filesystem::path const& target,
                                             checkpoint_plan const& plan,
@@ -53,7 +53,7 @@ std::filesystem::path const& checked_target(group auto const& world,
             return;
         if (options.files || !options.base.empty())
             fail(errc::usage, target.string(),
-                 ": one file is written whole, and in the file system; leave out ",
+                 ": one file is written whole, and in the file system; omit ",
                  options.files ? "the store of files" : "the base of a delta",
                  ", or write a directory");
         if (world.rank() == 0)
@@ -74,8 +74,8 @@ public:
     /// `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
-    /// \throws error as `staging` and `base_of_all`, and with errc::io where a disk is full; on
-    ///         every rank alike
+    /// \throws error as `staging` and `base_of_all`, and with errc::io if a disk is full; on
+    ///         every rank
     checkpoint_writer(group auto const& world, std::filesystem::path const& target,
                       checkpoint_plan const& plan, write_options const& options)
         : how_(options),
@@ -103,7 +103,7 @@ public:
     /// \pre   all bytes of all files were put, by some process
     /// \par Collective every rank of the group
     /// \return the id of the save; empty for one file
-    /// \throws error with errc::io on every rank alike, and the target is what it was
+    /// \throws error with errc::io on every rank, and the target is unchanged
     std::string commit(group auto const& world,
                        std::vector<std::filesystem::path> const& beside = {},
                        std::optional<std::string> const& config = {}) {

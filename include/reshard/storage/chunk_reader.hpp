@@ -28,7 +28,7 @@ struct bad_chunk {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     std::uint64_t expected = 0; ///< the digest that was saved
-    std::uint64_t found = 0;    ///< that of the bytes that are there
+    std::uint64_t found = 0;    ///< the digest of the actual bytes
     std::string stored_in{};    ///< of a delta, the files that have the bytes
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -47,13 +47,14 @@ struct element_run {
 
 RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype);
 
-/// What a side of a loop takes of its shard at a time: whole elements, whole bytes, whole chunks.
+/// The parts of a shard that one side of a loop takes at a time: whole elements, whole bytes, whole
+/// chunks.
 struct shard_window {
     index_t elements = 0;
     std::uint64_t bytes = 0;
 };
 
-/// The smallest such window of about `wanted_bytes`, or more where a chunk has more.
+/// The smallest such window of about `wanted_bytes`, or more if a chunk has more.
 RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
                                     std::uint64_t wanted_bytes);
 
@@ -66,8 +67,8 @@ public:
 
     /// The bytes of a shard, as memory that the next call reuses.
     ///
-    /// \throws error with errc::corrupt_file as `describe` says, or where the file is not the one
-    ///         that was opened; with errc::io where the system cannot read it
+    /// \throws error with errc::corrupt_file as `describe` says, or if the file is not the one
+    ///         that was opened; with errc::io if the system cannot read it
     RESHARD_DECL std::byte const* read(shard_place shard_place, byte_run run);
 
     /// What `read` reads for a run: whole chunks of a file that has digests.
@@ -99,7 +100,7 @@ private:
     /// The first byte of a shard that is mapped, or null.
     std::byte const* mapped(shard_place shard_place);
 
-    /// Reads a chunk, or compares what is mapped.
+    /// Reads a chunk, or compares a mapped one.
     std::optional<bad_chunk> read_chunk(shard_place shard_place, std::uint64_t number,
                                         std::byte* target);
 
@@ -107,7 +108,7 @@ private:
     bool verify_;
     running_digest digest_;
     std::vector<bool> unverified_;           ///< of the files, those that were read so
-    std::unique_ptr<file_store::file> open_; ///< where the checkpoint keeps not all files open
+    std::unique_ptr<file_store::file> open_; ///< if the checkpoint does not keep all files open
     holder_t open_number_ = 0;
     std::vector<std::byte> buffer_;
     std::optional<shard_place> queried_; ///< the last shard that was asked for as memory

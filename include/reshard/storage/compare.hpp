@@ -54,8 +54,9 @@ private:
 /// it returns. Padding of flat slices belongs to no rank, so it does not arrive.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws     error on every rank alike: as `gather_layout` and `redistribute`, or what `visit`
-///             throws; tensors before that have been seen. errc::usage for a reader that is no rank
+/// \throws     error on every rank: as `gather_layout` and `redistribute`, or as `visit`
+///             throws; tensors before that have been seen. errc::usage for a reader that is not a
+///             rank
 /// \par Source the save of GroupShardedStage3 of PaddlePaddle, which gathers `fw_storage` of all
 ///             parameters before it writes the first; the streaming of its Flex Checkpoint
 template <group Group, class Visit>
@@ -64,7 +65,7 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     agree_to_run(world, "for_each_whole", {"reader", reader}, attempt([&] {
                      source.check();
                      if (reader < 0 || reader >= world.size())
-                         fail(errc::usage, "there is no rank ", reader, " among ", world.size(),
+                         fail(errc::usage, "no rank ", reader, " among ", world.size(),
                               " to read whole tensors");
                  }));
     layout const layout = layout_of_all(world, source.descriptors());
@@ -92,27 +93,27 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
 /// Where two checkpoints differ: an element, or shape and data type of a whole tensor.
 struct tensor_difference {
     std::string key;
-    std::optional<index_vector> index; ///< global; nothing where the tensors themselves differ
-    std::string a;                     ///< what the first has there, as text
+    std::optional<index_vector> index; ///< global; empty if shape or type differs
+    std::string a;                     ///< the first one's element, as text
     std::string b;
 
     bool operator==(tensor_difference const&) const = default;
 };
 
-/// A value that is no tensor, and differs.
+/// A value that is not a tensor, and differs.
 struct object_difference {
     std::string key;
-    std::string a; ///< what the first checkpoint has, or the part of it that differs, as text
+    std::string a; ///< the first checkpoint's value, or the part of it that differs, as text
     std::string b;
 
     bool operator==(object_difference const&) const = default;
 };
 
-/// What was found of values that are no tensors.
+/// The differences of values that are not tensors.
 struct object_comparison {
     index_t in_a = 0; ///< how many there are
     index_t in_b = 0;
-    /// Whether both formats have a place for what the other has: else nothing was compared.
+    /// Whether both formats can hold the other's values: else nothing was compared.
     bool are_identical = true;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
@@ -126,9 +127,9 @@ struct object_comparison {
 
 } // namespace detail
 
-/// What a comparison may be told.
+/// The options of a comparison.
 struct compare_options {
-    /// All data is read, whatever digests say: what has changed since it was saved is found, too.
+    /// All data is read, even if digests are equal: so it finds changes since the save, too.
     bool data = false;
     detail::progress_function progress = {};
 
@@ -148,9 +149,10 @@ struct comparison {
     index_t by_digests = 0;
     /// How many were read since they are cut otherwise, ...
     index_t other_shards = 0;
-    /// ... or are cut alike, but have no digests on one side, or digests of chunks of another size.
+    /// ... or have the same shards, but no digests on one side, or digests of chunks of another
+    /// size.
     index_t no_digests = 0;
-    /// Values that are no tensors, where both formats have a place for them.
+    /// Values that are not tensors, if both formats can hold them.
     detail::object_comparison objects = {};
 
     bool equal() const {
@@ -161,39 +163,39 @@ struct comparison {
 
 namespace detail {
 
-/// How a tensor that both checkpoints have differs, or nothing.
+/// How a tensor that both checkpoints have differs, if any.
 ///
 /// \pre both are covered
 RESHARD_DECL std::optional<tensor_difference>
 difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
-/// What digests tell of two tensors of one key.
+/// The result of comparing two tensors of one key by digests.
 enum class digest_verdict {
     equal,
     unequal,      ///< copies within each checkpoint are equal
     other_shards, ///< the two are cut otherwise
-    no_digests,   ///< they are cut alike, but not all shards have digests of equal chunks
-    empty,        ///< they are cut alike, and have no bytes
+    no_digests,   ///< same shards, but not all have digests of equal chunks
+    empty,        ///< same shards, without bytes
     unknown,      ///< another shape or type, or copies with other digests: let the data say it
 };
 
 /// Compares the digests that were saved with two tensors; reads no data.
 ///
-/// Digests are of bytes, and `compare` looks at bits: of equal digests, both say the same. Of
-/// unequal ones they do but where the bits that fill up a last byte differ.
+/// Digests are of bytes, and `compare` looks at bits. Equal digests mean equal bits; unequal
+/// digests mean different bits, unless only the bits that fill up a last byte differ.
 RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
                                             checkpoint_metadata const& b, std::size_t number_in_b);
 
 /// The places in two checkpoints of the tensors that both have, by key.
 using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// Sorts the keys of two layouts into those of both, and those of one.
+/// Sorts the keys of two layouts into common ones, and keys of one only.
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result);
 
-/// Compares values that are no tensors by what they say (see `text_of`): those of two checkpoints
-/// of one format by their keys, and by their values where both formats let these be read.
+/// Compares values that are not tensors as texts (see `text_of`): for two checkpoints of one format
+/// by their keys, and by their values if both formats let these be read.
 ///
-/// \throws error as `checkpoint::read_objects`, but for what is not read
+/// \throws error as `checkpoint::read_objects`, except for values that are not read
 RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint const& b);
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b);
@@ -206,14 +208,14 @@ public:
     RESHARD_DECL compared_tensors(checkpoint const& a, checkpoint const& b,
                                   compare_options const& options, comparison& counts);
 
-    /// Compares what digests tell of a pair, number `number` of all; keeps what is to be read.
+    /// Compares the digests of a pair, number `number` of all; keeps the pair if it has to be read.
     ///
-    /// \throws error where one has a gap, or elements twice
+    /// \throws error if one has a gap, or elements twice
     RESHARD_DECL void judge(std::size_t number, common_tensors::value_type const& pair);
 
-    /// Reads what was kept: the lowest number that differs, or `none`.
+    /// Reads the kept pairs; returns the lowest number that differs, or `none`.
     ///
-    /// \throws error where one has copies that differ
+    /// \throws error if one has copies that differ
     RESHARD_DECL std::size_t read(std::size_t none);
 
 private:
@@ -246,17 +248,17 @@ inline void add_counts(comparison& result, std::vector<std::vector<index_t>> con
 
 } // namespace detail
 
-/// Compares all tensors, bit by bit, and other values by what they say. Rank `r` looks at every
-/// `size`-th tensor.
+/// Compares all tensors, bit by bit, and other values as texts. Rank `r` looks at every `size`-th
+/// tensor.
 ///
 /// Tensors of equal shards are compared by the digests that were saved with them, if both
 /// checkpoints have such, and read if these differ; all others are read. What digests are of may
 /// have changed since (see `verify`, and `compare_options::data`).
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
-/// \throws error on every rank alike, about the tensors that both have: errc::not_covered or
-///         errc::overlap where the shards are not the whole tensor, naming checkpoint, key and
-///         elements; errc::overlap where replicas differ, naming the files; or errc::ranks_disagree
+/// \throws error on every rank, about the tensors that both have: errc::not_covered or
+///         errc::overlap if the shards are not the whole tensor, naming checkpoint, key and
+///         elements; errc::overlap if replicas differ, naming the files; or errc::ranks_disagree
 comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b,
                    compare_options const& options = {}) {
     detail::compared_values fingerprint("options", options);

@@ -28,7 +28,7 @@ namespace detail {
 /// The most memory that this process came to need since the watch was made.
 ///
 /// \par Units  bytes, in whole pages
-/// \par Source VmHWM of Linux, which begins anew with each watch; where the system does not let a
+/// \par Source VmHWM of Linux, which begins again with each watch; if the system does not let a
 ///             process do that, the most since its start. Pages of mapped files count.
 class memory_watch {
 public:
@@ -39,17 +39,17 @@ private:
     index_t before_ = 0;
 };
 
-/// What is wrong with the values of a checkpoint that are no tensors where it is converted to a
-/// format, as `convert` refuses it, but for values that cannot be read; empty where nothing is.
+/// The reason why `convert` to a format refuses the values of a checkpoint that are not tensors,
+/// except for values that cannot be read; empty if it does not.
 ///
 /// \param format by its name; empty: safetensors
 RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format);
 
-/// Which values of a checkpoint hold tensors that are lost where values that are no tensors are
-/// left out; empty where none does, or where a warning was given when it was opened.
+/// Which values of a checkpoint hold tensors that are lost without the values that are not tensors;
+/// empty if none does, or if opening it gave a warning.
 RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source);
 
-/// What a conversion does with the texts that others put into the metadata of safetensors files.
+/// How a conversion treats the texts that others put into the metadata of safetensors files.
 struct carried_texts {
     std::map<std::string, std::string> texts = {}; ///< of each file that is written
     std::vector<std::string> no_place = {};        ///< names that the format has no place for
@@ -63,10 +63,10 @@ RESHARD_DECL carried_texts texts_of(checkpoint_metadata const& source, mapping c
 
 } // namespace detail
 
-/// What a conversion may be told.
+/// The options of a conversion.
 struct convert_options {
-    /// What the new tensors are made of; by default, all tensors of the source. A function gets the
-    /// catalog of the source, and that of `wanted` where it is given.
+    /// The program of the new tensors; by default, all tensors of the source. A function gets the
+    /// catalog of the source, and the catalog of `wanted` if it is given.
     any_program program = {};
     /// Who shall hold what; nothing: a Hugging Face directory of everything that the program
     /// yields.
@@ -75,8 +75,8 @@ struct convert_options {
     detail::progress_function progress = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
     bool verify = true;                   ///< as `options::verify`
-    /// The most bytes of a new tensor that a process puts together in memory at a time, where the
-    /// source is read in another order, as for a transpose: of a tensor with more, parts of the
+    /// The most bytes of a new tensor that a process puts together in memory at a time if the
+    /// source is read in another order, as for a transpose: for a larger tensor, parts of the
     /// source are read several times.
     ///
     /// \par Units bytes, and a MiB at least
@@ -85,14 +85,14 @@ struct convert_options {
     /// copied beside the new checkpoint, unless that is one file. Texts in the metadata of
     /// safetensors files are carried to such files.
     bool carry = true;
-    /// Values of the source that are no tensors are carried to formats that have a place for them
+    /// Values of the source that are not tensors are carried to formats that can hold them
     /// (`torch_dcp`, `megatron_torch_dist`, `torch_save`); for others they are an error. Else they
-    /// are left out.
+    /// are omitted.
     bool objects = true;
     /// New keys of such values, by those that they have; no other value has one of these.
     std::map<std::string, std::string> object_names = {};
-    /// What is done about keys that only `wanted` or only the program has. Nothing: a key that the
-    /// program does not yield is an error, and what `wanted` does not have is not written.
+    /// The treatment of keys that only `wanted` or only the program has. Without a value, a key
+    /// that the program does not yield is an error, and a key that `wanted` lacks is not written.
     std::optional<strictness> strict = {};
     bool cut_fused = false; ///< as `options::cut_fused`
     /// Copies that the program makes of one tensor are written once in files of ours, which have
@@ -103,7 +103,7 @@ struct convert_options {
     bool share_copies = false;
 };
 
-/// What a conversion did, over all ranks.
+/// The result of a conversion, over all ranks.
 ///
 /// \par Units bytes
 struct convert_report {
@@ -115,19 +115,18 @@ struct convert_report {
     /// comparing replicas.
     index_t bytes_read = 0;
     index_t bytes_moved = 0; ///< between processes: none, each reads the files itself
-    /// The most memory that the neediest rank came to need, at any moment, beyond what it had
-    /// before.
+    /// The largest growth of a rank's memory during the conversion.
     index_t peak_extra_bytes = 0;
-    strict_verdict keys_judged =
-        {};              ///< what `options.strict` wants to be said, and what is left out
-    index_t objects = 0; ///< values that are no tensors, which were carried
+    /// Keys that `options.strict` reports, and omitted values.
+    strict_verdict keys_judged = {};
+    index_t objects = 0;                   ///< carried values that are not tensors
     std::vector<std::string> carried = {}; ///< the files that were copied beside the tensors
     /// Files that the target had beside a checkpoint that was replaced, and the source does not
     /// have: they stay.
     std::vector<std::string> kept = {};
-    /// Other names of tensors, with their keys, which are no tensors of their own in the new files.
+    /// Other names of tensors, with their keys: they are not separate tensors in the new files.
     std::map<std::string, std::string> aliases = {};
-    /// What earlier writers of the target had left that died, and was removed.
+    /// Files of earlier writers of the target that died, which were removed.
     std::vector<std::string> removed = {};
     /// Sentences for people: that interleaved tensors were written one after the other, since the
     /// target has them whole, what `config.json` says now of tied word embeddings, and which
@@ -156,18 +155,19 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
 
 } // namespace detail
 
-/// Writes a checkpoint at `target` whose tensors are made of those of `source`, as `program` says.
+/// Writes a checkpoint at `target` whose tensors are made of the tensors of `source`, as `program`
+/// says.
 ///
 /// In the layout `options.wanted`, as sharded safetensors: rank `r` of it is played by process
 /// `r % size`. Every process reads the bytes that its files need, from the mapped source, and
 /// shares in comparing the replicas of the tensors that are used. Tensors without a source are
 /// zeros.
 ///
-/// \throws error, and `target` is what it was: as `problem_of`, `make_plan` and
+/// \throws error, and `target` is unchanged: as `problem_of`, `make_plan` and
 ///         `checkpoint_writer`; errc::overlap for replicas that differ, naming both files, the key
 ///         and the first element that does; errc::not_covered or errc::overlap for a layout that
 ///         leaves elements of a tensor out, or whose shards share some, unless it may be `partial`;
-///         errc::unknown_key where `options.strict` says so; errc::bad_layout for a fused tensor
+///         errc::unknown_key if `options.strict` says so; errc::bad_layout for a fused tensor
 ///         that the layout cuts into another number of parts than it was made for. It begins with
 ///         the source's path, or, if the layout is wrong, the target's
 RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
@@ -177,7 +177,7 @@ RESHARD_DECL convert_report convert(solo const& alone, checkpoint const& source,
 /// The same over a communicator.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as above, on every rank alike; errc::ranks_disagree
+/// \throws error as above, on every rank; errc::ranks_disagree
 RESHARD_DECL convert_report convert(mpi_group const& world, checkpoint const& source,
                                     std::filesystem::path const& target,
                                     convert_options const& options = {});

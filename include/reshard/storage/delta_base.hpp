@@ -25,15 +25,15 @@
 
 namespace reshard::detail {
 
-/// A checkpoint of ours, with what a save beside it needs to refer to its files.
+/// A checkpoint of ours, with the data that a save beside it needs to refer to its files.
 class delta_base {
 public:
     /// Opens the checkpoint at `path` of a store for a save at `target` there; only headers and the
     /// record are read.
     ///
-    /// \throws error as `open_checkpoint`, and with errc::corrupt_file where it was replaced while
-    ///         it was opened; errc::unsupported where it has no record or no digests;
-    ///         errc::usage where it is what the save replaces, or refers to that, and where its
+    /// \throws error as `open_checkpoint`, and with errc::corrupt_file if it was replaced while
+    ///         it was opened; errc::unsupported if it has no record or no digests;
+    ///         errc::usage if the save replaces it or a checkpoint that it refers to, and if its
     ///         path, as seen from the target, is not UTF-8
     RESHARD_DECL delta_base(std::shared_ptr<file_store const> files,
                             std::filesystem::path const& path, std::filesystem::path const& target);
@@ -56,7 +56,7 @@ public:
                                                    std::uint64_t chunk_size,
                                                    std::size_t hint) const;
 
-    /// The files that have its bytes: its own, and those of its bases.
+    /// The files that have its bytes: its own, and its bases' files.
     std::vector<base_file> const& sources() const { return sources_; }
 
     /// Where the bytes of one of its files, as they were opened, are among the sources.
@@ -94,8 +94,8 @@ private:
 /// The base of a save at `target`, if it is to have one; the same on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `delta_base`, on every rank alike; errc::usage for a delta without digests;
-///         errc::ranks_disagree where ranks see different saves
+/// \throws error as `delta_base`, on every rank; errc::usage for a delta without digests;
+///         errc::ranks_disagree if ranks see different saves
 std::shared_ptr<delta_base const> base_of_all(group auto const& world,
                                               std::filesystem::path const& target,
                                               write_options const& options) {

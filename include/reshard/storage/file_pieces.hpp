@@ -17,7 +17,7 @@ namespace reshard::detail {
 
 /// A run of bytes of a shard in a file, which one process writes.
 ///
-/// \invariant it begins and ends where chunks do
+/// \invariant it begins and ends at chunks
 struct file_piece {
     shard_place position; ///< in the plan's metadata
     byte_run bytes;
@@ -33,7 +33,7 @@ using file_pieces = std::vector<file_piece>;
 /// Whole shards: each is written by the process that plays the rank whose file it is in.
 RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size);
 
-/// Each process writes about as many bytes, one run of them behind the other.
+/// All processes write about the same number of bytes, each as one run.
 RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size);
 
 /// Whole tensors: each chunk is written by a process that holds all of it, of several the one that
@@ -52,7 +52,7 @@ RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,
 RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces const& pieces,
                               int size);
 
-/// The pieces without memory, found by their place in that layout (see `shapes_in_files`).
+/// The pieces without memory, found by their index in that layout (see `shapes_in_files`).
 RESHARD_DECL shard_views<tensor_view> shapes_of(checkpoint_metadata const& written,
                                                 file_pieces const& pieces);
 

@@ -16,13 +16,13 @@
 
 namespace reshard::detail {
 
-/// Writes those of some pieces that are gathered: each by one process, into whose memory the others
-/// put what they hold. Ranks that share memory hand over a window at a time.
+/// Writes the gathered ones of some pieces: each by one process, into whose memory the others put
+/// their elements. Ranks that share memory hand over a window at a time.
 ///
-/// \param layout     who holds what of the tensors that are written
+/// \param layout     which rank holds which parts of the written tensors
 /// \param tensors what this process does
 /// \par Collective every rank of the group, in the same order, with equal pieces
-/// \throws error with errc::io, on every rank alike
+/// \throws error with errc::io, on every rank
 RESHARD_DECL void put_gathered(solo const& alone, written_files& writer, file_pieces pieces,
                                layout const& layout, const_state_dict const& tensors);
 RESHARD_DECL void put_gathered(mpi_group const& world, written_files& writer, file_pieces pieces,

@@ -25,24 +25,24 @@
 namespace reshard {
 
 /// Fills the tensors of `want` from a checkpoint: by name, or as `options.program` says; each rank
-/// gives what it holds.
+/// gives its own tensors.
 ///
-/// Only bytes that shards need are read: by the rank that needs them, or, where several ranks of a
-/// node do, by one of them (`options.reads`); where several nodes do and `options.relays` says so,
-/// by one rank of all; those of files that a rank does not see, by one that does. Each rank shares
+/// Only bytes that shards need are read: by the rank that needs them; if several ranks of a node
+/// do, by one of them (`options.reads`); if several nodes do and `options.relays` says so, by one
+/// rank of all. Bytes of files that a rank does not see are read by one that does. Each rank shares
 /// in comparing the replicas of the tensors that are used. Tensors that the program only adds keep
-/// their content, and so do those that `options.strict` leaves out; the result says which, and what
-/// else the mode wants to be said. An interleaved tensor that is wanted whole gets its tensors one
-/// after the other, unless `options.cut_fused` is set. Of the options, `program`, `strict`,
+/// their content, and so do tensors that `options.strict` omits; the result lists them, and the
+/// other keys that the mode reports. An interleaved tensor that is wanted whole gets its tensors
+/// one after the other, unless `options.cut_fused` is set. Of the options, `program`, `strict`,
 /// `needs`, `shape_mismatch`, `verify`, `reads`, `relays` and `deadline` apply; a function gets the
-/// catalogs of the checkpoint and of what all ranks want.
+/// catalogs of the checkpoint and of the tensors that all ranks want.
 ///
 /// \throws error with errc::corrupt_file for bytes that are not those that were saved, and
-///         errc::io; then tensors have what was read before. All else before anything is written:
+///         errc::io; then tensors have the bytes read before. All else before anything is written:
 ///         as `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
 ///         errc::bad_layout for a fused tensor that is wanted in other parts than it was made for;
 ///         errc::overlap for replicas that differ, errc::memory_overlap for tensors that share
-///         memory, errc::unknown_key for a key that the checkpoint does not have, or where
+///         memory, errc::unknown_key for a key that the checkpoint does not have, or if
 ///         `options.strict` or `options.needs` says so; errc::usage for options that do not apply
 RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, target_tensors want,
                                  options const& options = {});
@@ -50,13 +50,13 @@ RESHARD_DECL strict_verdict load(solo const& alone, checkpoint const& source, ta
 /// The same over a communicator.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as above, on every rank alike; errc::ranks_disagree
+/// \throws error as above, on every rank; errc::ranks_disagree
 RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& source,
                                  target_tensors want, options const& options = {});
 
 namespace detail {
 
-/// What one rank wants of a checkpoint, and where it goes.
+/// The request of one rank to a checkpoint, with the tensors to fill.
 struct state_load {
     built_state built;
     std::vector<bytes_to_load> bytes;
@@ -68,7 +68,7 @@ struct state_load {
     /// The keys of the objects' cells.
     std::vector<std::string> cells() const;
 
-    /// Merges what was built, and puts the bytes in their places.
+    /// Merges the built tensors, and stores the objects' bytes.
     void finish(model_state& state);
 };
 
@@ -86,7 +86,7 @@ RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const&
 RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::string> const& logged,
                                  std::vector<std::string> const& returned);
 
-/// Loads into the state that `state_of` gives, which then stays where it is.
+/// Loads into the state that `state_of` gives, which then must not move.
 ///
 /// \par Collective every rank of the group, in the same order
 template <group Group, class StateOf>
@@ -118,19 +118,19 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
 
 } // namespace detail
 
-/// Fills a state from a checkpoint; each rank gives what it has.
+/// Fills a state from a checkpoint; each rank gives its own.
 ///
 /// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
 /// cells, whichever rank saved them, and however many there were (see `object_rule`); cells that no
 /// rank takes are in `log.missing` of the result, unless `options.strict` lists them elsewhere. The
-/// common values become those of the checkpoint, whatever they were; those that it lacks are
-/// unexpected keys, as tensors are that it lacks. Unsaved values stay.
+/// checkpoint's common values replace the present ones; values that it lacks are unexpected keys,
+/// like tensors that it lacks. Unsaved values stay.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, before anything is written: as `load` of tensors, with
+/// \throws error on every rank, before anything is written: as `load` of tensors, with
 ///         errc::unknown_key for an object or a value that the checkpoint does not have and
 ///         errc::shape_mismatch for one of an array of another number of axes, errc::usage for a
-///         name that stands for two things, and what `build` throws; what `merge` throws comes
+///         name with two meanings, and as `build` throws; errors of `merge` come
 ///         later
 template <group Group>
 strict_verdict load_state(Group const& caller, checkpoint const& source, model_state& state,
@@ -140,8 +140,8 @@ strict_verdict load_state(Group const& caller, checkpoint const& source, model_s
 }
 
 /// The same of objects, as in `load_state(ranks, saved, std::tie(model, optimizer))`: each is asked
-/// for its state, in this order, and, when all ranks have loaded, told that it is loaded, with the
-/// states of all. Where that fails, none is told.
+/// for its state, in this order. When all ranks have loaded, each `loaded` is called with the
+/// states of all; if the load fails, none is.
 ///
 /// \throws error as above, what `state` and `loaded` throw, and errc::usage for a name that two of
 ///         them give

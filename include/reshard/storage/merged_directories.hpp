@@ -45,7 +45,7 @@ struct seen_file {
     }
 };
 
-/// What of a checkpoint is in a directory: none where there is no such directory.
+/// The files of a checkpoint in a directory; none if the directory does not exist.
 ///
 /// \throws error with errc::io
 RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
@@ -55,12 +55,12 @@ RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
 struct merged_file {
     std::uint64_t bytes = 0;
     std::vector<int> ranks;
-    std::string beginning{}; ///< where not all ranks see the file
+    std::string beginning{}; ///< if not all ranks see the file
 };
 
 /// Who sees what.
 ///
-/// \throws error with errc::ranks_disagree where a file is not the same on two ranks, naming both
+/// \throws error with errc::ranks_disagree if a file is not the same on two ranks, naming both
 RESHARD_DECL std::map<std::string, merged_file>
 unite(std::filesystem::path const& directory, std::vector<std::vector<seen_file>> const& by_rank);
 
@@ -101,7 +101,7 @@ private:
     int rank_;
 };
 
-/// Runs `work`; where it finds that a file is missing, says who should have it.
+/// Runs `work`; if a file is missing, the error says who should have it.
 void name_missing(int ranks, auto&& work) {
     try {
         work();
@@ -113,10 +113,10 @@ void name_missing(int ranks, auto&& work) {
     }
 }
 
-/// What all ranks see of a directory together; null where all see the same.
+/// The files of a directory that all ranks see together; null if all see the same.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as `seen_files` and `unite`, on every rank alike
+/// \throws error as `seen_files` and `unite`, on every rank
 std::shared_ptr<merged_directories const>
 merge_directories(group auto const& world, std::shared_ptr<file_store const> const& own,
                   std::filesystem::path const& directory) {
@@ -126,7 +126,7 @@ merge_directories(group auto const& world, std::shared_ptr<file_store const> con
     if (std::count(values.begin(), values.end(), values.front()) == world.size())
         return nullptr;
     auto files = unite(directory, values);
-    std::map<std::string, std::string> stated; // the beginnings that this rank tells others
+    std::map<std::string, std::string> stated; // the beginnings that this rank sends others
     for (seen_file& file : own_files)
         if (merged_file const& merged_file = files.at(file.name);
             merged_file.ranks.front() == world.rank() && merged_file.ranks.size() < values.size())
@@ -138,8 +138,8 @@ merge_directories(group auto const& world, std::shared_ptr<file_store const> con
                                                       world.rank());
 }
 
-/// Refuses what ranks see together where a file is no part of it that a rank opens by itself: it
-/// opens another checkpoint.
+/// Refuses the merged directory if it lacks a file that a rank opens by itself: that rank opens
+/// another checkpoint.
 ///
 /// \throws error with errc::ranks_disagree
 RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metadata const& united);

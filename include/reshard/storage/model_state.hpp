@@ -32,20 +32,20 @@ namespace reshard {
 
 /// A tensor and two functions: nothing is built before it is saved or loaded.
 struct deferred_tensor {
-    /// What was made of the tensor: shards, and the memory of those that are no part of it.
+    /// A factory's result for a tensor: shards, and the memory of shards that are not a part of it.
     struct built {
         state_dict shards;
-        std::shared_ptr<void> memory = {}; ///< nothing where all shards lie in the tensor itself
+        std::shared_ptr<void> memory = {}; ///< empty if all shards lie in the tensor itself
     };
 
-    /// Two functions that are inverse to one another.
+    /// Two functions that are inverse to each other.
     ///
-    /// `build(key, tensor)` gives what a checkpoint has of the tensor, at a save with its elements,
-    /// at a load as the place that they are read into; `merge(built, tensor)` then fills the tensor
-    /// from what was read. Shards that are views of the tensor's own memory, such as the halves of
-    /// a fused weight, need no `merge`.
+    /// `build(key, tensor)` gives the checkpoint's shards of the tensor: at a save with its
+    /// elements, at a load as the memory that they are read into; `merge(built, tensor)` then fills
+    /// the tensor from them. Shards that are views of the tensor's own memory, such as the halves
+    /// of a fused weight, need no `merge`.
     ///
-    /// Neither knows a name but `key`, so that one pair serves a weight and its optimizer state.
+    /// Neither knows a name but `key`, so that one factory serves a weight and its optimizer state.
     ///
     /// \pre        neither communicates; `build` gives the same descriptors at a save and at a load
     /// \par Source `ShardedTensorFactory` of Megatron-Core
@@ -59,22 +59,22 @@ struct deferred_tensor {
     functions factory;
 };
 
-/// What a factory makes of its tensor now.
+/// The factory's result for its tensor now.
 ///
 /// \throws error with errc::usage for a factory without `build`, and what `build` throws
 RESHARD_DECL deferred_tensor::built build(deferred_tensor const& deferred);
 
 namespace detail {
 
-/// Fills the tensor from what was built and then loaded.
+/// Fills the tensor from the built shards, which are loaded.
 ///
-/// \throws error what the factory's `merge` throws
+/// \throws error as the factory's `merge`
 RESHARD_DECL void merge(deferred_tensor const& deferred, deferred_tensor::built const& loaded);
 
 } // namespace detail
 
-/// What a load does with an object whose index is beyond the array that the checkpoint has: more
-/// ranks load than saved.
+/// How a load treats an object whose index is beyond the checkpoint's array: more ranks load than
+/// saved.
 enum class object_rule : std::uint8_t {
     refuse, ///< an error on every rank
     repeat, ///< it gets the cell of its index modulo the array's extent, along each axis
@@ -83,7 +83,7 @@ enum class object_rule : std::uint8_t {
 
 /// A cell of an array of objects, and its content.
 ///
-/// A load gives it the cell of its index, whatever the extents of the array were when it was saved.
+/// A load gives it the cell of its index, even if the array had other extents when it was saved.
 struct stored_object {
     detail::object_cell cell;
     std::string bytes;
@@ -106,7 +106,7 @@ struct unsaved_value {
 
 namespace detail {
 
-/// What one name may stand for.
+/// The meanings of a name.
 using state_entry =
     std::variant<local_shard, deferred_tensor, stored_object, stored_value, unsaved_value>;
 
@@ -114,17 +114,17 @@ using state_entry =
 
 /// All that a rank saves and loads, by the names that its program uses.
 ///
-/// What a checkpoint calls a tensor or an object is the entry's own key: a state may be loaded
-/// under other names than it was saved under. Only common values are called by their names.
+/// In a checkpoint a tensor or an object has the entry's own key: a state may be loaded under other
+/// names than it was saved under. Only common values are called by their names.
 ///
 /// \par Source sharded state dicts of Megatron-Core
 using model_state = std::map<std::string, detail::state_entry, std::less<>>;
 
-/// An object that gives what a checkpoint has of it, as a model or an optimizer does.
+/// An object that gives its state for a checkpoint, as a model or an optimizer does.
 ///
-/// `state()` is called once before a save, and once before a load, for the places to fill.
-/// `loaded(all)` is called once when all ranks have loaded all objects, and never where that
-/// failed. Neither communicates; what they throw, all ranks get.
+/// `state()` is called once before a save, and once before a load, for the tensors to fill.
+/// `loaded(all)` is called once when all ranks have loaded all objects, and never if that failed.
+/// Neither communicates; all ranks get an exception of one.
 ///
 /// \par Source `Stateful` of PyTorch's distributed checkpoints: `state_dict`, `load_state_dict`
 template <class Object>
@@ -151,8 +151,8 @@ model_state state_of_all(std::tuple<Objects&...> const& objects) {
     return state;
 }
 
-/// True where every entry is a tensor, now or when it is built; so too where there is no entry,
-/// since a rank may own nothing. False where none is.
+/// True if every entry is a tensor, now or when it is built; so too if there is no entry, since a
+/// rank may own nothing. False if none is.
 ///
 /// \throws     error with errc::usage for a mix, naming an entry of each kind
 /// \par Source `is_sharded_state_dict` of PaddlePaddle Flex Checkpoint, false for no entry
@@ -164,7 +164,7 @@ RESHARD_DECL std::vector<common_value> common_values(model_state const& state);
 /// The objects of a state. They refer to it.
 RESHARD_DECL std::vector<held_object> held_objects(model_state const& state);
 
-/// What the key of a common value begins with in a checkpoint; its name follows.
+/// The prefix of a common value's key in a checkpoint; its name follows.
 inline constexpr std::string_view common_prefix = "common/";
 
 /// Bytes as a tensor: of one axis, of unsigned bytes, whole on every rank that has it.

@@ -6,38 +6,38 @@
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/plan/plan.hpp>
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/planned_job.hpp>
 
 #include <cstdint>
 #include <filesystem>
 
 /// \file
-/// Plans in files: read again only for what they were made from.
+/// Plans in files: read again only for the same layouts and program.
 
 namespace reshard {
 
-/// Writes a plan, with the digest of what it was made from; a file that is there is replaced.
+/// Writes a plan, with the digest of its problem; an existing file is replaced.
 ///
 /// \param digest what `plan_digest` returned
-/// \throws error with errc::io, naming the file; then what is there is what it was
+/// \throws error with errc::io, naming the file, which is then unchanged
 RESHARD_DECL void write_plan(std::filesystem::path const& path, std::uint64_t digest,
                              plan const& plan);
 
 /// The plan that `write_plan` wrote.
 ///
-/// \param digest of what a plan is needed for now
+/// \param digest of the problem that needs a plan now
 /// \throws error that names the file and both numbers: with errc::unsupported for a file of another
 ///         version, with errc::corrupt_file for one that is cut off or altered, and
 ///         with errc::bad_layout for the plan of something else. With
-///         errc::missing_file or errc::io where the file cannot be read
+///         errc::missing_file or errc::io if the file cannot be read
 RESHARD_DECL plan read_plan(std::filesystem::path const& path, std::uint64_t digest);
 
-/// The plan of this rank from its own file, where every rank finds the right one.
+/// The plan of this rank from its own file, if every rank finds the right one.
 ///
 /// \param structure what `structure_digest` returned: compared between ranks
-/// \par Collective every rank of the group, in the same order, each with a file of its own
-/// \throws error on every rank alike: the lowest failing rank's, as `read_plan`; else with
-///         errc::ranks_disagree where ranks have different structures or do something else
+/// \par Collective every rank of the group, in the same order, each with its own file
+/// \throws error on every rank: of the lowest failing rank, as `read_plan`; else with
+///         errc::ranks_disagree if ranks have different structures or do something else
 plan read_plan(group auto const& world, std::filesystem::path const& path, std::uint64_t structure,
                detail::plan_scope const& scope) {
     plan plan;

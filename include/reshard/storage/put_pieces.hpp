@@ -21,14 +21,14 @@
 
 namespace reshard::detail {
 
-/// What a transfer gives to one window of a piece.
+/// The part of a transfer in one window of a piece.
 struct piece_part {
     index_t window = 0;
     transfer const* from = nullptr;
     affine_copy loop; ///< places of the target in elements of the window
 };
 
-/// The transfers into each of some pieces: those of piece `i` from `first[i]` on.
+/// The transfers into each of some pieces: for piece `i` from `first[i]` on.
 struct piece_transfers {
     std::vector<transfer const*> all;
     std::vector<std::size_t> first;
@@ -50,7 +50,7 @@ inline piece_transfers transfers_of(plan const& plan, file_pieces const& pieces)
         sorted.all.begin(), sorted.all.end(),
         [&](transfer const* a, transfer const* b) { return position_of(a) < position_of(b); });
     std::size_t next = 0;
-    std::uint32_t number = 0; // of the piece among those of its tensor
+    std::uint32_t number = 0; // of the piece among its tensor's
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         bool const is_first = i == 0 || pieces[i].position.tensor != pieces[i - 1].position.tensor;
         number = is_first ? 0 : number + 1;
@@ -80,7 +80,7 @@ parts_of(bound_plan const& bound, std::span<transfer const* const> transfers, in
     return parts;
 }
 
-/// Where process `me` of `size` begins: in a file of its own, as far as there are as many, since
+/// The first file of process `me` of `size`: a different one for each process if possible, since
 /// systems let one process write to a file at a time.
 inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces const& pieces,
                                holder_t me, int size) {
@@ -98,7 +98,7 @@ inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces c
 /// \param wanted_bytes of a window, given the transfers into a piece
 /// \param content      gives the bytes of a window, given their number and its parts; elements in
 ///                     no part are zero bits
-/// \param wrote        is told the bytes of each window, when they are written
+/// \param wrote        gets the bytes of each window, when they are written
 /// \pre   the targets of the plan are the pieces, as `layout_of` numbers them
 void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me, int size,
                 written_files& writer, auto&& wanted_bytes, auto&& content, auto&& wrote) {
@@ -131,7 +131,7 @@ void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
     }
 }
 
-/// True for a loop that copies elements that lie one behind the other, on both sides.
+/// True for a loop that copies elements that lie one after the other, on both sides.
 constexpr bool is_dense(affine_copy const& fused) {
     return fused.ndim() == 0 ||
            (fused.ndim() == 1 && fused.source_strides[0] == 1 && fused.target_strides[0] == 1);
@@ -140,7 +140,7 @@ constexpr bool is_dense(affine_copy const& fused) {
 /// The memory that holds the bytes of a window as they are to be written, or none.
 inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::uint64_t size,
                                                   std::span<piece_part const> parts) {
-    if (parts.size() != 1 || !conversion_of(bound.whole, *parts[0].from).chain.empty())
+    if (parts.size() != 1 || !conversion_of(bound, *parts[0].from).chain.empty())
         return {};
     bound_end<void const*> const source = source_end(bound, *parts[0].from);
     affine_copy const loop = fuse(parts[0].loop);
@@ -154,7 +154,7 @@ inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::
             size};
 }
 
-/// Puts a window together from tensors in memory, in `buffer` where they lie differently.
+/// Puts a window together from tensors in memory, in `buffer` if they lie differently.
 inline std::span<std::byte const> content_from_memory(bound_plan const& bound, std::uint64_t size,
                                                       std::span<piece_part const> parts,
                                                       std::vector<std::byte>& buffer) {
@@ -162,7 +162,7 @@ inline std::span<std::byte const> content_from_memory(bound_plan const& bound, s
         return bytes;
     buffer.assign(size, std::byte{0});
     for (piece_part const& part : parts)
-        copy_elements(part.loop, conversion_of(bound.whole, *part.from),
+        copy_elements(part.loop, conversion_of(bound, *part.from),
                       source_end(bound, *part.from).data, buffer.data());
     return buffer;
 }

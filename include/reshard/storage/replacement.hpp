@@ -12,13 +12,13 @@
 #include <vector>
 
 /// \file
-/// What a new checkpoint may take the place of, and which files stay. Nothing here writes.
+/// The paths that a new checkpoint may replace, and the files that stay. Nothing here writes.
 
 namespace reshard::detail {
 
 struct written_format;
 
-/// The name of an empty file beside a record: what is there is not to be deleted by `retain`.
+/// The name of an empty file beside a record: `retain` must not delete that save.
 inline constexpr std::string_view pin_name = "reshard.pinned";
 
 /// The directory that a path means: symbolic links are followed, never replaced.
@@ -32,25 +32,25 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
 RESHARD_DECL void check_not_needed(std::filesystem::path const& target);
 
 /// What in a directory is neither of its checkpoint nor a file that holds no tensors: the first by
-/// name, or nothing.
+/// name, if any.
 RESHARD_DECL std::optional<std::filesystem::path>
 stranger_in(std::filesystem::path const& directory);
 
 /// The files beside the checkpoint in a directory that hold no tensors: configuration, tokenizer;
-/// not a pin, which is of that checkpoint alone. None where the checkpoint is a single file.
+/// not a pin, which is for that checkpoint alone. None if the checkpoint is a single file.
 RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint);
 
 /// The names of directories beside the checkpoint in a directory. Hidden ones do not count.
 RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const& checkpoint);
 
-/// The files of a directory that a new checkpoint in its place keeps: those beside the old one that
-/// hold no tensors, such as a tokenizer.
+/// The files of a directory that a new checkpoint in it keeps: files beside the old one that hold
+/// no tensors, such as a tokenizer.
 ///
 /// \throws error with errc::already_exists that names what would be lost: a directory, or a file
-///         that may hold tensors and is not listed; anything, where there is no checkpoint
+///         that may hold tensors and is not listed; anything, if there is no checkpoint
 RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target);
 
-/// Refuses a file that is no checkpoint of its own.
+/// Refuses a file that is not a checkpoint by itself.
 RESHARD_DECL void check_replaced_file(std::filesystem::path const& target);
 
 /// Refuses a target that cannot be one file of tensors, or that would be taken for a part of the

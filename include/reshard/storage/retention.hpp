@@ -22,8 +22,9 @@ namespace reshard {
 
 /// Which checkpoints of a directory stay. Without any rule, all of them do.
 struct retention {
-    std::optional<index_t> last = {}; ///< so many of the newest
-    std::optional<index_t> best = {}; ///< so many of the best by the number `by` of their records
+    std::optional<index_t> last = {}; ///< the number of newest saves
+    std::optional<index_t> best = {}; ///< the number of best saves by the number `by` of their
+                                      ///< records
     std::string by = {};
     bool highest = false; ///< the highest numbers are the best, not the lowest
 
@@ -35,7 +36,7 @@ struct retention {
 
 namespace detail {
 
-/// What is to become of a save.
+/// The decision on a save.
 struct retention_verdict {
     bool goes = false;
     std::string why; ///< a sentence without its end
@@ -43,19 +44,19 @@ struct retention_verdict {
     bool operator==(retention_verdict const&) const = default;
 };
 
-/// What is to become of each save, in their order.
+/// The decision on each save, in their order.
 ///
-/// A save that is damaged, foreign, in progress, pinned or the base of one in progress stays. Of
-/// the complete ones stay those of the rules, those that a save which stays needs, those with files
-/// in them that may hold tensors and are not theirs, and in any case the newest where no other
-/// would stay, or where a save is in progress, since that may need it. A save without the number is
-/// none of the best; of equal numbers, the newer is the better.
+/// A save that is damaged, foreign, in progress, pinned or the base of one in progress stays. A
+/// complete one stays if a rule keeps it, if a save that stays needs it, or if it has foreign files
+/// that may hold tensors; the newest stays in any case if no other would, or if a save is in
+/// progress, since that may need it. A save without the number is not among the best; of equal
+/// numbers, the newer is the better.
 ///
-/// \throws error with errc::usage for a number below 0, or where no record has the number `by`
+/// \throws error with errc::usage for a number below 0, or if no record has the number `by`
 RESHARD_DECL std::vector<retention_verdict> judge(std::vector<listed_save> const& saves,
                                                   retention const& rules);
 
-/// A save, and what is to become of it.
+/// A save, and the decision on it.
 struct retained_save {
     std::string name;
     bool goes = false; ///< or went
@@ -75,9 +76,9 @@ struct retained_save {
 /// Deletes a save, unless another one has its name by now.
 ///
 /// It gets a temporary name, locked, before any file of it is deleted, and that is waited for: a
-/// machine that stops leaves either the save or what the next save of the name removes.
+/// machine that stops leaves either the save or files that the next save of the name removes.
 ///
-/// \throws error with errc::io; with errc::already_exists where there is another save
+/// \throws error with errc::io; with errc::already_exists if there is another save
 RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_save const& save);
 
 /// As `retain`, for one process.
@@ -89,7 +90,7 @@ RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const&
 /// What `retain` found in a directory, sorted by name, and what became, or would become, of it.
 using retention_report = std::vector<detail::retained_save>;
 
-/// Says which checkpoints of a directory may go, and deletes them where `do_delete` is true.
+/// Says which checkpoints of a directory may go, and deletes them if `do_delete` is true.
 ///
 /// A directory that goes gets a temporary name first, so that no part of it is ever a checkpoint;
 /// files in it that hold no tensors go with it. What writers that died have left goes too. A save
@@ -97,8 +98,8 @@ using retention_report = std::vector<detail::retained_save>;
 /// The first rank does all of it.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike: errc::usage for rules that make no sense; errc::missing_file;
-///         errc::io where something could not be deleted, then others may have been
+/// \throws error on every rank: errc::usage for rules that make no sense; errc::missing_file;
+///         errc::io if something could not be deleted, then others may have been
 retention_report retain(group auto const& world, std::filesystem::path const& directory,
                         retention const& rules, bool do_delete = false) {
     detail::compared_values fingerprint("rules", rules);

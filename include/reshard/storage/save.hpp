@@ -38,27 +38,26 @@ struct planned_save;
 /// The plans of one rank's saves. See `save_options::cache`.
 using save_cache = detail::digest_cache<detail::planned_save>;
 
-/// What a save may be told; equal on every rank, but for the deadline and what functions and the
-/// cache are.
+/// The options of a save; equal on every rank, except the deadline, functions and the cache.
 struct save_options {
     save_form form = save_form::sharded;
     detail::write_options writing = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
-    /// What all ranks together must have: where a key is lacking, nothing is written.
+    /// The tensors that all ranks together must have: if a key is lacking, nothing is written.
     std::vector<state_need> needs = {};
     /// Other names of tensors, with their keys, as `{"lm_head.weight", "embed.weight"}`: a tensor
     /// is written once, under its key, and loads find it by all its names. Where ranks have tensors
     /// of both names, the one of the key is written.
     std::map<std::string, std::string> aliases = {};
-    /// Tensors of both names must be equal, bit by bit; else nothing is written. `false`: that of
-    /// the key counts, whatever the other one is.
+    /// Tensors of both names must be equal, bit by bit; else nothing is written. `false`: the key's
+    /// tensor counts, even if the other one differs.
     bool compare_aliases = true;
-    /// Where plans are kept, as in `options::cache`. Every time, the ranks compare a digest of what
-    /// each of them holds and of these options. Where each of them has the plan from before,
-    /// nothing is told or planned, but for what ranks put together in Hugging Face files; a change
-    /// on any rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives
-    /// one, or none. With `writing.writer` or `writing.format`, every save is planned. An
-    /// `async_saver` has its own.
+    /// The cache of plans, as in `options::cache`. Every time, the ranks compare a digest of their
+    /// shards and of these options. If each of them has the plan from before, nothing is exchanged
+    /// or planned, except the parts that ranks put together in Hugging Face files; a change on any
+    /// rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives one,
+    /// or none. With `writing.writer` or `writing.format`, every save is planned. An `async_saver`
+    /// has its own.
     save_cache* cache = nullptr;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -68,7 +67,7 @@ struct save_options {
                                                         "compare_aliases"};
 };
 
-/// What a save did, the same on every rank.
+/// The result of a save, the same on every rank.
 struct save_report {
     std::string save;  ///< its id, which the record and each file have
     index_t bytes = 0; ///< of tensors written, by all ranks
@@ -84,7 +83,7 @@ struct save_report {
 /// temporary directory, and all at once at `target` when they are complete. With
 /// `options.writing.partial`, sharded tensors may lack elements.
 ///
-/// \throws error, and `target` is what it was: as `layout_of` and `checkpoint_writer`;
+/// \throws error, and `target` is unchanged: as `layout_of` and `checkpoint_writer`;
 ///         errc::not_covered, or errc::overlap for unequal shards that share elements;
 ///         errc::unknown_key for something in `options.needs`, or a key in `options.aliases`, that
 ///         no rank has; errc::overlap for tensors of two names that differ, naming both, the first
@@ -96,7 +95,7 @@ RESHARD_DECL save_report save(solo const& alone, source_tensors have,
 /// The same over a communicator.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error as above, on every rank alike; errc::ranks_disagree
+/// \throws error as above, on every rank; errc::ranks_disagree
 RESHARD_DECL save_report save(mpi_group const& world, source_tensors have,
                               std::filesystem::path const& target,
                               save_options const& options = {});
@@ -107,7 +106,7 @@ namespace detail {
 RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
                                               bool is_first);
 
-/// Saves the state that `state_of` gives, which then stays where it is.
+/// Saves the state that `state_of` gives, which then must not move.
 ///
 /// \par Collective every rank of the group, in the same order
 template <group Group, class StateOf>
@@ -135,9 +134,9 @@ save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::
 /// values are compared, and written by the first rank; unsaved values are not written.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike, and `target` is what it was: as `save` of tensors,
+/// \throws error on every rank, and `target` is unchanged: as `save` of tensors,
 ///         `check_common` and `check_objects`, with errc::bad_layout for a key that begins as those
-///         of common values do, and what a factory throws
+///         of common values do, and as a factory
 template <group Group>
 save_report save_state(Group const& caller, model_state const& state,
                        std::filesystem::path const& target, save_options const& options = {}) {

@@ -27,7 +27,7 @@ class async_state;
 /// What saves in the background share: a thread that writes, which never calls MPI, and memory for
 /// copies of two saves, which the next ones use again.
 ///
-/// Its destructor waits until this process has written what it had to. A checkpoint is completed by
+/// Its destructor waits until this process has written its part. A checkpoint is completed by
 /// whichever process is the last to have written, so that a job that ends, or a rank that dies
 /// after it has written, loses nothing.
 class async_saver {
@@ -49,9 +49,10 @@ private:
 /// All ranks see the target's parent directory. Of `options`, the deadline also bounds how long
 /// this rank's thread waits for the threads of other ranks.
 ///
-/// \return what the save did, or its error, when it is complete, or given up, on every rank
-/// \throws error as `save` does before it writes, and the target is what it was; what an earlier
-///         save of `saver` failed with, once; errc::io where a rank does not see the directory
+/// \return the save's result, or its error, when it is complete, or given up, on every rank
+/// \throws error as `save` does before it writes, and the target is unchanged; the error that an
+/// earlier
+///         save of `saver` failed with, once; errc::io if a rank does not see the directory
 RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,
@@ -59,8 +60,8 @@ RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, sourc
 
 /// The same over a communicator. The thread calls no MPI: a single-threaded MPI will do.
 ///
-/// \par Collective every rank of the group, in the same order, each with a saver of its own
-/// \throws error as above, on every rank alike; errc::ranks_disagree
+/// \par Collective every rank of the group, in the same order, each with its own saver
+/// \throws error as above, on every rank; errc::ranks_disagree
 RESHARD_DECL std::shared_future<save_report> save_async(mpi_group const& world, source_tensors have,
                                                         std::filesystem::path const& target,
                                                         async_saver& saver,

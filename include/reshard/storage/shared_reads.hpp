@@ -20,7 +20,7 @@
 
 /// \file
 /// Windows of files that several ranks need: on a node one of them reads and verifies each, and all
-/// copy what they need from memory that they share; of several nodes one rank of all does, and the
+/// copy from memory that they share; if several nodes need it, one rank of all reads it, and the
 /// nodes pass it on.
 
 namespace reshard::detail {
@@ -32,7 +32,7 @@ struct group_nodes {
     std::vector<std::vector<int>> ranks; ///< by node, ascending
     std::size_t least_ranks = 0;         ///< how many every node has
 
-    /// Of some nodes that have the same, the rank that tells it.
+    /// The rank that sends the value of some nodes, which all have it.
     int teller(std::vector<std::uint32_t> const& some) const { return ranks[some.front()].front(); }
 };
 
@@ -49,9 +49,9 @@ struct relayed_window {
 
 /// The windows that come to this rank's node, in the order of files and turns.
 ///
-/// A window has one turn on all nodes that it comes to, the first that is behind those of all
+/// A window has one turn on all nodes that it comes to, the first that is after the turns of all
 /// windows before. So nodes that need different windows, as stages of a pipeline, do not wait for
-/// one another.
+/// each other.
 class relayed_windows {
 public:
     explicit relayed_windows(group_nodes const& nodes)
@@ -98,17 +98,18 @@ private:
     std::vector<std::vector<std::uint32_t>> sets_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
     std::vector<std::uint64_t> next_; ///< by node, as of the last change of sets
-    std::uint32_t set_ = 0;           ///< of the last window, and the turn behind it
+    std::uint32_t set_ = 0;           ///< of the last window, and the turn after it
     std::uint64_t turn_ = 0;
 };
 
-/// What is passed on, and the most bytes that a window of it has on any node.
+/// The windows that are passed on, and the size of the largest on any node.
 struct found_windows {
     relayed_windows relayed;
     std::uint64_t most_bytes = 0;
 };
 
-/// What is passed on of all that ranks need. Of what one node needs alone only digests are told.
+/// The windows to pass on, of all that ranks need. For windows that only one node needs, only
+/// digests are sent.
 ///
 /// \param runs the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and
@@ -122,7 +123,7 @@ RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes cons
 /// A window goes from node to node in messages, along a chain or a tree; which node reads it takes
 /// turns. On a node one rank receives it and passes it on, and all copy from memory that they
 /// share. So a rank needs twice `most_slot_bytes` of it at most. Nothing is read, and `runs` stays,
-/// where a node is refused that memory.
+/// if a node is refused that memory.
 ///
 /// Of `file_reads` it matters whether what saves little is passed on, too.
 ///
@@ -136,7 +137,7 @@ RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& read
 
 /// The reads of a rank before it reads.
 struct planned_reads {
-    /// \param verify as that of `chunk_reader`
+    /// \param verify as in `chunk_reader`
     /// \pre   `source` lives as long
     RESHARD_DECL planned_reads(checkpoint const& source, std::vector<stored_loop> wanted,
                                bool verify);
@@ -146,7 +147,7 @@ struct planned_reads {
     std::vector<window_run> windows; ///< in the order of files
 };
 
-/// What a rank tells the others of its reads.
+/// The message of a rank to the others about its reads.
 struct read_notice {
     std::string problem; ///< as `encode` writes it: why it will not read
     std::uint64_t bytes = 0;
@@ -159,7 +160,7 @@ struct read_notice {
 
 RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen);
 
-/// Reads what the loops of this rank need.
+/// Reads the bytes that the loops of this rank need.
 ///
 /// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that changed meanwhile
 inline void read_windows(solo const&, planned_reads& reads, std::vector<read_notice> const&,
@@ -168,11 +169,11 @@ inline void read_windows(solo const&, planned_reads& reads, std::vector<read_not
     reads.reader.check_unchanged();
 }
 
-/// The same of all ranks, as `options.reads` says; with `options.relays`, what several nodes need
-/// is read once, see `read_relayed`.
+/// The same of all ranks, as `options.reads` says; with `options.relays`, bytes that several nodes
+/// need are read once, see `read_relayed`.
 ///
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options
-/// \throws error as `chunk_reader::read`, on every rank alike
+/// \throws error as `chunk_reader::read`, on every rank
 RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
                                std::vector<read_notice> const& notices, options const& options);
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 /// \file
-/// What processes that write one checkpoint tell one another, in files beside its own: nothing here
-/// communicates otherwise.
+/// The notes that processes writing one checkpoint leave each other, in files beside its own:
+/// nothing here communicates otherwise.
 
 namespace reshard::detail {
 
@@ -23,12 +23,12 @@ namespace reshard::detail {
 struct shared_save {
     std::filesystem::path const& target;
     std::filesystem::path const& temporary; ///< the directory that is to be the target
-    file_descriptor const& seen;            ///< that directory, whatever its name is
+    file_descriptor const& seen;            ///< that directory, under any name
     int rank = 0;
     int size = 1;
 };
 
-/// What each rank has written.
+/// The files that each rank has written.
 using runs_by_rank = std::vector<std::vector<written_run>>;
 
 /// Says what this process has written.
@@ -36,15 +36,15 @@ using runs_by_rank = std::vector<std::vector<written_run>>;
 /// \throws error with errc::io
 RESHARD_DECL void publish_runs(shared_save const& save, std::vector<written_run> const& runs);
 
-/// Says that this process has failed; where not even that can be written, by an empty file.
+/// Says that this process has failed; if not even that can be written, by an empty file.
 ///
 /// \return whether others learn why
 RESHARD_DECL bool publish_failure(shared_save const& save, errc code, std::string const& text);
 
-/// Claims the save: true for one process of all. It alone may read what all have written, and
-/// complete the save or give it up.
+/// Claims the save: true for one process of all. It alone may read all notes, and complete the save
+/// or give it up.
 ///
-/// \post false where another one has completed it, as missing notes tell: what was at the target
+/// \post false if another one has completed it, as missing notes show: the old target
 ///       may have the temporary name then, and gets no file
 RESHARD_DECL bool claim(shared_save const& save);
 
@@ -53,15 +53,15 @@ RESHARD_DECL bool claim(shared_save const& save);
 /// \throws error with errc::io
 RESHARD_DECL void remove_claim(shared_save const& save);
 
-/// Removes what all have said.
+/// Removes all notes.
 ///
 /// \throws error with errc::io
 RESHARD_DECL void remove_notes(shared_save const& save);
 
-/// Lets one process do `complete`, when all have said what they wrote. It removes notes and claim,
-/// and then gives the directory the target's name. Where it fails before, all others fail, too.
+/// Lets one process do `complete`, when the notes of all exist. It removes notes and claim, and
+/// then gives the directory the target's name. If it fails before, all others fail, too.
 ///
-/// \throws error what a process has failed with: that of the lowest, where several have
+/// \throws error of the process that has failed: of the lowest if several have
 RESHARD_DECL void complete_if_ready(shared_save const& save,
                                     std::function<void(runs_by_rank const&)> const& complete);
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// A target that is filled beside its place, and then there all at once.
+/// A target that is filled under a temporary name, and then appears all at once.
 
 namespace reshard::detail {
 
@@ -52,7 +52,7 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     }
 }
 
-/// Copies files into a directory, but for names that are there.
+/// Copies files into a directory, except names that exist.
 inline void copy_files(std::vector<std::filesystem::path> const& files,
                        std::filesystem::path const& directory) {
     for (std::filesystem::path const& file : files) {
@@ -86,16 +86,16 @@ inline file_descriptor create_temporary(std::filesystem::path const& temporary,
     });
 }
 
-/// A directory that is complete but for its name. Nothing here communicates.
+/// A directory that is complete except its name. Nothing here communicates.
 struct staged_directory {
     std::filesystem::path target;
     std::filesystem::path temporary;
     bool replace = false;
 
-    /// Makes the target appear, with what stays of the one that is there unless the new one has
-    /// files of these names. What was there has the temporary name then.
+    /// Makes the target appear, with the old target's files that stay unless the new one has files
+    /// of these names. The old target then has the temporary name.
     ///
-    /// \throws error as `atomic_replace`, and the target is what it was
+    /// \throws error as `atomic_replace`, and the target is unchanged
     void appear() const {
         std::error_code problem;
         if (replace && std::filesystem::exists(target, problem))
@@ -106,7 +106,7 @@ struct staged_directory {
                  ": is written, but may be lost if the machine stops now: ", lost->what());
     }
 
-    /// Removes what was not completed, or what the new one replaced.
+    /// Removes the uncompleted directory, or the one that the new one replaced.
     void remove_temporary() const {
         std::error_code ignored;
         std::filesystem::remove_all(temporary, ignored);
@@ -122,8 +122,8 @@ public:
     /// Creates the temporary directory, after it has brought an interrupted replacement to its end
     /// and removed what writers have left that are dead.
     ///
-    /// \throws error with errc::already_exists where the target is there and `replace` is false, or
-    ///         it holds what is no part of a checkpoint; with errc::io where it could not be
+    /// \throws error with errc::already_exists if the target exists and `replace` is false, or
+    ///         it holds files that are not part of a checkpoint; with errc::io if it could not be
     ///         created
     staged_target(std::filesystem::path const& target, bool replace)
         : staged_{resolved(without_slash(target)), {}, replace} {
@@ -144,8 +144,8 @@ public:
         std::error_code problem;
         if (!std::filesystem::is_directory(staged_.temporary, problem))
             fail(errc::io, staged_.target.string(), ": the directory ", staged_.temporary.string(),
-                 ", which rank 0 has made for it, is not there for this process; all ranks must "
-                 "see one file system there");
+                 ", which rank 0 has made for it, is missing for this process; all ranks must see "
+                 "one file system there");
     }
 
     std::string name() const override { return staged_.temporary.string(); }
@@ -193,14 +193,14 @@ inline void write_new_file(file_store::unfinished& target, std::filesystem::path
         file->sync();
 }
 
-/// A target that all ranks write together, and that is there all at once.
+/// A target that all ranks write together, and that appears all at once.
 class staging {
 public:
     /// Begins it on the first rank; the others join.
     ///
     /// \param  files the store; null: the file system
     /// \par Collective every rank of the group
-    /// \throws error as `file_store::begin` and `join`, on every rank alike
+    /// \throws error as `file_store::begin` and `join`, on every rank
     staging(group auto const& world, std::shared_ptr<file_store const> const& files,
             std::filesystem::path const& target, bool replace)
         : staging(store_for(files)) {
@@ -223,7 +223,7 @@ public:
     staging(staging const&) = delete;
     staging& operator=(staging const&) = delete;
 
-    /// Removes what was not committed, or what the commit replaced.
+    /// Removes the uncommitted directory, or the one that the commit replaced.
     ~staging() {
         if (is_first_ && target_)
             target_->clean_up();
@@ -231,7 +231,7 @@ public:
 
     file_store::unfinished& target() const { return *target_; }
 
-    /// Leaves commit and removal to who gets it.
+    /// Leaves commit and removal to the receiver.
     std::unique_ptr<file_store::unfinished> release() { return std::move(target_); }
 
     /// What dead writers had left, on the first rank.
@@ -239,8 +239,8 @@ public:
 
     /// Makes the target appear.
     ///
-    /// \par Collective every rank of the group, after all of them have written what they had to
-    /// \throws error as `unfinished::commit`, on every rank alike, and the target is what it was
+    /// \par Collective every rank of the group, after all of them have written their parts
+    /// \throws error as `unfinished::commit`, on every rank, and the target is unchanged
     void commit(group auto const& world) {
         agree_on(world, [&] {
             if (world.rank() == 0)

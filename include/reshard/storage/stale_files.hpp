@@ -28,16 +28,16 @@ inline std::filesystem::path directory_of(std::filesystem::path const& path) {
 /// 128 bits that no other call gives, on any machine, as 32 hexadecimal digits.
 RESHARD_DECL std::string random_text();
 
-/// The name beside `target` of what is to take its place: `.NAME.partial-HOST-BOOT-RANDOM`. No
-/// other writer has it, on any machine. `BOOT` begins the number that the system has had since it
-/// was started, and tells machines apart even where containers have one name.
+/// The name beside `target` of its replacement: `.NAME.partial-HOST-BOOT-RANDOM`. No other writer
+/// has it, on any machine. `BOOT` begins the number that the system has had since it was started,
+/// and distinguishes machines even if containers have one name.
 RESHARD_DECL std::string temporary_name(std::filesystem::path const& target);
 
-/// What is added to the name of the new directory for the old one, where a file system cannot
+/// The suffix that turns the new directory's name into the old one's, if a file system cannot
 /// exchange them in one step.
 inline constexpr std::string_view name_of_old = ".old";
 
-/// What a temporary name tells.
+/// The contents of a temporary name.
 struct temporary_facts {
     std::string target;   ///< the name beside it that it is to have, or had
     bool is_old = false;  ///< it is the old one of a replacement that was interrupted
@@ -46,14 +46,14 @@ struct temporary_facts {
     bool operator==(temporary_facts const&) const = default;
 };
 
-/// What the temporary name of something tells, or nothing where it has another name.
+/// The contents of a temporary name; none for another name.
 RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::path const& path);
 
-/// Removes what writers of `target` have left that are dead: those of this machine that hold no
-/// lock of it any more, and those of an earlier start of this machine. What another machine's
-/// writers left is kept, as nothing tells whether they are dead.
+/// Removes the files of dead writers of `target`: writers of this machine that no longer hold its
+/// lock, and writers of an earlier start of this machine. Files of another machine's writers are
+/// kept, as these may be alive.
 ///
-/// \return what was removed
+/// \return the removed paths
 RESHARD_DECL std::vector<std::string> remove_stale_files(std::filesystem::path const& target);
 
 /// Creates a temporary file or directory by `create()`, and locks it, so that others see that its
@@ -79,10 +79,10 @@ file_descriptor create_locked(std::filesystem::path const& temporary,
          temporary.string());
 }
 
-/// Puts in place what a writer that died had finished, where it died after the old target got
-/// another name and before the new one got its name. Nothing where there is a target.
+/// Puts in place the directory that a writer had finished, if it died after the old target got
+/// another name and the new one did not yet have its name. Does nothing if the target exists.
 ///
-/// \return true where it did
+/// \return true if it did
 RESHARD_DECL bool finish_replacement(std::filesystem::path const& target);
 
 } // namespace reshard::detail

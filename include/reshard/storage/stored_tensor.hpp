@@ -39,7 +39,8 @@ struct box_digest {
     }
 };
 
-/// One tensor of a checkpoint: the different boxes that its shards are made of, and who holds each.
+/// One tensor of a checkpoint: the different boxes that its shards are made of, and the holders of
+/// each.
 ///
 /// Flat ranges count as the boxes that they are: a box and a flat range of its elements are
 /// replicas.
@@ -62,7 +63,7 @@ public:
         return place_in(shard(i), global);
     }
 
-    /// Writes an element of a tensor in memory: the one that lies so many behind the first.
+    /// Writes an element of a tensor in memory: the one with that distance from the first.
     using element_writer = std::string(const_tensor_view const&, index_t);
 
     /// The element at a global index, as `text` has it.
@@ -70,16 +71,16 @@ public:
     /// \pre `check_cover()`
     std::string element(index_vector const& global, element_writer* text) const;
 
-    /// \throws error with errc::not_covered or errc::overlap where the shards are not the whole
+    /// \throws error with errc::not_covered or errc::overlap if the shards are not the whole
     ///         tensor
     void check_cover() const;
 
-    /// \throws error with errc::overlap where replicas differ, naming both files, the key and the
+    /// \throws error with errc::overlap if replicas differ, naming both files, the key and the
     ///         first element that does
     void check_replicas(progress_count* count = nullptr) const;
 
-    /// The same, but copies that were equal when they were saved, as their digests tell, are not
-    /// read: who reads one of them compares it with its digests.
+    /// The same, but copies that were equal when they were saved, by their digests, are not read:
+    /// the reader of one of them compares it with its digests.
     void check_saved_replicas() const;
 
     /// Adds the digests of replicas in files that `rank` sees, and no rank before it.
@@ -113,7 +114,7 @@ private:
 
 /// The first element, in row-major order, in which two tensors of one kind differ.
 ///
-/// \param count is told the bytes of `a` that are compared, as far as needed
+/// \param count gets the bytes of `a` that are compared, as far as needed
 RESHARD_DECL std::optional<index_vector>
 first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
@@ -134,12 +135,12 @@ RESHARD_DECL void check_saved_replicas(checkpoint const& source,
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
 /// Of the tensors `numbers`, copies that were not saved with equal digests are read: rank `r`
-/// compares every `size`-th of them. Where ranks see different files, they compare digests of what
-/// each of them sees.
+/// compares every `size`-th of them. If ranks see different files, they compare digests of the
+/// files that each of them sees.
 ///
 /// \par Collective every rank of the group, with equal numbers
 /// \throws error with errc::overlap, naming both files, the key and the first element that differs,
-///         on every rank alike
+///         on every rank
 void check_replicas(group auto const& world, checkpoint const& source,
                     std::vector<std::size_t> const& numbers) {
     if (auto const files = united(source)) {

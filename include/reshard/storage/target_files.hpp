@@ -47,8 +47,8 @@ struct write_options {
     /// Of a file of whole tensors, which has one at least. 0: 5 GB in Hugging Face's format, no
     /// limit in a Unified Checkpoint, of which PaddleNLP may read one file alone.
     index_t most_file_bytes = 0;
-    /// What the record says of the save, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
-    /// the best by such a number. Those of the first rank count.
+    /// Numbers of the save for the record, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
+    /// the best by such a number. The first rank's numbers count.
     std::map<std::string, double> numbers = {};
     /// The text of the program that made the tensors, for people who read the record.
     std::string program = {};
@@ -59,8 +59,8 @@ struct write_options {
     /// Where files are written; nothing: in the file system. Where several ranks save, all of them
     /// must reach what one of them began (`file_store::join`).
     std::shared_ptr<file_store const> files = {};
-    /// The target is one file, `NAME.safetensors`, of whole tensors, and no directory. It has
-    /// digests of its own and no record, so no numbers.
+    /// The target is one file, `NAME.safetensors`, of whole tensors, not a directory. It has its
+    /// own digests and no record, so no numbers.
     bool single_file = false;
     /// Each rank that holds a shard writes it into its own file, so that it finds all that it holds
     /// there; else equal shards are written once.
@@ -68,9 +68,9 @@ struct write_options {
     /// As `replicas`, in files that are named after their ranks, counted from 0:
     /// `rank-00000.safetensors`.
     bool per_rank = false;
-    /// As `per_rank`, for a job that goes on as it was: a load by name finds all that a rank wants
-    /// in that rank's own files, as it is there, or is refused, as is a load with a program.
-    /// `convert` makes it a checkpoint for any layout.
+    /// As `per_rank`, for a job that goes on as it was: a load by name finds all that a rank wants,
+    /// unchanged, in that rank's own files, or is refused, as is a load with a program. `convert`
+    /// makes it a checkpoint for any layout.
     ///
     /// \par Source the format of Megatron-Core's distributed optimizer that is not reshardable
     bool this_layout_only = false;
@@ -84,8 +84,8 @@ struct write_options {
     std::function<holder_t(std::string const& key, index_t bytes,
                            std::vector<holder_t> const& ranks)>
         writer = {};
-    /// How many files the shards that a rank writes are spread over, by bytes: fewer where it has
-    /// fewer, more where it has more shards of one key. Of sharded saves.
+    /// How many files the shards that a rank writes are spread over, by bytes: fewer if it has
+    /// fewer shards, more if it has more shards of one key. Of sharded saves.
     index_t files_per_rank = 1;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -110,7 +110,7 @@ RESHARD_DECL bool have_same_holders(layout const& wanted, std::string const& nam
 
 } // namespace detail
 
-/// What a program yields, as a catalog of whole tensors.
+/// The tensors that a program yields, as a catalog of whole tensors.
 RESHARD_DECL catalog catalog_of(mapping const& program);
 
 namespace detail {
@@ -127,14 +127,15 @@ RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view
 /// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
 /// of everything that `program` yields, or the single file of that.
 ///
-/// \param  objects  values that are no tensors
+/// \param  objects  values that are not tensors
 /// \param  aliases other names of these tensors: those that the layout or the program has are not
 ///         written, but kept as names. Where each rank's file has all that it holds, those that
 ///         other ranks hold than the tensor are written
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
 ///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers,
 ///         for replicas without a layout, a program that is not UTF-8, and `chunk_bytes` out of
-///         range; with errc::unsupported for what the format has no place for, naming the key
+///         range; with errc::unsupported for a tensor or value that the format cannot hold, naming
+///         the key
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases = {},

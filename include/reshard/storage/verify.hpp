@@ -28,8 +28,8 @@ struct verification {
 
 namespace detail {
 
-/// What process `rank` of `size` finds: it compares every `size`-th tensor, or, where processes see
-/// different files, what is in every file that it sees and no process before it.
+/// The findings of process `rank` of `size`: it compares every `size`-th tensor, or, if processes
+/// see different files, the content of every file that it sees and no process before it.
 RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
                                                progress_function const& progress);
 
@@ -41,9 +41,10 @@ RESHARD_DECL verification verifiable(checkpoint const& source);
 /// Compares all data of a checkpoint with the digests that were saved with it. The record, headers
 /// and sizes of files were compared when it was opened.
 ///
-/// Rank `r` reads every `size`-th tensor, or, where ranks see different files, those that it sees.
+/// Rank `r` reads every `size`-th tensor, or, if ranks see different files, the tensors that it
+/// sees.
 ///
-/// \param progress is told how much of its bytes this rank has compared
+/// \param progress gets the number of its bytes that this rank has compared
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source,
                     detail::progress_function const& progress = {}) {

@@ -72,7 +72,7 @@ public:
         }
     }
 
-    /// Copies what the loops take of a window; nothing where they read none of it.
+    /// Copies the bytes of a window that the loops take, if any.
     ///
     /// \param run  the bytes of the shard that are in memory, with all that the loops read there
     /// \param bytes these
@@ -82,7 +82,7 @@ public:
     RESHARD_DECL bool is_before(window_run const& a, window_run const& b) const;
 
 private:
-    /// Cuts the loops of the shard that loop `first` reads; returns the first loop behind them.
+    /// Cuts the loops of the shard that loop `first` reads; returns the first loop after them.
     RESHARD_DECL std::size_t hold(std::size_t first);
     void hold(shard_place shard_place);
 
@@ -125,7 +125,7 @@ void for_each_listed(window_reads const& reads, std::vector<std::vector<window_r
     }
 }
 
-/// True where it is worth its price that one reads what several need.
+/// True if one rank should read for several: the savings exceed the cost of passing bytes on.
 ///
 /// \param alone the bytes that they read, each for itself
 constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, file_reads reads) {
@@ -139,9 +139,9 @@ RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
                                                      std::vector<window_run> const& windows,
                                                      std::vector<window_run> const& others);
 
-/// Reads what the loops need, in the order of files, each run of bytes once.
+/// Reads the bytes that the loops need, in the order of files, each run once.
 ///
-/// \throws error as `chunk_reader::read`; then targets hold what was copied before
+/// \throws error as `chunk_reader::read`; then targets hold the bytes copied before
 RESHARD_DECL void run(chunk_reader& reader, window_reads& reads);
 RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops);
 

@@ -4,7 +4,7 @@
 #define RESHARD_STORAGE_WINDOW_SLOTS_HPP
 
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/shared_barrier.hpp>
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace reshard::detail {
 /// Windows with more, for their chunks are large, do not pass through slots.
 inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
 
-/// Memory through which ranks of a node hand windows to one another.
+/// Memory through which ranks of a node hand windows to each other.
 ///
 /// Each rank has two slots: one of them is filled in round `i`, while the other one may still be
 /// read as it was in round `i - 1`. So there is one meeting a round. A slot has one window, or
@@ -37,7 +37,7 @@ public:
     /// Of a node of one rank, the memory is its own.
     ///
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank alike, where one is refused shared memory
+    /// \throws error with errc::io, on every rank, if one is refused shared memory
     window_slots(mpi_group const& node, std::uint64_t bytes, segment_kind kind)
         : node_(node), bytes_((bytes + 4095) / 4096 * 4096) {
         auto const all_bytes = static_cast<index_t>(2 * (head_bytes + bytes_));
@@ -94,7 +94,7 @@ private:
     std::optional<shared_barrier> barrier_;
 };
 
-/// Slots for the ranks of a node; null where it is refused memory.
+/// Slots for the ranks of a node; null if it is refused memory.
 ///
 /// \par Collective every rank of the node, in the same order
 inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint64_t bytes) {
@@ -104,7 +104,7 @@ inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint
     };
     if (node.size() > 1)
         return with_segments(node, refusal, make);
-    std::unique_ptr<window_slots> slots; // of memory of its own
+    std::unique_ptr<window_slots> slots; // of separate memory
     static_cast<void>(attempt([&] { slots = make(segment_kind::unnamed); }));
     return slots;
 }
@@ -118,8 +118,8 @@ inline std::vector<std::size_t> ranks_from_own(mpi_group const& node) {
     return order;
 }
 
-/// Which item each rank of a node has in which round: rank `r` of `size` those of the `r`-th part
-/// of all items, so that each works in files of its own as far as it can.
+/// Which item each rank of a node has in which round: rank `r` of `size` has the `r`-th part of all
+/// items, so that ranks work in different files if possible.
 class slot_rounds {
 public:
     slot_rounds(mpi_group const& node, std::size_t items)

@@ -31,7 +31,7 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written);
 /// The place of a chunk that a delta does not write, since its base has it.
 inline constexpr std::uint64_t unchanged_chunk = static_cast<std::uint64_t>(-1);
 
-/// Digests of chunks that a process has written, one behind the other.
+/// Digests of chunks that a process has written, one after the other.
 struct written_run {
     std::uint32_t tensor = 0;
     std::uint32_t shard = 0;
@@ -46,18 +46,18 @@ struct written_run {
 
 /// Files of a checkpoint in a target that is not finished. Nothing here communicates.
 ///
-/// Of a delta, each process writes what changed into a file of its own, and all headers are in that
-/// of the first process.
+/// Of a delta, each process writes its changes into its own file, and all headers are in the first
+/// process's file.
 class written_files {
 public:
-    /// \param base    what a delta refers to; null: all is written
+    /// \param base    the base of a delta; null: all is written
     /// \param process the number of this process
     /// \pre   `plan`, `target` and `base` live as long
     RESHARD_DECL written_files(checkpoint_plan const& plan, file_store::unfinished& target,
                                delta_base const* base = nullptr, int process = 0);
 
-    /// Makes sure that a file is there, with its size and a header that says that it is not
-    /// finished; several processes may do so.
+    /// Makes sure that a file exists, with its size and a header that marks it as unfinished;
+    /// several processes may do so.
     ///
     /// \throws error with errc::io
     RESHARD_DECL void open(holder_t number);
@@ -73,7 +73,7 @@ public:
     /// The chunks that were put.
     std::vector<written_run> const& runs() const { return runs_; }
 
-    /// Writes what is known at last: of ours, the header.
+    /// Writes the parts that are known last: for our format, the header.
     ///
     /// \throws error with errc::io
     RESHARD_DECL void finish(holder_t number, sealed_checkpoint const& sealed);
@@ -121,7 +121,7 @@ inline index_t reused_in(std::optional<record_delta> const& delta) {
     return delta ? static_cast<index_t>(reused_bytes(*delta)) : 0;
 }
 
-/// Finishes the files of a delta: one, or all where `name` is empty.
+/// Finishes the files of a delta: one, or all if `name` is empty.
 inline void put_delta_headers(written_files& files, sealed_checkpoint const& sealed,
                               std::string_view name = {}) {
     for (std::size_t i = 0; i < sealed.delta_headers.size(); ++i)
@@ -133,15 +133,14 @@ inline void put_delta_headers(written_files& files, sealed_checkpoint const& sea
 /// of another library.
 ///
 /// \param runs of all processes
-/// \param base what a delta refers to
+/// \param base the base of a delta
 /// \pre   together the runs are all chunks, each once
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
                                          std::string_view salt, save_facts const& facts = {},
                                          delta_base const* base = nullptr);
 
-/// Writes what a checkpoint has beside its files, and at last the record: with it the checkpoint is
-/// complete.
+/// Writes the files beside the tensors, and the record last: with it the checkpoint is complete.
 ///
 /// \throws error with errc::io
 RESHARD_DECL void put_record(file_store::unfinished& target, checkpoint_plan const& plan,

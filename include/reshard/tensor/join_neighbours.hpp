@@ -3,12 +3,10 @@
 #ifndef RESHARD_TENSOR_JOIN_NEIGHBOURS_HPP
 #define RESHARD_TENSOR_JOIN_NEIGHBOURS_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -17,145 +15,43 @@
 
 namespace reshard::detail {
 
-/// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
-template <class View>
-class neighbour_joiner {
-public:
-    using shard = basic_local_shard<View>;
-
-    explicit neighbour_joiner(basic_state_dict<View> const& shards) {
-        shards_.reserve(shards.size());
-        std::size_t most_axes = 0;
-        for (shard const& element : shards) {
-            shards_.push_back({element, shards_.size()});
-            most_axes = std::max(most_axes, element.tensor.ndim());
-        }
-        for (std::size_t axis = most_axes; axis-- > 0;)
-            join_along(axis);
-    }
-
-    basic_state_dict<View> joined() && {
-        std::ranges::sort(shards_, {}, &numbered_shard::position);
-        basic_state_dict<View> result;
-        for (numbered_shard& joint : shards_)
-            result.add(std::move(joint.value.descriptor), joint.value.tensor);
-        return result;
-    }
-
-private:
-    struct numbered_shard {
-        shard value;
-        std::size_t position; ///< of its first shard among all
-    };
-
-    void join_along(std::size_t axis) {
-        std::ranges::sort(shards_, [axis](numbered_shard const& a, numbered_shard const& b) {
-            return comes_before(a.value, b.value, axis);
-        });
-        std::size_t last = 0;
-        for (std::size_t next = 1; next < shards_.size(); ++next)
-            if (is_neighbour(shards_[last].value, shards_[next].value, axis))
-                extend(shards_[last], shards_[next], axis);
-            else if (++last != next)
-                shards_[last] = std::move(shards_[next]);
-        shards_.erase(shards_.begin() +
-                          static_cast<std::ptrdiff_t>(std::min(last + 1, shards_.size())),
-                      shards_.end());
-    }
-
-    /// Shards of a row along the axis come together, by their places in it.
-    static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
-        if (int const order = a.descriptor.key.compare(b.descriptor.key))
-            return order < 0;
-        box const row_a = row_of(a, axis), row_b = row_of(b, axis);
-        if (row_a.offset != row_b.offset)
-            return std::ranges::lexicographical_compare(row_a.offset, row_b.offset);
-        if (row_a.shape != row_b.shape)
-            return std::ranges::lexicographical_compare(row_a.shape, row_b.shape);
-        return std::pair(line_of(a, axis), offset(a, axis)) <
-               std::pair(line_of(b, axis), offset(b, axis));
-    }
-
-    /// What is equal for all shards of a row: where they are on the other axes.
-    static box row_of(shard const& current_shard, std::size_t axis) {
-        box row = current_shard.descriptor.region;
-        if (axis < row.ndim())
-            row.offset[axis] = row.shape[axis] = 0;
-        return row;
-    }
-
-    static index_t offset(shard const& current_shard, std::size_t axis) {
-        return axis < current_shard.descriptor.region.ndim()
-                   ? current_shard.descriptor.region.offset[axis]
-                   : 0;
-    }
-
-    /// Where the tensor's first element along the axis would be: equal for neighbours in one array,
-    /// so that copies in other arrays do not come between them.
-    static std::uintptr_t line_of(shard const& current_shard, std::size_t axis) {
-        return axis < current_shard.tensor.ndim()
-                   ? address_of(current_shard.tensor, axis, -offset(current_shard, axis))
-                   : 0;
-    }
-
-    static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
-        shard_descriptor const &a = first.descriptor, &b = next.descriptor;
-        if (a.flat || b.flat || !a.cycles.empty() || !b.cycles.empty() || axis >= a.region.ndim() ||
-            is_empty(a.region) || is_empty(b.region))
-            return false;
-        return a.key == b.key && a.dtype == b.dtype && a.global_shape == b.global_shape &&
-               row_of(first, axis) == row_of(next, axis) &&
-               b.region.offset[axis] == a.region.offset[axis] + a.region.shape[axis] &&
-               is_behind(first.tensor, next.tensor, axis);
-    }
-
-    /// True where `next` continues `first` in memory, element by element along the axis.
-    static bool is_behind(View const& first, View const& next, std::size_t axis) {
-        return first.memory == next.memory && first.strides == next.strides &&
-               bits(first.dtype) % 8 == 0 && is_countable(first, next, axis) &&
-               address_of(first, axis, first.shape[axis]) == address_of(next, axis, 0);
-    }
-
-    /// True where 64 bits count the bytes from the first element of one to behind the last one of
-    /// both.
-    static bool is_countable(View const& first, View const& next, std::size_t axis) {
-        index_t const limit = std::numeric_limits<index_t>::max() / bits(first.dtype) /
-                              (first.shape[axis] + next.shape[axis]);
-        return -limit < first.strides[axis] && first.strides[axis] < limit;
-    }
-
-    /// Where element `index` along the axis is, or would be.
-    static std::uintptr_t address_of(View const& elements, std::size_t axis, index_t index) {
-        auto const size = static_cast<std::uintptr_t>(bits(elements.dtype) / 8);
-        return reinterpret_cast<std::uintptr_t>(elements.data) +
-               static_cast<std::uintptr_t>(index) *
-                   static_cast<std::uintptr_t>(elements.strides[axis]) * size;
-    }
-
-    static void extend(numbered_shard& first, numbered_shard const& next, std::size_t axis) {
-        index_t const more = next.value.tensor.shape[axis];
-        first.value.descriptor.region.shape[axis] += more;
-        first.value.tensor.shape[axis] += more;
-        first.position = std::min(first.position, next.position);
-    }
-
-    std::vector<numbered_shard> shards_;
+/// Shards that became one.
+struct joined_shard {
+    const_local_shard value;
+    std::size_t start = 0;    ///< the number of the shard with the first element
+    std::size_t position = 0; ///< the lowest number of its shards
 };
 
-/// The same elements in fewer shards, where some are neighbours along an axis and of one size
-/// across it.
+/// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
+RESHARD_DECL std::vector<joined_shard> joined_shards(std::vector<joined_shard> shards);
+
+/// The same elements in fewer shards, if some are neighbours along an axis and of one size across
+/// it.
 ///
-/// The local array of a block-cyclic distribution holds thousands of blocks; where blocks that are
-/// neighbours in it are neighbours in the tensor, too, they are one shard. Flat shards, empty ones,
-/// and those with strides of their own stay as they are. Shards come in the order of their first
-/// parts.
+/// The local array of a block-cyclic distribution holds thousands of blocks; neighbours in it that
+/// are neighbours in the tensor, too, become one shard. Flat shards, empty ones, and shards with
+/// custom strides stay as they are. Shards come in the order of their first parts.
 ///
 /// \post every element has the address that it had
 template <class View>
 basic_state_dict<View> join_neighbours(basic_state_dict<View> const& shards) {
-    return neighbour_joiner<View>(shards).joined();
+    std::vector<joined_shard> parts;
+    parts.reserve(shards.size());
+    for (auto const& [descriptor, tensor] : shards)
+        parts.push_back({{descriptor, tensor}, parts.size(), parts.size()});
+    basic_state_dict<View> result;
+    for (joined_shard& joined : joined_shards(std::move(parts))) {
+        View tensor = shards[joined.start].tensor;
+        tensor.shape = joined.value.tensor.shape;
+        result.add(std::move(joined.value.descriptor), tensor);
+    }
+    return result;
 }
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/tensor/impl/join_neighbours.ipp>
+#endif
 
 #endif

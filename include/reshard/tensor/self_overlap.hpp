@@ -46,12 +46,16 @@ struct stepping_axes {
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             if (shape[axis] > 1) {
                 auto const stride = static_cast<std::uint64_t>(strides[axis]);
-                values[count++] = {axis, strides[axis] < 0 ? 0 - stride : stride,
-                                   static_cast<std::uint64_t>(shape[axis] - 1)};
+                insert({axis, strides[axis] < 0 ? 0 - stride : stride,
+                        static_cast<std::uint64_t>(shape[axis] - 1)});
             }
-        std::sort(values, values + count, [](axis_steps const& a, axis_steps const& b) {
-            return a.step != b.step ? a.step < b.step : a.axis > b.axis;
-        });
+    }
+
+    constexpr void insert(axis_steps const& steps) {
+        std::size_t position = count++;
+        for (; position > 0 && steps.step <= values[position - 1].step; --position)
+            values[position] = values[position - 1];
+        values[position] = steps;
     }
 
     constexpr std::uint64_t span() const {
@@ -67,7 +71,7 @@ struct stepping_axes {
     }
 };
 
-/// What the steps of all axes but number `i` have in common.
+/// The greatest common divisor of the steps of all axes except number `i`.
 constexpr std::uint64_t common_step_beside(stepping_axes const& axes, std::size_t i) {
     std::uint64_t common = 0;
     for (std::size_t other = 0; other < axes.count; ++other)
@@ -76,10 +80,10 @@ constexpr std::uint64_t common_step_beside(stepping_axes const& axes, std::size_
     return common;
 }
 
-/// True where elements at one address certainly have the same index along axis number `i`.
+/// True if elements at one address certainly have the same index along axis number `i`.
 ///
 /// Indices that differ by `d` there need the other axes to make up for `d` steps: that is no more
-/// than they span, and a multiple of what their steps have in common.
+/// than they span, and a multiple of their steps' common divisor.
 ///
 /// \pre no step is 0
 constexpr bool has_distinct_index(stepping_axes const& axes, std::size_t i) {
@@ -102,15 +106,14 @@ constexpr bool remove_one(stepping_axes& axes) {
     return false;
 }
 
-/// The axis to name where elements of a tensor may lie at one address; nothing where they certainly
-/// do not.
+/// The axis to name if elements of a tensor may share an address; none if they certainly do not.
 ///
-/// Exact where no more than two axes interleave, as they do in no tensor that is cut from a dense
-/// one. Three or more that do may be named although no two elements share an address: exact answers
-/// are as hard as integer programming.
+/// Exact if at most two axes interleave; none do in a tensor that is cut from a dense one. Three or
+/// more that interleave may be named although no two elements share an address: exact answers are
+/// as hard as integer programming.
 ///
 /// \par Units elements
-/// \pre what the strides reach over fits 64 bits, as `addresses` checks
+/// \pre the span of the strides fits 64 bits, as `addresses` checks
 constexpr std::optional<crowded_axis> self_overlap(index_vector const& shape,
                                                    index_vector const& strides) {
     if (element_count(shape) == 0)

@@ -49,35 +49,35 @@ using const_local_shard = detail::basic_local_shard<const_tensor_view>;
 
 namespace detail {
 
-/// \throws error with errc::shape_mismatch where the tensor has another shape than the shard
+/// \throws error with errc::shape_mismatch if the tensor has another shape than the shard
 RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view const& elements);
 
 /// \throws error with errc::unsupported for elements on a device, errc::usage for a null address,
-///         errc::overflow where strides overflow 64 bits
+///         errc::overflow if strides overflow 64 bits
 RESHARD_DECL void check_memory(shard_descriptor const& shard, const_tensor_view const& elements);
 
-/// \throws error with errc::memory_overlap where elements that will be written share an address
+/// \throws error with errc::memory_overlap if elements that will be written share an address
 RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view const& elements);
 
-/// A shard and where its elements begin in a local array, in elements from that array's first.
+/// A shard and the offset of its first element in a local array, in elements.
 struct placed_shard {
     shard_descriptor descriptor;
     index_t offset = 0;
 };
 
-/// What a rank holds of a tensor, in the local array in which it does.
+/// The elements of a tensor that a rank holds in a local array.
 ///
 /// \throws error as `basic_state_dict::add`
 RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
                                                      index_t rank, const_tensor_view const& local);
 
-/// What is only read may lie anywhere.
+/// Elements that are only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 
-/// Refuses a tensor that does not hold what the descriptor says.
+/// Refuses a tensor that does not match the descriptor.
 ///
 /// \throws error with errc::bad_layout (see `check(shard_descriptor)`), errc::shape_mismatch or
-///         errc::dtype_mismatch where descriptor and tensor differ, errc::usage for elements at a
+///         errc::dtype_mismatch if descriptor and tensor differ, errc::usage for elements at a
 ///         null address, errc::unsupported for memory other than the host's, errc::memory_overlap
 ///         for a tensor to be written whose elements share addresses (see `self_overlap`)
 template <class View>
@@ -99,10 +99,10 @@ void check(basic_local_shard<View> const& shard) {
 /// A mistake in describing tensors on one rank must not leave the other ranks waiting, so `add`
 /// does not throw for bad input: the shard is not kept, and the first error is, also in copies;
 /// another exception than `error`, as traits may throw it, as errc::unsupported with its text.
-/// Every function that takes a state dict throws it, on all ranks where there is a group; `check`
+/// Every function that takes a state dict throws it, on all ranks if there is a group; `check`
 /// throws at once.
 ///
-/// Tensors have to outlive it, but for handles such as `at::Tensor`: of those it keeps a copy.
+/// Tensors have to outlive it, except handles such as `at::Tensor`, of which it keeps a copy.
 ///
 /// \invariant every shard that is kept passes `check`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
@@ -133,8 +133,8 @@ public:
         });
     }
 
-    /// Adds a shard whose elements are those of `t`, which has to outlive this; of a handle, also
-    /// of a temporary one, a copy is kept.
+    /// Adds a shard with the elements of `t`, which has to outlive this; it copies a handle, also a
+    /// temporary one.
     template <class T>
         requires(!std::convertible_to<T, View>)
     void add(shard_descriptor descriptor, T&& t) {
@@ -160,18 +160,18 @@ public:
             throw error(*first_error_);
     }
 
-    /// What `check` throws, or nothing.
+    /// The error that `check` throws, if any.
     std::optional<error> const& first_error() const { return first_error_; }
 
-    /// Adds all that a rank holds of a tensor by a layout, of which `local` is the local array: the
-    /// box that placements give it, or its blocks side by side, where they are dealt out.
+    /// Adds all that a rank holds of a tensor by a layout; `local` is its local array: the box that
+    /// placements give it, or its blocks side by side if they are dealt out.
     ///
-    /// Where a rank holds several shards, they stand one behind the other along the axis along
-    /// which they fill the array.
+    /// Several shards of a rank lie one after the other, along the axis along which they fill the
+    /// array.
     ///
-    /// What is kept as an error: errc::unknown_key where the layout has no such tensor,
-    /// errc::shape_mismatch that names key, axis and both extents where the array has another
-    /// shape, and what `check` refuses; then nothing is added.
+    /// Keeps as an error: errc::unknown_key if the layout has no such tensor, errc::shape_mismatch
+    /// with key, axis and both extents if the array has another shape, and the errors of `check`;
+    /// then it adds nothing.
     void add(std::string_view key, layout const& layout, index_t rank, View const& local) {
         keep_error([&] {
             std::vector<value_type> added;
@@ -216,7 +216,7 @@ public:
     auto end() const { return shards_.end(); }
     value_type const& operator[](std::size_t i) const { return shards_[i]; }
 
-    /// What is held, without the elements, in order.
+    /// The shards, without the elements, in order.
     std::vector<shard_descriptor> descriptors() const {
         std::vector<shard_descriptor> result;
         result.reserve(size());
@@ -259,7 +259,8 @@ private:
         throw error(errc::unsupported, words("'", key, "': ", problem.what()));
     }
 
-    /// What is only read is seen as const: it may be read-only without its type saying so.
+    /// A tensor that is only read is seen as const: it may be read-only although its type does not
+    /// say so.
     template <class T>
     static View see(T& t) {
         if constexpr (std::same_as<View, const_tensor_view>)
@@ -275,9 +276,9 @@ private:
 
 } // namespace detail
 
-/// What a rank wants, or has: shards whose elements may be written.
+/// The target shards of a rank, or its source shards: elements may be written.
 using state_dict = detail::basic_state_dict<tensor_view>;
-/// What a rank has: shards whose elements are only read. Made from a `state_dict`, too.
+/// The source shards of a rank: elements are only read. Made from a `state_dict`, too.
 using const_state_dict = detail::basic_state_dict<const_tensor_view>;
 
 /// One line a shard: descriptor, then how the elements lie. No element is printed.

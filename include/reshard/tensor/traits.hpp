@@ -9,7 +9,7 @@
 #include <type_traits>
 
 /// \file
-/// What the library asks of a user's tensor type.
+/// The requirements on a user's tensor type.
 
 namespace reshard {
 
@@ -17,7 +17,7 @@ namespace reshard {
 ///
 /// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and
 /// `data(t)`, the address of the element at index 0, 0, ... Four more are optional:
-/// - `memory(t)`, where the elements live; host memory without it,
+/// - `memory(t)`, the memory with the elements; host memory without it,
 /// - `dtype(t)`, for types of elements known at run time; `data_type_of<element_type>` without it.
 ///   `element_type` is `std::byte` then, and `data(t)` the address of the first byte,
 /// - `static constexpr bool is_borrowed = true`, for types such as `std::span` that own no element,
@@ -40,7 +40,7 @@ concept has_dtype = requires(T const& ct) {
     { tensor_traits<T>::dtype(ct) } -> std::same_as<data_type>;
 };
 
-/// Says itself where its elements live.
+/// Its traits say which memory its elements are in.
 template <class T>
 concept has_memory = requires(T const& ct) {
     { tensor_traits<T>::memory(ct) } -> std::same_as<memory_kind>;
@@ -56,8 +56,8 @@ concept has_static_dtype = requires {
 
 /// A type that can be seen as a tensor.
 ///
-/// `static_assert(tensor<my_matrix>)` is the whole conformance test. All or nothing: no part of
-/// `tensor_traits` is guessed from the type itself.
+/// `static_assert(tensor<my_matrix>)` is the whole conformance test. No part of `tensor_traits` is
+/// guessed from the type itself.
 template <class T>
 concept tensor = std::same_as<T, std::remove_cvref_t<T>> && requires(T& t, T const& ct) {
     typename tensor_traits<T>::element_type;

@@ -21,7 +21,7 @@
 
 namespace reshard {
 
-/// Elements that may be read: where they are and how they lie.
+/// Elements that may be read: their address and how they lie.
 ///
 /// \par Units strides in elements; `data` is the address of the element at index 0, 0, ...
 /// \invariant `shape.size() == strides.size()`
@@ -67,7 +67,7 @@ constexpr auto view_through(T const& t, Element* data) {
 
 } // namespace detail
 
-/// The elements of `t`; a `const_tensor_view` where its elements are `const`.
+/// The elements of `t`; a `const_tensor_view` if its elements are `const`.
 template <tensor T>
 constexpr auto view(T& t) {
     return detail::view_through(t, tensor_traits<T>::data(t));
@@ -92,13 +92,13 @@ void view(T const&&) = delete;
 
 namespace detail {
 
-/// The elements of an argument of type `T` are there after the call: it has a name, owns none, or
-/// is a handle of which a copy keeps them.
+/// The elements of an argument of type `T` outlive the call: it has a name, owns none, or is a
+/// handle of which a copy keeps them.
 template <class T>
 concept outlives_call = std::is_lvalue_reference_v<T> || borrowed_tensor<std::remove_cvref_t<T>> ||
                         tensor_handle<std::remove_cvref_t<T>>;
 
-/// May be seen through `View`: written too, where that is a `tensor_view`.
+/// May be seen through `View`; also written if that is a `tensor_view`.
 template <class T, class View>
 concept seen_through = requires(std::remove_reference_t<T>& t) {
     { reshard::view(t) } -> std::convertible_to<View>; // xtensor has a `view`, too
@@ -114,9 +114,9 @@ concept addable = tensor<std::remove_cvref_t<T>> && outlives_call<T> && seen_thr
 template <class T, class View>
 constexpr void refuse_to_add() {
     constexpr bool has_traits = tensor<std::remove_cvref_t<T>>;
-    static_assert(has_traits, "state_dict::add: this type is no tensor: include its header of "
+    static_assert(has_traits, "state_dict::add: this type is not a tensor: include its header of "
                               "reshard/adapt/, or specialise reshard::tensor_traits for it, then "
-                              "static_assert(reshard::tensor<T>) says what is missing");
+                              "static_assert(reshard::tensor<T>) names the missing parts");
     static_assert(!has_traits || outlives_call<T>,
                   "state_dict::add: this temporary owns its elements, which are gone after the "
                   "call: give the tensor a name, and let it live as long as the state dict");
@@ -150,24 +150,24 @@ struct address_range {
     constexpr bool operator==(address_range const&) const = default;
 };
 
-/// True where the ranges share a byte.
+/// True if the ranges share a byte.
 constexpr bool overlap(address_range const& a, address_range const& b) {
     return !a.empty() && !b.empty() && a.begin < b.end && b.begin < a.end;
 }
 
-/// Elements before and behind the one at index 0, 0, ...; neither is negative.
+/// The number of elements before and after the one at index 0, 0, ...; neither is negative.
 struct element_reach {
     index_t before = 0;
     index_t behind = 0;
 };
 
-/// What overflows where strides exceed 64 bits.
+/// The noun for the message if strides overflow 64 bits.
 inline constexpr std::string_view strides_reach = "a tensor's extents and strides";
 
 /// How far the elements reach from the first one.
 ///
 /// \pre    there is an element
-/// \throws error with errc::overflow where strides overflow 64 bits
+/// \throws error with errc::overflow if strides overflow 64 bits
 constexpr element_reach reach_of(index_vector const& shape, index_vector const& strides) {
     element_reach reach;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -179,19 +179,19 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
     return reach;
 }
 
-/// The smallest range that holds every byte of `elements`; empty where there is no element.
+/// The smallest range that holds every byte of `elements`; empty if there is no element.
 ///
 /// What lies between the elements of a strided tensor is in the range too.
 ///
-/// \throws error with errc::overflow where strides overflow 64 bits
+/// \throws error with errc::overflow if strides overflow 64 bits
 RESHARD_DECL address_range addresses(const_tensor_view const& elements);
 
-/// False where the tensors certainly share no memory.
+/// False if the tensors certainly share no memory.
 ///
 /// Interleaved tensors, such as two column blocks of one row-major matrix, may share none and still
 /// lie in overlapping ranges: exact answers are as hard as integer programming.
 ///
-/// \throws error with errc::overflow where strides overflow 64 bits
+/// \throws error with errc::overflow if strides overflow 64 bits
 RESHARD_DECL bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b);
 
 } // namespace reshard::detail

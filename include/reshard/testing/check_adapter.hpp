@@ -24,7 +24,7 @@
 
 namespace reshard::testing {
 
-/// What `check_adapter` is told of a tensor type.
+/// The options of `check_adapter` for a tensor type.
 template <tensor T>
 struct adapter_case {
     /// A new tensor; elements that it does not own have to outlive it.
@@ -111,7 +111,7 @@ inline void check_apart(adapted const& t) {
                " elements");
 }
 
-/// The element where the view shows another value than `bytes`, or -1.
+/// The first element that has another value in the view than in `bytes`, or -1.
 inline index_t changed_element(adapted const& t, std::vector<std::byte> const& bytes) {
     for (index_t i = 0; i < t.count(); ++i)
         if (!t.has(i, bytes))
@@ -119,7 +119,7 @@ inline index_t changed_element(adapted const& t, std::vector<std::byte> const& b
     return -1;
 }
 
-/// What the tensor writes is seen through the view, there and nowhere else.
+/// The view shows each element that the tensor writes, and no other element changes.
 inline void check_writes(adapted const& t) {
     for (index_t i = 0; i < t.count(); ++i)
         t.write(t.index(i), 0);
@@ -140,7 +140,7 @@ inline void check_writes(adapted const& t) {
     }
 }
 
-/// What is written through the view, the tensor reads.
+/// The tensor reads each element that is written through the view.
 inline void check_reads(adapted const& t) {
     auto const zero = t.copy_of(0);
     t.write(t.index(0), 1);
@@ -185,7 +185,7 @@ inline void check_moves(adapted const& t) {
 }
 
 inline void check_elements(adapted const& t) {
-    bool const is_packed = bits(t.dtype) % 8 != 0; // such elements have no address of their own
+    bool const is_packed = bits(t.dtype) % 8 != 0; // such elements have no address
     if (t.count() != 0 && t.writable && !is_packed) {
         check_apart(t);
         check_writes(t);
@@ -195,7 +195,7 @@ inline void check_elements(adapted const& t) {
         check_moves(t);
 }
 
-/// Shapes of so many axes: different extents, one of 1, and an extent of 0 at either end.
+/// Shapes of `ndim` axes: different extents, one of 1, and an extent of 0 at either end.
 inline std::vector<index_vector> shapes_of(std::size_t ndim) {
     constexpr index_t extents[max_ndim] = {2, 3, 2, 1, 2, 1, 1, 2};
     index_vector const full(extents, extents + ndim);
@@ -278,8 +278,8 @@ void check_one(adapter_case<T> const& adapter, index_vector const& shape, data_t
 namespace reshard::testing {
 
 /// Checks what `tensor_traits<T>` says against what the tensors do: shape, strides, data type and
-/// memory are those that were asked for; each element that the tensor writes is seen through the
-/// view, and the reverse; copies are what `is_borrowed` and `is_handle` say; `redistribute` moves
+/// memory are as requested; each element that the tensor writes is seen through the view, and the
+/// reverse; copies own, borrow or share as `is_borrowed` and `is_handle` say; `redistribute` moves
 /// elements in and out. Tried are scalars, extents of 0 and 1, and each number of axes.
 ///
 /// Call it once more with a `make` that returns transposed or narrowed tensors.

@@ -24,7 +24,7 @@ using reshard::test::says;
 
 namespace {
 
-/// The type of LibTorch that is this one here, or nothing where this version has none.
+/// The type of LibTorch for this one, if this version has one.
 std::optional<at::ScalarType> scalar_of(data_type dtype) {
     for (int i = 0; i < static_cast<int>(at::ScalarType::NumOptions); ++i) {
         auto const scalar = static_cast<at::ScalarType>(i);

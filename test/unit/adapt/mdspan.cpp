@@ -59,7 +59,7 @@ struct with_memory_space : stand_in<float, 1> {
     using memory_space = void;
 };
 
-/// Each element twice what is in memory, as `std::linalg::scaled` shows it.
+/// Each element twice the one in memory, as `std::linalg::scaled` shows it.
 struct scaled : stand_in<float const, 1> {
     using reference = float;
 };

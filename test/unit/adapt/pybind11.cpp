@@ -72,7 +72,7 @@ testing::adapter_case<Array> arrays() {
                 }};
 }
 
-/// What a module offers to Python: the second half of the columns of a matrix.
+/// The contents of a module for Python: the second half of the columns of a matrix.
 py::array_t<float> right_half(py::array const& matrix) {
     py::array_t<float> right(std::vector<py::ssize_t>{matrix.shape(0), matrix.shape(1) / 2});
     const_state_dict have;

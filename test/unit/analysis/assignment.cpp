@@ -28,7 +28,7 @@ struct counted_matrix {
     std::vector<holder_t> supply, demand;
 };
 
-/// Row by row, each unit a row or a column of its own, as many of either: what is missing is 0.
+/// Row by row, each unit is a separate row or column, the same number of both: missing ones are 0.
 matrix units_of(counted_matrix const& counted_matrix) {
     matrix units;
     for (std::size_t row = 0; row < counted_matrix.supply.size(); ++row) {
@@ -50,7 +50,7 @@ matrix units_of(counted_matrix const& counted_matrix) {
 struct hungarian {
     matrix const& values;
     std::vector<index_t> of_row, of_column;
-    std::vector<std::size_t> row_of; ///< by column; the last one is where a path begins
+    std::vector<std::size_t> row_of; ///< by column; a path begins at the last one
 
     explicit hungarian(matrix const& full_matrix)
         : values(full_matrix),
@@ -114,7 +114,7 @@ std::vector<gain> gains_of(counted_matrix const& counted_matrix) {
     return gains;
 }
 
-/// The sum of what is assigned, which nobody has too much of.
+/// The sum of the assigned units, which exceeds no limit.
 index_t sum_assigned(counted_matrix counted_matrix) {
     index_t sum = 0;
     for (assigned const& pair :

@@ -24,9 +24,9 @@ BOOST_AUTO_TEST_CASE(the_busiest_stand_beside_what_they_must_carry) {
                                 {{}, {}, {part("b", {8}, box)}, {part("a", {8}, box)}});
     plan_problem const planned = problem();
     plan_balance const balance = balance_of(plan_flows(planned), 4);
-    BOOST_TEST((balance.sender == plan_extreme{0, 32, 32}));
-    BOOST_TEST((balance.receiver == plan_extreme{2, 32, 32}));
-    BOOST_TEST((balance.link == plan_extreme{}));
+    BOOST_TEST((balance.sender == plan_balance::extreme{0, 32, 32}));
+    BOOST_TEST((balance.receiver == plan_balance::extreme{2, 32, 32}));
+    BOOST_TEST((balance.link == plan_balance::extreme{}));
 }
 
 BOOST_AUTO_TEST_CASE(what_stays_on_a_node_crosses_no_link) {
@@ -36,8 +36,8 @@ BOOST_AUTO_TEST_CASE(what_stays_on_a_node_crosses_no_link) {
     whole_problem const problem({shards}, {{}, shards, shards, shards});
     plan_problem const planned = problem();
     plan_balance const balance = balance_of(plan_flows(planned, {.processes_per_node = 2}), 4);
-    BOOST_TEST((balance.sender == plan_extreme{0, 96, 96}));
-    BOOST_TEST((balance.link == plan_extreme{0, 64, 64}));
+    BOOST_TEST((balance.sender == plan_balance::extreme{0, 96, 96}));
+    BOOST_TEST((balance.link == plan_balance::extreme{0, 64, 64}));
 }
 
 BOOST_AUTO_TEST_CASE(by_turns_of_targets_the_busiest_may_carry_more_than_it_must) {
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(by_turns_of_targets_the_busiest_may_carry_more_than_it_must
     plan_problem const planned = problem();
     plan_balance const balance =
         balance_of(plan_flows(planned, {.replicas = replica_choice::by_target}), 5);
-    BOOST_TEST((balance.sender == plan_extreme{0, 64, 32}));
+    BOOST_TEST((balance.sender == plan_balance::extreme{0, 64, 32}));
 }
 
 BOOST_AUTO_TEST_CASE(where_nothing_is_sent_nobody_is_busy) {

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(flow_classes_)
 
 namespace {
 
-/// Each rank on a node of its own; links limit nothing but the node.
+/// Each rank on a separate node; links limit nothing but the node.
 network one_rank_a_node() {
     network network;
     network.ranks_per_node = 1;
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_copy_is_no_gift_where_only_the_node_limits) {
     BOOST_TEST(classes.flows_of[0].size() == 2u);
 }
 
-// The four runs of the second take a second, as its ten bytes do; the third is no other where runs
+// The four runs of the second take a second, as its ten bytes do; the third does not differ if runs
 // are free.
 BOOST_AUTO_TEST_CASE(other_runs_are_another_class_where_they_cost_anything) {
     std::vector<simulated_flow> const flows{{0, 0, 10}, {1, 1, 10, {}, 4}, {2, 2, 10, {}, 8}};

@@ -68,7 +68,7 @@ std::vector<std::vector<index_t>> kept_by_pair(layout const& source, layout cons
     return kept;
 }
 
-/// The bytes of what all ranks want: of floats, and of replicas each.
+/// The bytes that all ranks want: of floats, and of replicas each.
 index_t wanted_bytes(layout const& target, std::size_t ranks) {
     std::size_t elements = 0;
     for (tensor_layout const& layout : target.tensors)
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_permutation_of_ranks_moves_nothing) {
     BOOST_TEST(found_relabelling.bytes == 96);
     BOOST_TEST(found_relabelling.bytes_kept == 96);
     BOOST_TEST(found_relabelling.bytes_kept_before == 0);
-    // Within nodes of two: ranks 1 and 2 can be played by processes that have what they want.
+    // Within nodes of two: ranks 1 and 2 can be played by processes that have their elements.
     relabelling const within = best_relabelling(layout_of(source), layout_of(target), 2);
     BOOST_TEST(within.bytes_kept == 48);
     BOOST_TEST(within.process_of == (std::vector<holder_t>{1, 0, 3, 2}),
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(equal_tensors_count_each) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_reshaped_counts_and_zeros_stay_with_nobody) {
-    // Rows of 6 become rows of 4: process 1 has all that rank 0 wants, but for what is filled up.
+    // Rows of 6 become rows of 4: process 1 has all that rank 0 wants, except the filled-up part.
     layout const source =
         layout_of({{part("w", {4, 6}, {{2, 0}, {2, 6}})}, {part("w", {4, 6}, {{0, 0}, {2, 6}})}});
     layout const target =

@@ -29,7 +29,7 @@ namespace {
 using flows = std::vector<simulated_flow>;
 using kind = simulation::link_kind;
 
-/// Each rank on a node of its own, with links of 100 bytes a second.
+/// Each rank on a separate node, with links of 100 bytes a second.
 network one_rank_a_node() {
     network network;
     network.ranks_per_node = 1;
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(each_run_takes_time_of_the_memory_of_ranks) {
     BOOST_TEST(link_of(run, kind::rank_memory, 0).bytes == 200);
     // Behind a relay, as fast as its own runs let it.
     check_ends({{0, 0, 100}, {1, 1, 100, {{0, 50}}, 20}}, over, {10, 25});
-    // Nothing between nodes; where only the node limits, they alone keep a rank.
+    // Nothing between nodes; if only the node limits, they alone keep a rank.
     check_ends({{0, 2, 100, {}, 4}}, over, {1});
     over.copy = {0, 50, 0, 0.5};
     check_ends({{0, 0, 100, {}, 8}, {1, 1, 100}}, over, {4, 4});
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_relay_that_begins_late_catches_up) {
                    {{4, 6, 100}, {6, 10, 50}, {10, 11, 100}});
 }
 
-// The link into 2 is shared: the relay has 50 bytes a second, and what it passes on goes on.
+// The link into 2 is shared: the relay has 50 bytes a second, and passes on at that rate.
 BOOST_AUTO_TEST_CASE(a_slow_relay_holds_up_nobody) {
     check_ends({{0, 1, 1000}, {4, 2, 2000}, {1, 2, 1000, {{0, 100}}}}, one_rank_a_node(),
                {10, 30, 21});
@@ -249,8 +249,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
     BOOST_TEST(complaint({{0, 1, -5}}) == "usage: flow 0 has -5 bytes; it must be 0 or more");
     BOOST_TEST(complaint({{0, 1, 5, {}, -1}}) == "usage: flow 0 has -1 runs; it must be 0 or more");
     BOOST_TEST(complaint({{0, 1, 5, {{0, 2}}}}) ==
-               "usage: flow 0 waits for 2 bytes of flow 0; a flow waits for 0 bytes or more of one "
-               "that stands before it");
+               "usage: flow 0 waits for 2 bytes of flow 0; a flow waits for 0 bytes or more of a "
+               "flow before it");
     BOOST_TEST(complaint({{0, 1, 5}, {0, 1, 5, {{0, -1}}}}).starts_with("usage: flow 1 waits"));
     network wrong;
     wrong.ranks_per_node = 0;
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
 
 namespace {
 
-/// The links of a flow by name, and the seconds that a byte takes there: written anew.
+/// The links of a flow by name, and the seconds that a byte takes there: written again.
 std::map<std::string, double> way_of(simulated_flow const& flow, network const& over) {
     std::map<std::string, double> way;
     auto const add = [&](std::string const& link, holder_t number, double speed, double run = 0) {
@@ -422,9 +422,9 @@ void check_laws(flows const& all_flows, network const& over) {
     }
 }
 
-/// The same flows in another order, and where each of them was.
+/// The same flows in another order, with the old position of each.
 std::pair<flows, std::vector<std::size_t>> shuffled(std::mt19937& random, flows const& all_flows) {
-    // Those that wait keep their place behind the others: any order by depth will do.
+    // Waiting flows stay after the others: any order by depth will do.
     std::vector<std::size_t> order(all_flows.size()), depth(all_flows.size(), 0),
         positions(all_flows.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -474,7 +474,7 @@ BOOST_AUTO_TEST_CASE(flows_keep_the_laws_and_their_order_is_no_matter) {
     }
 }
 
-// As many as are no longer taken one by one.
+// A number that is not taken one by one any more.
 BOOST_AUTO_TEST_CASE(many_different_flows_take_nearly_as_long) {
     std::mt19937 random(9);
     network over = one_rank_a_node();

@@ -6,7 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-// What a check says stands in the goldens, test/aoa/check. Here: what goldens cannot show.
+// The output of a check is in the goldens, test/aoa/check. Here: the cases that goldens cannot
+// show.
 
 using namespace reshard;
 using reshard::test::parsed;

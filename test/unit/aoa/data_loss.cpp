@@ -19,7 +19,7 @@ namespace {
 
 catalog const destroyed_source({tensor("a", {4}), tensor("b", {4})});
 
-/// `a@m.aoa:1:1 is removed`, for each loss; nothing behind `@` where no statement does it.
+/// `a@m.aoa:1:1 is removed`, for each loss; nothing after `@` if no statement does it.
 std::vector<std::string> data_losses(char const* text, catalog const* target = nullptr) {
     aoa::program const code = parsed(text, "m");
     aoa::lowering const lowered = aoa::lower_all(code, destroyed_source, target);

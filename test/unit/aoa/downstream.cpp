@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t nowhere = aoa::detail::downstream::none;
 
-/// The first statement behind a source tensor that has an attribute.
+/// The first statement after a source tensor that has an attribute.
 std::uint32_t first_behind(char const* text, char const* key) {
     aoa::program const code = parsed(text);
     aoa::detail::name_chain const chain(code, code.statements());

@@ -8,7 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// What each macro makes of a statement stands in the goldens, test/aoa/expand.
+// The expansion of each macro is in the goldens, test/aoa/expand.
 
 using namespace reshard;
 using namespace reshard::aoa;

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -8,8 +8,8 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/expr/algebra.hpp>
 
-// What each statement means, and what each error says, stands in the goldens, test/aoa/lower. Here:
-// the same as the algebra, and what goldens cannot show.
+// The meaning of each statement, and the text of each error, is in the goldens, test/aoa/lower.
+// Here: the same as the algebra, and the cases that goldens cannot show.
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -29,7 +29,7 @@ expression const a = source_tensor(0, {2, 4}, data_type::f32);
 expression const b = source_tensor(1, {2, 6}, data_type::f32);
 expression const h = source_tensor(2, {2, 4}, data_type::bf16);
 
-/// What a program makes of the tensors of `source`, all of them kept.
+/// The results of a program for the tensors of `source`, all of them kept.
 expression output(char const* text, char const* key) {
     mapping const map = lower(expand(parsed(text), source).code, source);
     BOOST_TEST_REQUIRE(map.find(key) != nullptr);
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(all_errors_are_found_and_the_first_is_thrown) {
     program const code = parsed("zz -> x\na -> y, axis='0'\nx -> w\na, h -> v, axis=0");
     lowering const lowering = lower_all(code, source);
     BOOST_TEST_REQUIRE(lowering.findings.size() ==
-                       3u); // x has no value, and that is no error of its own
+                       3u); // x has no value, and that is not a separate error
     BOOST_TEST(lowering.findings[0].code == "unknown_key");
     BOOST_TEST(lowering.findings[1].code == "syntax");
     BOOST_TEST(lowering.findings[2].code == "dtype_mismatch");
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(what_the_target_wants_and_nothing_yields_may_be_left) {
     BOOST_TEST(lowering.unexpected == std::vector<std::string>{"zz"},
                boost::test_tools::per_element());
     BOOST_TEST(lowering.map.find("zz") == nullptr);
-    BOOST_TEST_REQUIRE(lowering.findings.size() == 1u); // b is removed, and that is no mismatch
+    BOOST_TEST_REQUIRE(lowering.findings.size() == 1u); // b is removed, and that is not a mismatch
     BOOST_TEST(lowering.findings[0].key == "b");
     BOOST_TEST((code_of("", &target) == errc::unknown_key));
 }
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(tied_weights_that_are_left_over_have_one_state) {
     BOOST_TEST((map.relations() ==
                 std::vector<relation>{{relation::kind::state, "embed", "embed.moment1_0"},
                                       {relation::kind::alias, "embed", "head"}}));
-    // Two tensors again: each has a state where the target wants it.
+    // Two tensors again: each has a state if the target wants it.
     catalog const target({tensor("embed", {4, 2}), tensor("embed.moment1_0", {4, 2}),
                           tensor("head", {4, 2}), tensor("head.moment1_0", {4, 2})});
     BOOST_TEST(lower(parsed("embed -> head"), with, &target).outputs().size() == 4u);

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/statement_trace.hpp>
 
 #include "aoa/language.hpp"
 

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(aoa_macro_parts)
 
 namespace {
 
-/// A program without macros, and what the last statement's first names are cut into.
+/// A program without macros, and the parts of the last statement's first names.
 struct counted {
     counted(char const* text, std::vector<catalog_entry> tensors)
         : code(parsed(text)),

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(messages_name_the_operation_the_axis_and_both_numbers) {
         "permute of 'x': the permutation [1, 0] does not name the 1 axis once");
     BOOST_TEST(
         message({w}, 2, {axis(0), text("slice", "[0:2, :]")}) ==
-        "slice of 'd': axis 0 has the extent 1, and 0:2 is no range of it; bounds count from "
+        "slice of 'd': axis 0 has the extent 1, and 0:2 is not a range of it; bounds count from "
         "0, and the lower one comes first");
     expression const c = source_tensor(1, {2}, data_type::c64);
     BOOST_TEST(message({c}, 1, {text("dtype", "float32")}) ==

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(no_character_is_cut) {
         BOOST_TEST(reshard::aoa::detail::beginning(text, most) == text.substr(0, begins[most]),
                    most);
     BOOST_TEST(reshard::aoa::detail::beginning(text, 99) == text);
-    // what is no UTF-8 is cut where it is said
+    // bytes that are not UTF-8 are cut in messages
     BOOST_TEST(reshard::aoa::detail::beginning(std::string(9, '\x80'), 7).size() == 7u);
     std::string const longest(150, 'x');
     std::string line;

@@ -11,8 +11,8 @@
 
 #include <string>
 
-// What reversed programs look like, and what is said of those that cannot be reversed, stands in
-// the goldens, test/aoa/reverse; that they are right is a law. Here is what neither shows.
+// Reversed programs, and the messages for programs that cannot be reversed, are in the goldens,
+// test/aoa/reverse; their correctness is a law. Here are the cases that neither shows.
 
 using namespace reshard;
 using namespace reshard::detail;

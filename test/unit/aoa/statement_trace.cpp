@@ -15,7 +15,7 @@ namespace {
 
 using statements = std::vector<std::size_t>;
 
-/// Made when it is asked for: the grammar is not there before main.
+/// Made when it is needed: the grammar does not exist before main.
 aoa::program traced() {
     return parsed("a -> t\n"
                   "b -> u, dtype='float64'\n"

@@ -35,7 +35,7 @@ struct bind_fixture {
     bind_fixture() {
         source.add(part("a", {2, 3}, {{0, 0}, {2, 3}}),
                    const_tensor_view{from.data(), data_type::f32, {2, 3}, {3, 1}});
-        // Columns 1 to 2 of 3 x 4, in memory with one float of padding behind each row.
+        // Columns 1 to 2 of 3 x 4, in memory with one float of padding after each row.
         target.add(part("t", {3, 4}, {{0, 1}, {3, 2}}),
                    tensor_view{to.data(), data_type::f32, {3, 2}, {3, 1}});
         expression const a = program.source("a", {2, 3}, data_type::f32);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(running_every_transfer_fills_the_target_and_nothing_else) {
 }
 
 BOOST_AUTO_TEST_CASE(a_conversion_has_the_stored_type_and_the_chain) {
-    element_conversion const plain = conversion_of(whole, whole.transfers[0]);
+    element_conversion const plain = conversion_of(bound(), whole.transfers[0]);
     BOOST_TEST((plain.source == data_type::f32));
     BOOST_TEST(plain.chain.empty());
 }

@@ -78,8 +78,8 @@ BOOST_AUTO_TEST_CASE(shards_of_different_tensors_are_refused) {
                           says(errc::dtype_mismatch, "'w' is int32, and 'v' float32"));
     BOOST_CHECK_EXCEPTION(
         copy_shared(shard_in<const_local_shard>(part("w", {4}, {{0}, {4}}), four), target), error,
-        says(errc::memory_overlap, "'w' [0:4] and 'v' [0:4] share memory; give the target memory "
-                                   "of its own"));
+        says(errc::memory_overlap,
+             "'w' [0:4] and 'v' [0:4] share memory; give the target separate memory"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

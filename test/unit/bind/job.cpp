@@ -7,7 +7,9 @@
 
 #include <reshard/adapt/span.hpp>
 
+#include <reshard/bind/plan_cache.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/bind/rounds.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/plan/rounds.hpp>
 
@@ -109,20 +111,19 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
     layout const target = layout_of({{vector_of("a"), vector_of("b")}});
     std::vector<std::vector<float>> memory;
     memory.reserve(2);
-    options const options{.memory_budget = 72, // both sources and one target
-                          .allocate =
-                              [&](std::vector<std::string> const& keys) {
-                                  BOOST_TEST(keys.size() == 1u);
-                                  memory.emplace_back(6, -1.F);
-                                  state_dict tensors;
-                                  tensors.add(vector_of(keys[0]), memory.back());
-                                  return tensors;
-                              },
-                          .release =
-                              [&](std::vector<std::string> const& keys) {
-                                  released.insert(released.end(), keys.begin(), keys.end());
-                              }};
-    job ready = prepare(solo(), have(), {{}, target}, options);
+    auto const allocate = [&](std::vector<std::string> const& keys) {
+        BOOST_TEST(keys.size() == 1u);
+        memory.emplace_back(6, -1.F);
+        state_dict tensors;
+        tensors.add(vector_of(keys[0]), memory.back());
+        return tensors;
+    };
+    auto const release = [&](std::vector<std::string> const& keys) {
+        released.insert(released.end(), keys.begin(), keys.end());
+    };
+    index_t const budget = 72; // both sources and one target
+    job ready =
+        prepare(solo(), have(), {{}, target}, {.memory = rounds(budget, allocate, release)});
     BOOST_TEST(ready.rounds().rounds.size() == 2u);
     run(ready);
     BOOST_TEST(memory[0] == a, boost::test_tools::per_element());
@@ -133,22 +134,22 @@ BOOST_AUTO_TEST_CASE(rounds_allocate_and_release) {
 
 BOOST_AUTO_TEST_CASE(targets_of_earlier_rounds_are_kept_until_the_last_one) {
     std::weak_ptr<std::vector<float>> first;
-    int rounds = 0;
-    options const options{.memory_budget = 72,
-                          .allocate = [&](std::vector<std::string> const& keys) {
-                              test::counted_row row(std::vector<float>(6, -1.F));
-                              if (++rounds == 1)
-                                  first = row.storage;
-                              else {
-                                  BOOST_TEST_REQUIRE(!first.expired());
-                                  BOOST_TEST(first.lock()->at(5) == 5);
-                              }
-                              state_dict tensors;
-                              tensors.add(vector_of(keys[0]), std::move(row));
-                              return tensors;
-                          }};
-    redistribute(solo(), have(), {{}, layout_of({{vector_of("a"), vector_of("b")}})}, options);
-    BOOST_TEST(rounds == 2);
+    int count = 0;
+    auto const allocate = [&](std::vector<std::string> const& keys) {
+        test::counted_row row(std::vector<float>(6, -1.F));
+        if (++count == 1)
+            first = row.storage;
+        else {
+            BOOST_TEST_REQUIRE(!first.expired());
+            BOOST_TEST(first.lock()->at(5) == 5);
+        }
+        state_dict tensors;
+        tensors.add(vector_of(keys[0]), std::move(row));
+        return tensors;
+    };
+    redistribute(solo(), have(), {{}, layout_of({{vector_of("a"), vector_of("b")}})},
+                 {.memory = rounds(72, allocate)});
+    BOOST_TEST(count == 2);
     BOOST_TEST(first.expired());
 }
 
@@ -168,11 +169,10 @@ BOOST_AUTO_TEST_CASE(what_adding_a_tensor_met_is_thrown) {
         says(errc::shape_mismatch, "'c': axis 0: a shard of extent 6 in a tensor of extent 5"));
 }
 
-BOOST_AUTO_TEST_CASE(a_budget_without_allocate_is_refused) {
-    BOOST_CHECK_EXCEPTION(prepare(solo(), have(), want("a"), {.memory_budget = 100}), error,
-                          says(errc::usage, "a redistribution with a memory budget or `release` "
-                                            "fills its targets in rounds; set options.allocate, "
-                                            "too"));
+BOOST_AUTO_TEST_CASE(rounds_without_a_function_that_allocates_are_refused) {
+    BOOST_CHECK_EXCEPTION(rounds(100, {}), error,
+                          says(errc::usage, "rounds within 100 bytes need a function that "
+                                            "allocates the targets of a round; give one"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

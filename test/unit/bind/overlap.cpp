@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(local_overlap)
 
 namespace {
 
-/// Tensors in one memory of 24 floats, each added by its place in it.
+/// Tensors in one memory of 24 floats, each added by its index in it.
 struct shared_memory {
     std::array<float, 24> elements = {};
     const_state_dict source;
@@ -43,7 +43,7 @@ struct shared_memory {
 
 auto says_shared(std::string const& a, std::string const& b) {
     return says(errc::memory_overlap,
-                a + " and " + b + " share memory; give the target memory of its own");
+                a + " and " + b + " share memory; give the target separate memory");
 }
 
 } // namespace
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_dense_target_in_a_gap_of_a_strided_one_is_legal) {
     shared_memory memory; // column 0 of a matrix of 4 x 6, and the rest of its row 1
     memory.write("a", 0, {4}, {6});
     memory.write("b", 7, {5}, {1});
-    memory.write("c", 13, {2}, {2}); // elements 13 and 15, behind b
+    memory.write("c", 13, {2}, {2}); // elements 13 and 15, after b
     BOOST_CHECK_NO_THROW(memory.check());
 }
 

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(the_first_element_of_a_shard_lies_first) {
 }
 
 BOOST_AUTO_TEST_CASE(elements_of_a_box_are_found_by_the_strides_of_its_tensor) {
-    // One row and two columns behind the first.
+    // One row and two columns after the first.
     BOOST_TEST((place_in_shard(table_of(block), 0, {3, 6}, {5, 1}) == memory_place{7, {5, 1}}));
     BOOST_TEST((place_in_shard(table_of(block), 0, {3, 6}, {1, 3}) == memory_place{7, {1, 3}}));
     BOOST_TEST((place_in_shard(table_of(block), 0, {3, 6}, {40, 3}) == memory_place{46, {40, 3}}));

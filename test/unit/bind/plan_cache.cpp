@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/bind/options.hpp>
+#include <reshard/bind/plan_cache.hpp>
 
 #include <boost/test/unit_test.hpp>
 

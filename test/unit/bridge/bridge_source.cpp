@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(readers_copy_only_what_has_changed_since_their_set_was_fill
     BOOST_TEST((step() == std::pair(1, 1)));
     have.set("b", 2);
     BOOST_TEST((step() == std::pair(1, 2)));
-    have.set("b", 1); // what the buffer that is written has, and not the newest one
+    have.set("b", 1); // the version of the buffer that is written, and not the newest one
     BOOST_TEST((step() == std::pair(1, 1)));
     have.set("a", 3);
     BOOST_TEST((step() == std::pair(3, 1)));

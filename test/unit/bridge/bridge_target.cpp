@@ -133,7 +133,8 @@ void add(state_dict& tensors, std::string key, data_type dtype, index_vector con
 
 BOOST_AUTO_TEST_CASE(weights_become_8_bits_wide_on_the_way_beside_the_scales_of_their_version) {
     port_path const port;
-    // What was divided by its block's scale: 1, 2 / 448, -0.5. Codes of E4M3: 0x38, 0x40 / 0x7e, 0xb0.
+    // The elements divided by their block's scale: 1, 2 / 448, -0.5. Codes of E4M3: 0x38, 0x40 /
+    // 0x7e, 0xb0.
     std::vector<std::uint16_t> w{0x3f80, 0x4000, 0x43e0, 0xbf00};
     std::vector<float> scales{0.25f, 8.0f}, got_scales(2);
     std::vector<std::uint8_t> got(4);
@@ -278,13 +279,14 @@ BOOST_AUTO_TEST_CASE(where_nobody_comes_it_says_what_it_waited_for) {
         std::filesystem::copy_file(*port.operator->(), kept);
     }
     std::filesystem::rename(kept, port);
-    BOOST_TEST(
-        error_of(meet) ==
-        "deadline: " + port->string() +
-            ": waited 0 s for the port file of a source; the one that is there is of process " +
-            std::to_string(::getpid()) + ", which has ended; start the source, with this path");
+    BOOST_TEST(error_of(meet) ==
+               "deadline: " + port->string() +
+                   ": waited 0 s for the port file of a source; the existing one is of process " +
+                   std::to_string(::getpid()) +
+                   ", which has ended; start the source, with this path");
     std::ofstream(*port.operator->()) << "another file";
-    BOOST_TEST(error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is no port"));
+    BOOST_TEST(
+        error_of(meet).starts_with("corrupt_file: " + port->string() + ": this is not a port"));
 }
 
 BOOST_AUTO_TEST_CASE(a_path_where_no_source_can_come_is_refused_without_waiting) {
@@ -436,8 +438,9 @@ BOOST_AUTO_TEST_CASE(a_version_that_does_not_come_since_numbers_began_anew_is_ex
     source.publish();
     std::string const said = error_of([&] { target->update(6); });
     BOOST_TEST(said.starts_with("deadline: "));
-    std::string const reason = ", lives; it counts anew, and the source before had come to 5: give "
-                               "it continue_numbering or versions_before";
+    std::string const reason =
+        ", lives; it starts to count again, and the source before had reached 5: give "
+        "it continue_numbering or versions_before";
     BOOST_TEST(said.ends_with(reason));
     BOOST_TEST(target->version() == 5u);
     for (int version = 2; version <= 5; ++version)

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_count_that_is_kept_outlives_files_that_go_until_it_is_rem
         written_port nothing(path, some_content(), 2, 0);
         nothing.keep_count();
     }
-    BOOST_TEST(!std::filesystem::exists(count)); // there is no number yet
+    BOOST_TEST(!std::filesystem::exists(count)); // no number yet
     {
         written_port first(path, some_content(), 3, 0);
         first.keep_count();
@@ -110,9 +110,9 @@ BOOST_AUTO_TEST_CASE(another_file_in_the_place_of_the_count_is_refused_and_stays
     std::ofstream(count) << "version 7 was the best";
     BOOST_CHECK_EXCEPTION(
         written_port(path, some_content(), 1, 0), error,
-        says(errc::already_exists, count.string() +
-                                       ": a file is there that is no port file; remove it, "
-                                       "or give another path"));
+        says(errc::already_exists,
+             count.string() +
+                 ": the existing file is not a port file; remove it, or give another path"));
     BOOST_TEST(bytes_of(count) == "version 7 was the best");
     BOOST_TEST(!std::filesystem::exists(path));
 }
@@ -143,15 +143,16 @@ BOOST_AUTO_TEST_CASE(names_of_memory_go_where_their_maker_has_ended) {
 BOOST_AUTO_TEST_CASE(other_files_are_refused_and_stay) {
     port_path const path;
     std::ofstream(*path.operator->()) << "the weights of a week";
-    BOOST_CHECK_EXCEPTION(read_port(path), error,
-                          says(errc::corrupt_file,
-                               path->string() + ": this is no port file of a bridge; give the path "
-                                                "that the source was given"));
+    BOOST_CHECK_EXCEPTION(
+        read_port(path), error,
+        says(errc::corrupt_file,
+             path->string() +
+                 ": this is not a port file of a bridge; give the path that the source has"));
     BOOST_CHECK_EXCEPTION(
         written_port(path, some_content(), 1, 0), error,
-        says(errc::already_exists, path->string() +
-                                       ": a file is there that is no port file; remove it, "
-                                       "or give another path"));
+        says(errc::already_exists,
+             path->string() +
+                 ": the existing file is not a port file; remove it, or give another path"));
     BOOST_TEST(bytes_of(path) == "the weights of a week");
 }
 
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_cut_or_damaged_is_refused_and_replaced) {
         std::ofstream(*path.operator->()) << text.substr(0, bytes);
         BOOST_CHECK_EXCEPTION(
             read_port(path), error,
-            mentions(errc::corrupt_file, bytes < 8 ? "no port file" : "was cut short: it has "));
+            mentions(errc::corrupt_file, bytes < 8 ? "not a port file" : "was cut short: it has "));
     }
     for (std::size_t index = 48; index < text.size(); ++index) {
         std::string damaged = text;

@@ -17,7 +17,7 @@ using namespace reshard::test;
 
 namespace {
 
-/// A rank of a target that wants 'a' whole, in memory of its own.
+/// A rank of a target that wants 'a' whole, in separate memory.
 struct one_rank {
     std::vector<float> elements = std::vector<float>(24);
     target_sets wanted;

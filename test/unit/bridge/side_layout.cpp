@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/bridge/side_layout.hpp>
+#include <reshard/bridge/stored_shards.hpp>
 
 #include "support/says.hpp"
 #include "unit/bridge/weights.hpp"

@@ -24,7 +24,7 @@ namespace {
 /// Longer than any test takes: who waits for so long waits for ever.
 constexpr double ever = 500;
 
-/// A tensor of one page, in guarded memory, behind those of `tensors` in the order of keys.
+/// A tensor of one page, in guarded memory, after the tensors of `tensors` in the order of keys.
 void add_page(state_dict& tensors, guarded_page const& page) {
     index_t const count = guarded_page::bytes / sizeof(float);
     tensors.add({"z", data_type::f32, {count}, whole({count})},
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_killed_leaves_its_last_version_and_another
         BOOST_TEST(!target.stats().other_lives);
         BOOST_TEST(names_left() == (named ? 2u : 0u));
 
-        // Of another layout; its numbers go on behind that of the version that was never complete.
+        // Of another layout; its numbers continue after the version that was never complete.
         weights have({"a", "b"}, 6, 4, cut_along::columns);
         {
             bridge_source source(solo(), have.views(), port);

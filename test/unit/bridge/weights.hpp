@@ -15,11 +15,11 @@
 #include <vector>
 
 /// \file
-/// Weights of one process whose elements tell in which version they were written.
+/// Weights of one process whose elements encode the version in which they were written.
 
 namespace reshard::test {
 
-/// A path that no other test has, and nothing at it, nor at that of its count.
+/// A path that no other test has, without a file there, or at its count's path.
 class port_path {
 public:
     port_path() {
@@ -87,7 +87,7 @@ public:
                     elements_[i][n] = static_cast<T>(number_of(i, n) + 1000 * version);
     }
 
-    /// The version that all elements of a tensor have, or nothing where they differ.
+    /// The version that all elements of a tensor have; none if they differ.
     std::optional<int> version_of(std::string const& key) const {
         std::optional<int> version;
         for (std::size_t i = 0; i < shards_.size(); ++i)
@@ -101,7 +101,7 @@ public:
         return version;
     }
 
-    /// The version that all tensors have, or nothing.
+    /// The version that all tensors have, if any.
     std::optional<int> version() const {
         std::optional<int> const first = version_of(keys_[0]);
         bool const is_one = std::ranges::all_of(

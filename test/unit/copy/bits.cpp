@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(writing_changes_those_bits_only) {
     detail::write_bits(bytes, 6, 6, 0);
     BOOST_TEST(bytes[0] == 0b00111111);
     BOOST_TEST(bytes[1] == 0b11110000);
-    detail::write_bits(bytes, 0, 4, 0xf5); // what is above the lowest four bits is ignored
+    detail::write_bits(bytes, 0, 4, 0xf5); // bits above the lowest four are ignored
     BOOST_TEST(bytes[0] == 0b00110101);
 }
 

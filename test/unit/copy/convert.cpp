@@ -30,7 +30,7 @@ float to_f32(dtype source, std::uint64_t bits) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(convert(source, dtype::f32, bits)));
 }
 
-/// A small format by its definition: what `bits` stands for, with the field widths written out.
+/// A small format by its definition: the value of `bits`, with the field widths written out.
 double defined_value(std::uint64_t bits, int exponent_bits, int fraction_bits, int bias) {
     auto const fraction = static_cast<double>(bits & ((1u << fraction_bits) - 1));
     auto const field = static_cast<int>((bits >> fraction_bits) & ((1u << exponent_bits) - 1));

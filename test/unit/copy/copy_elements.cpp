@@ -21,10 +21,10 @@ namespace {
 data_type dtype_number(std::size_t i) { return static_cast<data_type>(i); }
 
 element_conversion cast(data_type source, data_type target) {
-    return {source, then({}, source, target)};
+    return casting(source, then({}, source, target));
 }
 
-/// The same of complex numbers: their parts are numbers of their own.
+/// The same of complex numbers: their parts are separate numbers.
 std::vector<unsigned char> expected_parts(affine_copy const& copy,
                                           element_conversion const& conversion,
                                           std::vector<unsigned char> const& source,
@@ -133,9 +133,9 @@ BOOST_AUTO_TEST_CASE(casts_round_on_the_way) {
 }
 
 BOOST_AUTO_TEST_CASE(a_chain_rounds_at_every_step) {
-    element_conversion const there_and_back{
-        data_type::f32,
-        then(then({}, data_type::f32, data_type::bf16), data_type::f32, data_type::f32)};
+    element_conversion const there_and_back =
+        casting(data_type::f32,
+                then(then({}, data_type::f32, data_type::bf16), data_type::f32, data_type::f32));
     std::vector<float> const source{1.001f, 3.14159f};
     std::vector<float> target(2);
     copy_elements({{2}, 0, {1}, 0, {1}}, there_and_back, source.data(), target.data());
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(complex_numbers_do_not_become_real_ones) {
 }
 
 BOOST_AUTO_TEST_CASE(complex_numbers_are_cast_part_by_part) {
-    // 0.1 is no float: both parts are rounded, and stay apart.
+    // 0.1 is not a float: both parts are rounded, and stay apart.
     std::vector<std::complex<double>> const source{{0.1, -2}, {3, 1e300}};
     std::vector<std::complex<float>> target(2);
     copy_elements({{2}, 0, {1}, 1, {-1}}, cast(data_type::c128, data_type::c64), source.data(),
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(random_chains_are_run_step_by_step) {
     std::mt19937 random(13);
     for (int round = 0; round < 200; ++round) {
         data_type const source = dtype_number(static_cast<std::size_t>(test::draw(random, 0, 17)));
-        element_conversion conversion{source, {}};
+        element_conversion conversion = casting(source, {});
         for (index_t steps = test::draw(random, 2, 6); steps > 0; --steps)
             conversion.chain =
                 then(conversion.chain, source,

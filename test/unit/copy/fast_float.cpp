@@ -15,8 +15,8 @@ BOOST_AUTO_TEST_SUITE(fast_floats)
 
 namespace {
 
-/// Compares with the exact conversion: every narrow pattern, and f32 patterns around every place where
-/// the exponent, a kept bit or the rounding changes.
+/// Compares with the exact conversion: every narrow pattern, and f32 patterns around every point at
+/// which the exponent, a kept bit or the rounding changes.
 template <float_format Format>
 void agrees_with_convert(data_type dtype) {
     std::uint64_t const patterns = 2 * (magnitude_mask(Format) + 1);

@@ -19,7 +19,8 @@ BOOST_AUTO_TEST_CASE(casts_do_not_depend_on_what_the_program_asked_of_arithmetic
     pair_of_types const cast{data_type::f64, data_type::f32};
     std::vector<unsigned char> const wanted = expected(cast, patterns.data(), patterns.count());
     std::vector<unsigned char> target(wanted.size());
-    element_conversion const conversion{data_type::f64, then({}, data_type::f64, data_type::f32)};
+    element_conversion const conversion =
+        casting(data_type::f64, then({}, data_type::f64, data_type::f32));
     index_t const rows = 128, columns = patterns.count() / rows;
     for (unsigned const mode : {usual, flushing, flushing | 0x4000u}) // the last one rounds upwards
         for (bool const transposes : {false, true}) {
@@ -43,7 +44,8 @@ BOOST_AUTO_TEST_CASE(what_was_asked_is_as_before_afterwards) {
     std::feclearexcept(FE_ALL_EXCEPT);
     double const huge = 1e300; // becomes an infinity, which arithmetic would record
     float target = 0;
-    element_conversion const conversion{data_type::f64, then({}, data_type::f64, data_type::f32)};
+    element_conversion const conversion =
+        casting(data_type::f64, then({}, data_type::f64, data_type::f32));
 #if defined(__SSE2__)
     {
         arithmetic const set(flushing);

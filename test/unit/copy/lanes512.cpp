@@ -30,7 +30,7 @@ copy_lanes(unsigned char const* source, unsigned char* target, index_t count) {
 template <index_t Size>
 index_t wrong_after_copying_lanes(index_t count) {
     auto const bytes = static_cast<std::size_t>(count * Size);
-    std::vector<unsigned char> given(bytes, 7); // nothing may be read behind it
+    std::vector<unsigned char> given(bytes, 7); // nothing may be read after it
     std::vector<unsigned char> made(16 * Size, 0xee);
     copy_lanes<Size>(given.data(), made.data(), count);
     return std::count(made.begin(), made.begin() + count * Size, 7) != count * Size ||

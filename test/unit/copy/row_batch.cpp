@@ -27,7 +27,7 @@ affine_copy block(index_t rows, index_t columns) {
     return {{rows, columns}, 0, {columns, 1}, 0, {16, 1}};
 }
 
-/// What is joined, as letters in the order of the target: an upper-case one joins the next.
+/// The joined blocks, as letters in the order of the target: an upper-case one joins the next.
 std::string joined(std::vector<item> const& items, unsigned char const* first) {
     std::string text;
     for (item const& element : items)
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_continue_one_another_on_both_sides_are_written_
     batch.add(copies[three], source.data(), at, true);
     batch.add(copies[five], source.data() + 3, at + 3, true);
     batch.add(copies[three], source.data() + 8, at + 9,
-              true); // a place further on in the target alone
+              true); // a position further on in the target alone
     batch.add(copies[three], source.data() + 12, at + 12, false); // and in the source alone
     BOOST_TEST(std::string(target.begin(), target.begin() + 32) == "ABCDEFGH.IJKMNO."
                                                                    "QRSTUVWX.YZ[]^_.");

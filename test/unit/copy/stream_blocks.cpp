@@ -17,9 +17,10 @@ struct alignas(64) line {
     unsigned char bytes[64];
 };
 
-/// Three blocks of `rows` rows side by side in a source, one, two and three times `bytes` bytes wide, and `gap`
-/// bytes behind each of its rows; in the target each block lies by itself, its rows `gap` bytes apart, `skew`
-/// bytes behind a line of the cache. True where every byte is right, those between and around the rows too.
+/// Three blocks of `rows` rows side by side in a source, one, two and three times `bytes` bytes
+/// wide, and `gap` bytes after each of its rows; in the target each block lies by itself, its rows
+/// `gap` bytes apart, `skew` bytes after a line of the cache. True if every byte is right, also
+/// between and around the rows.
 bool are_right(detail::vector_set vectors, index_t rows, index_t bytes, index_t gap, index_t skew) {
     std::mt19937 random(3);
     index_t const source_pitch = 6 * bytes + gap;

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// Random copies, and what they mean, one index after the other.
+/// Random copies, and their meaning, one index after the other.
 
 namespace reshard::test {
 

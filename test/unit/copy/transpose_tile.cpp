@@ -21,8 +21,9 @@ BOOST_AUTO_TEST_SUITE(copy_transpose_tile)
 
 namespace {
 
-/// Turns one square out of a matrix of numbers with `gap` elements behind each row, from a place that is
-/// not aligned; how many elements of the target are wrong, those around the square among them.
+/// Turns one square out of a matrix of numbers with `gap` elements after each row, from an address
+/// that is not aligned; returns the number of wrong elements of the target, including the ones
+/// around the square.
 template <class Element>
 int wrong_elements(detail::vector_set vectors, index_t gap, bool streaming) {
     constexpr index_t side = detail::square_side(sizeof(Element));
@@ -50,8 +51,8 @@ int wrong_elements(detail::vector_set vectors, index_t gap, bool streaming) {
     return wrong;
 }
 
-/// True where a matrix, turned as asked into rows `skew` bytes behind a line of the cache, is what a loop
-/// over its elements makes of it, and nothing else is written.
+/// True if a matrix, turned as asked into rows `skew` bytes after a line of the cache, equals the
+/// result of a loop over its elements, and nothing else is written.
 bool is_turned(data_type dtype, index_vector const& extent, index_t gap, index_t skew,
                stores stores) {
     index_t const size = byte_count(1, dtype);

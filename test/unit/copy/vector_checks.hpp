@@ -7,7 +7,7 @@
 #include "vector_support.hpp"
 
 /// \file
-/// What rows and squares do at every place, whatever the registers.
+/// Checks of rows and squares at every position, for any registers.
 
 namespace reshard::test {
 

@@ -49,7 +49,8 @@ inline std::vector<pair_of_types> casts() {
 inline constexpr detail::vector_set all_vectors[] = {detail::vector_set::avx2,
                                                      detail::vector_set::avx512};
 
-/// True where the processor has the registers; else says so, and tests that there are no casts in them.
+/// True if the processor has the registers; else says so, and tests that there are no casts in
+/// them.
 inline bool can_test(detail::vector_set set) {
     if (detail::has(set))
         return true;
@@ -58,8 +59,8 @@ inline bool can_test(detail::vector_set set) {
     return false;
 }
 
-/// The modes of arithmetic in which programs run: the usual one, and that of programs built for speed,
-/// which flush subnormals to zero.
+/// The modes of arithmetic in which programs run: the usual one, and the one of programs built for
+/// speed, which flush subnormals to zero.
 inline constexpr unsigned flushing = 0x9fc0, usual = 0x1f80;
 
 /// Sets the mode while it lives.
@@ -82,7 +83,7 @@ inline std::uint64_t element(unsigned char const* data, index_t i, index_t size)
     return bits;
 }
 
-/// What the exact conversion makes of `count` elements.
+/// The exact conversion of `count` elements.
 inline std::vector<unsigned char> expected(pair_of_types const& cast, unsigned char const* source,
                                            index_t count) {
     std::vector<unsigned char> result(static_cast<std::size_t>(count * cast.target_size()));
@@ -170,7 +171,7 @@ private:
     std::vector<unsigned char> data_;
 };
 
-/// The place in `memory` that lies `skew` bytes behind a line of the cache.
+/// The address in `memory` that is `skew` bytes after a line of the cache.
 inline unsigned char* skewed(std::vector<unsigned char>& memory, index_t skew) {
     return memory.data() + detail::bytes_to_line(memory.data()) + skew;
 }

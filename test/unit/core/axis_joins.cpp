@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(both_at_once_have_factors_of_both) {
 BOOST_AUTO_TEST_CASE(axes_of_one_element_come_and_go) {
     check_factors({6}, {6, 1}, {{6, 1}, 0b10, 0});
     check_factors({2, 1, 3}, {2, 3}, {{2, 1, 3}, 0, 0b010});
-    check_factors({6}, {1, 6}, {{1, 6}, 0b10, 0}); // the first one is counted in the axis behind it
+    check_factors({6}, {1, 6}, {{1, 6}, 0b10, 0}); // the first one is counted in the axis after it
     check_factors({1, 6}, {6}, {{1, 6}, 0, 0b10});
 }
 

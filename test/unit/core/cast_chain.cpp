@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(cast_chains)
 
 namespace {
 
-/// Which patterns of a small floating-point type are no ordinary numbers.
+/// Which patterns of a small floating-point type are not ordinary numbers.
 enum class specials { ieee, last_is_nan, minus_zero_is_nan, none };
 
 double scaled(std::uint32_t bits, int fraction_bits, int bias) {

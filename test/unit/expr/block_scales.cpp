@@ -37,7 +37,7 @@ expression scales(key_id id, index_vector const& shape) {
     return source_tensor(id, shape, data_type::f32);
 }
 
-/// The element of a tensor as a piece of its own.
+/// The element of a tensor as a separate piece.
 piece element(expression const& tensor, index_vector const& at) {
     box const box{at, index_vector::filled(at.size(), 1)};
     std::optional<piece> found_piece;

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_no_rank_holds_is_named_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_program_makes_and_nothing_wants_is_missing) {
-    // `a -> aa`, a misspelt rename: the target's `a` is that of the source.
+    // `a -> aa`, a misspelt rename: the target's `a` is the source's.
     catalog const source = two_tensors();
     mapping program(source);
     program.define("a", program.source(0));

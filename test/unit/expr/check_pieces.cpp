@@ -6,7 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// What each fault says stands in check.cpp. Here: that a fault is found wherever it is.
+// The texts of the faults are in check.cpp. Here: a fault is found at any position.
 
 using namespace reshard;
 using namespace reshard::detail;

@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(merged_and_turned_axes_are_cut_into_single_elements_where_t
     part.target_offset = {0};
     part.extent = {3, 2};
     part.joins = {0, 0b10};
-    // element (i, j) of the source stands at 2 j + i
+    // element (i, j) of the source is at 2 j + i
     BOOST_TEST((target_cuts(part, {{1}, {3}}) ==
                 pairs{{{{1}, {1}}, {{1, 0}, {1, 1}}}, {{{2}, {2}}, {{0, 1}, {2, 1}}}}));
     BOOST_TEST((source_cuts(part, {{1, 0}, {1, 3}}) == pairs{{{{1}, {1}}, {{1, 0}, {1, 1}}},

@@ -20,7 +20,7 @@ catalog vocabulary() {
         {{"word.weight", data_type::f32, {5, 2}, {1, 1}}, {"bias", data_type::f32, {5}, {1}}});
 }
 
-/// What is made of `vocabulary` for a target of 8 words, with these patterns.
+/// The result for `vocabulary` with a target of 8 words, with these patterns.
 mapping fitted(std::vector<std::string> const& allowed) {
     layout const target =
         layout_of({{part("word.weight", {8, 2}, {{0, 0}, {8, 2}}), part("bias", {8}, {{0}, {8}})}});

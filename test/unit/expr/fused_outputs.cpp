@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_copy_carries_what_is_known_of_its_source) {
     BOOST_TEST((copy.fused().at("same").axis == 0));
     BOOST_TEST((copy.fused().at("cast").blocks == 3));
     BOOST_TEST((copy.fused().at("turned").axis == 1));
-    BOOST_TEST(copy.fused().at("turned").macro == "fused_ffn, axis=1"); // which makes it anew
+    BOOST_TEST(copy.fused().at("turned").macro == "fused_ffn, axis=1"); // which makes it again
     BOOST_TEST(!copy.fused().contains("half"));
     carry_fused(copy, source);
     BOOST_TEST(copy.fused().size() == 3u); // once
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
     carry_fused(copy, source);
     check_fused(copy, cut_in("w", {24, 4}, 0, 3));
     check_fused(copy, cut_in("v", {24, 4}, 0, 2)); // another tensor
-    // All of the rows: gate and up in turn, where one rank expects one after the other.
+    // All of the rows: gate and up in turn, but one rank expects one after the other.
     for (layout const& all_rows : {cut_in("w", {24, 4}, 0, 1), cut_in("w", {24, 4}, 1, 4)})
         BOOST_TEST(find_fused_fault(copy, all_rows)
                        .value()
@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_blocks_of_ranks_is_cut_into_them_or_not_at_all)
                 std::string(
                     "'w', shape [24, 4], is interleaved in 3 parts along axis 0, and the target "
                     "cuts it there into 6, so that ranks would get elements of wrong tensors; "
-                    "make it anew with the statement  w -> w, fused_ffn, axis=0; where the parts "
-                    "are put together before they are used, as by FSDP, cut_fused allows it"));
+                    "rebuild it with the statement  w -> w, fused_ffn, axis=0; if the parts are "
+                    "put together before they are used, as by FSDP, cut_fused allows it"));
             return problem.code() == errc::bad_layout;
         });
 }
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_is_taken_apart_with_as_much_of_each_part) {
                    std::string("'w', shape [24, 4], is interleaved in 4 parts along axis 0, and "
                                "'gate' takes 24 elements of each of the parts 0 to 1, none of each "
                                "of the parts 2 to 3; take it apart with the statement  w -> gate, "
-                               "up, fused_ffn, axis=0; where that is meant, cut_fused allows it"));
+                               "up, fused_ffn, axis=0; if that is intended, cut_fused allows it"));
         return problem.code() == errc::bad_layout;
     });
     layout const one_part = stored({0, 1, "fused_ffn, axis=0"});

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(equal_mappings_may_be_made_in_any_order_of_outputs) {
 BOOST_AUTO_TEST_CASE(a_mapping_that_was_moved_from_is_as_good_as_another) {
     mapping program(two);
     program.define("x", program.source(0));
-    mapping moved = std::move(program); // finds its own tensors, whatever becomes of the other
+    mapping moved = std::move(program); // finds its own tensors, independent of the other
     program = mapping();
     program.source("c", {1}, data_type::f32);
     BOOST_TEST((moved.source("b", {4}, data_type::f16) == moved.source(1)));

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_longer_axis_gains_zeros_at_its_tail) {
 }
 
 BOOST_AUTO_TEST_CASE(zeros_cover_what_is_added_once) {
-    // evaluate gives -1 where no piece is, and -2 where two are.
+    // evaluate gives -1 without a piece, and -2 for two.
     BOOST_TEST((of(resize(w, {3, 5})) == numbers{1, 2, 3, 0, 0, 4, 5, 6, 0, 0, 0, 0, 0, 0, 0}));
     BOOST_TEST(resize(w, {3, 5}).pieces.size() == 3u);
 }

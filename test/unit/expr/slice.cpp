@@ -76,21 +76,24 @@ BOOST_AUTO_TEST_CASE(a_slice_of_zeros_is_zeros) {
 }
 
 BOOST_AUTO_TEST_CASE(ranges_that_leave_the_axis_are_refused) {
-    BOOST_CHECK_EXCEPTION(slice(w, {{}, {2, 5}}), error,
-                          says(errc::shape_mismatch,
-                               "axis 1 has the extent 4, and 2:5 is no range of it; bounds count "
-                               "from 0, and the lower one comes first"));
-    BOOST_CHECK_EXCEPTION(slice(w, {{-1}, {}}), error,
-                          says(errc::shape_mismatch,
-                               "axis 0 has the extent 3, and -1: is no range of it; bounds count "
-                               "from 0, and the lower one comes first"));
-    BOOST_CHECK_EXCEPTION(slice(w, {{2, 1}, {}}), error,
-                          says(errc::shape_mismatch,
-                               "axis 0 has the extent 3, and 2:1 is no range of it; bounds count "
-                               "from 0, and the lower one comes first"));
+    BOOST_CHECK_EXCEPTION(
+        slice(w, {{}, {2, 5}}), error,
+        says(errc::shape_mismatch,
+             "axis 1 has the extent 4, and 2:5 is not a range of it; bounds count "
+             "from 0, and the lower one comes first"));
+    BOOST_CHECK_EXCEPTION(
+        slice(w, {{-1}, {}}), error,
+        says(errc::shape_mismatch,
+             "axis 0 has the extent 3, and -1: is not a range of it; bounds count "
+             "from 0, and the lower one comes first"));
+    BOOST_CHECK_EXCEPTION(
+        slice(w, {{2, 1}, {}}), error,
+        says(errc::shape_mismatch,
+             "axis 0 has the extent 3, and 2:1 is not a range of it; bounds count "
+             "from 0, and the lower one comes first"));
     BOOST_CHECK_EXCEPTION(slice(w, {{4}, {}}), error,
                           says(errc::shape_mismatch,
-                               "axis 0 has the extent 3, and 4: is no range of it; bounds count "
+                               "axis 0 has the extent 3, and 4: is not a range of it; bounds count "
                                "from 0, and the lower one comes first"));
     BOOST_CHECK_THROW(slice(w, {{0, -1}, {}}), error);
 }

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(other_attributes_are_other_groups) {
     BOOST_TEST(folded(apart) == apart);
 }
 
-// The temporary of layer 2 is made behind the statement that reads that of layer 3.
+// The temporary of layer 2 is made after the statement that reads layer 3's.
 BOOST_AUTO_TEST_CASE(what_reads_temporaries_stands_behind_all_that_make_them) {
     BOOST_TEST(folded({"n -> tmp.3", "tmp.3 -> m.3", "l.1 -> tmp.1", "tmp.1 -> m.1", "l.2 -> tmp.2",
                        "tmp.2^T -> m.2", "tmp.2 -> m.2"}) ==

@@ -16,7 +16,7 @@ namespace {
 using namespace reshard;
 using namespace reshard::detail;
 
-/// A safetensors file of that JSON and so many bytes of data.
+/// A safetensors file of that JSON and its data.
 std::string file_of(std::string const& json, std::size_t data_bytes) {
     return test::eight_bytes(json.size()) + json + std::string(data_bytes, '\0');
 }
@@ -39,7 +39,7 @@ std::string sharding(std::string const& key, std::string const& offsets,
     return text + "},";
 }
 
-/// The refusal of a path, with the directory left out.
+/// The refusal of a path, without the directory.
 std::string refusal(test::temporary_directory const& directory, errc code,
                     std::string const& name = {},
                     safetensors_mode mode = safetensors_mode::strict) {
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(an_index_gathers_the_tensors_of_its_files) {
     BOOST_TEST_REQUIRE(checkpoint.warnings.size() == 1u);
     BOOST_TEST(checkpoint.warnings[0] ==
                directory.path().string() +
-                   ": 'model.safetensors' may have tensors of its own, and is not read: this is "
+                   ": 'model.safetensors' may have other tensors, and is not read: this is "
                    "the checkpoint of the format huggingface");
     BOOST_TEST_REQUIRE(checkpoint.files.size() == 2u);
     BOOST_TEST(checkpoint.files[1].path.filename().string() == "model-00002-of-00002.safetensors");
@@ -151,10 +151,9 @@ BOOST_AUTO_TEST_CASE(an_index_that_contradicts_its_files_is_refused) {
     directory.write(
         index_name,
         R"({"weight_map":{"b":"f.safetensors","c":"g.safetensors","d":"g.safetensors"}})");
-    BOOST_TEST(
-        refusal(directory, errc::missing_file) ==
-        index_name +
-            ": 'c' and 1 more tensor are listed in g.safetensors, but there is no such file");
+    BOOST_TEST(refusal(directory, errc::missing_file) ==
+               index_name +
+                   ": 'c' and 1 more tensor are listed in g.safetensors, but that file is missing");
     directory.write(index_name, R"({"weight_map":{"b":"f.safetensors","c":"f.safetensors"}})");
     BOOST_TEST(refusal(directory, errc::corrupt_file) ==
                index_name + ": 'c' should be in f.safetensors, but is not");
@@ -267,9 +266,9 @@ BOOST_AUTO_TEST_CASE(files_that_contradict_one_another_are_both_named) {
                both + "the data type is U8 in the former and I16 in the latter");
     BOOST_TEST(
         with_second(tensor_file("w", "[1,3]", 6)) ==
-        "s2.safetensors: the file has no DCP_SHARDING_INFO, so where its tensors belong is not "
+        "s2.safetensors: the file has no DCP_SHARDING_INFO, so the position of its tensors is not "
         "known; there are 2 safetensors files and no model.safetensors.index.json; give one of "
-        "them itself, if each is a model of its own");
+        "them itself, if each is a separate model");
 }
 
 BOOST_AUTO_TEST_CASE(a_global_shape_of_too_many_elements_is_refused) {
@@ -286,7 +285,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_of_more_axes_than_we_have_is_listed) {
     directory.write("1.safetensors", tensor_file("w", "[1,1,1,1,1,1,1,1,1]", 2));
     auto const tensors = open_checkpoint(directory.path() / "1.safetensors").tensors;
     BOOST_TEST_REQUIRE(tensors.size() == 1u);
-    BOOST_TEST(tensors[0].unread == "it has 9 axes, and those of at most 8 are read");
+    BOOST_TEST(tensors[0].unread == "it has 9 axes, and at most 8 are read");
     BOOST_TEST(tensors[0].shards.empty());
 }
 
@@ -307,7 +306,7 @@ BOOST_AUTO_TEST_CASE(all_that_the_reference_reader_accepts_can_be_opened) {
 BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
     test::temporary_directory const directory;
     BOOST_TEST(refusal(directory, errc::missing_file, "nothing") ==
-               "nothing: there is no such file or directory");
+               "nothing: no such file or directory");
     BOOST_TEST(
         refusal(directory, errc::unsupported)
             .ends_with(
@@ -320,8 +319,7 @@ BOOST_AUTO_TEST_CASE(anything_else_is_refused_with_what_was_found) {
     BOOST_TEST(
         refusal(directory, errc::unsupported, "a") ==
         "a: this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-        ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by "
-        "--from");
+        ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; give its format with --from");
 }
 
 BOOST_AUTO_TEST_CASE(a_format_that_is_asked_for_is_one_that_there_is) {
@@ -334,8 +332,8 @@ BOOST_AUTO_TEST_CASE(a_format_that_is_asked_for_is_one_that_there_is) {
     auto const says = [](error const& thrown) {
         return thrown.code() == errc::usage &&
                std::string(thrown.what())
-                   .starts_with("'nonsense' is no format that is read; "
-                                "there are deepspeed_universal, gguf, ");
+                   .starts_with(
+                       "cannot read format 'nonsense'; choose deepspeed_universal, gguf, ");
     };
     BOOST_CHECK_EXCEPTION(open_checkpoint(directory.path() / "x.safetensors", options), error,
                           says);

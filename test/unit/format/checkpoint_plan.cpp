@@ -28,7 +28,7 @@ test::listed_tensor tensor(std::string const& key, data_type dtype, index_vector
     return result;
 }
 
-/// Writes what was planned, with zeros as data, and opens it.
+/// Writes the planned files, with zeros as data, and opens them.
 checkpoint_metadata written_and_opened(checkpoint_plan const& plan) {
     test::temporary_directory const directory;
     std::vector<chunk_digests> digests;
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(shards_of_one_key_never_share_a_file_however_many_a_rank_ma
                                 tensor("w", data_type::u8, {10},
                                        {{0, {{0}, {2}}}, {0, {{2}, {3}}}, {0, {{5}, {5}}}})}),
         {.files_per_rank = 2});
-    // 6 of v, then 5 and 3 of w to files of their own; the 2 go to v, not to the 3.
+    // 6 of v, then 5 and 3 of w to separate files; the 2 go to v, not to the 3.
     BOOST_TEST(contents(plan) == (std::vector<std::string>{"vw", "w", "w"}),
                boost::test_tools::per_element());
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_what_opening_gives) {
                    {{0, {{0, 0}, {2, 2}}}, {1, {{2, 0}, {1, 2}}}, {2, {{3, 0}, {0, 2}}}})}));
     BOOST_TEST(plan.metadata.files.size() == 3u);
     BOOST_TEST((written_and_opened(plan) == plan.metadata));
-    // The empty shard of w is left out: the tensor has others.
+    // The empty shard of w is omitted: the tensor has others.
     BOOST_TEST(plan.metadata.tensors[3].shards.size() == 2u);
     BOOST_TEST(plan.metadata.tensors[0].shards.size() == 1u);
     BOOST_TEST((plan.metadata.tensors[1].shards[1].flat == flat_range{8, 15}));

@@ -26,7 +26,7 @@ using namespace reshard::detail;
 std::string const base_bytes = std::string("\2\0\0\0\0\0\0\0{}", 10) + "abcdefghij";
 std::uint64_t const base_digest = digest_of_bytes(std::as_bytes(std::span("{}", 2)));
 
-/// A delta beside the directory `base` of file `m`, 8 bytes: `cd`, then `XYZ` of its own, then `hij`.
+/// A delta beside the directory `base` of file `m`, 8 bytes: `cd`, then its own `XYZ`, then `hij`.
 struct files_of_delta {
     test::temporary_directory directory;
     save_record record{"5a", {{"m", 8, 0}}};

@@ -62,7 +62,7 @@ std::string read(encoded_bytes const& bytes, memory_file const& file, std::uint6
     return result;
 }
 
-/// Reads all bytes of a text that is none of so many.
+/// Reads all bytes of a text that does not have that number of bytes.
 void refused(std::string const& text, std::uint64_t bytes, std::string const& problem) {
     file_of_text const of(text);
     BOOST_CHECK_EXCEPTION(read(encoded_bytes(of.where, bytes, "f: tensor 'w'"), of.file, 0, bytes),
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_the_numbers_of_characters) {
 }
 
 BOOST_AUTO_TEST_CASE(any_part_of_a_long_text_is_found) {
-    // Steps that end behind and within characters: of one byte each, of both kinds, of two.
+    // Steps that end after and within characters: of one byte each, of both kinds, of two.
     for (unsigned const below : {128u, 256u}) {
         std::string const text = random_bytes(300000, below);
         file_of_text const of(text_of(text));
@@ -113,12 +113,11 @@ BOOST_AUTO_TEST_CASE(any_part_of_a_long_text_is_found) {
 }
 
 BOOST_AUTO_TEST_CASE(a_text_of_other_bytes_is_refused) {
-    refused("abc", 4,
-            "f: tensor 'w': 4 bytes should be there, and a text of 3 bytes does not have");
-    refused("abcdef", 2, "2 bytes should be there, and a text of 6 bytes does not have as many");
+    refused("abc", 4, "f: tensor 'w': 4 bytes are expected, and a text of 3 bytes does not have");
+    refused("abcdef", 2, "2 bytes are expected, and a text of 6 bytes does not have that number");
     refused("\xc3\xa9\xc3\xa9", 3,
             "f: tensor 'w': the text from byte 3 to 7 ends before, and should be 3 bytes");
-    refused("\xc3\xa9g", 1, "the text from byte 3 to 6 goes on behind them");
+    refused("\xc3\xa9g", 1, "the text from byte 3 to 6 continues after them");
     refused("a\xc4\x80", 2, "has a character whose number is above 255"); // of number 256
     refused("a\xe4\xb8\xad", 2, "has a character whose number is above 255");
     refused("a\x80g", 2, "has a character whose number is above 255"); // begins with none
@@ -160,7 +159,7 @@ BOOST_AUTO_TEST_CASE(a_file_has_the_bytes_of_its_texts_behind_its_end) {
                                    "p: tensor 'a': its elements are a text of 3 "
                                    "bytes, which is not 3 bytes"));
     BOOST_CHECK_EXCEPTION(files.add(values, texts[1], large.size() - 1, "tensor 'b'"), error,
-                          mentions(errc::corrupt_file, "tensor 'b': 4999 bytes, where another"));
+                          mentions(errc::corrupt_file, "tensor 'b': 4999 bytes, but another"));
     auto const file = files.open("p");
     std::string match(large.size(), ' ');
     file->read(second, std::as_writable_bytes(std::span(match)));

@@ -15,7 +15,7 @@ struct plain_optimizer {
     constexpr void step(double gradient) { moment = 0.5 * moment + gradient; }
 };
 
-/// What stage 3 puts around it: a moment of its own that nobody updates.
+/// The wrapper of stage 3: its own moment, which nobody updates.
 struct sharded_optimizer {
     plain_optimizer wrapped;
     double moment = -1;
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(an_optimizer_that_wraps_itself_is_refused) {
     first.next = &second;
     BOOST_CHECK_EXCEPTION(
         unwrap_optimizer(first), error,
-        test::says(errc::usage, "more than 64 optimizers wrap one another; one wraps itself"));
+        test::says(errc::usage, "more than 64 optimizers wrap each other; one wraps itself"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

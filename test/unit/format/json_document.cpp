@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(a_document_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(errors_tell_line_and_column) {
-    BOOST_TEST(refusal("{\"a\": 1,\n  \"b\": x}") == "a.json:2:8: 'x' cannot stand here in JSON");
+    BOOST_TEST(refusal("{\"a\": 1,\n  \"b\": x}") == "a.json:2:8: 'x' is not allowed here in JSON");
     BOOST_TEST(refusal("{\"a\": 1}\n\n]") ==
                "a.json:3:1: something follows the end of the JSON text");
     BOOST_TEST(refusal("") == "a.json:1:1: the JSON text ends too early");

@@ -55,27 +55,26 @@ BOOST_AUTO_TEST_CASE(numbers_are_integers_within_64_bits_or_real_or_infinite) {
 }
 
 BOOST_AUTO_TEST_CASE(faults_tell_the_byte) {
-    BOOST_TEST(events("[1, x]") == "4: 'x' cannot stand here in JSON");
+    BOOST_TEST(events("[1, x]") == "4: 'x' is not allowed here in JSON");
     BOOST_TEST(events("[1] x") == "4: something follows the end of the JSON text");
     BOOST_TEST(events("[1,").ends_with(": the JSON text ends too early"));
     BOOST_TEST(events("[[[[[[[[[[[]]]]]]]]]]]") == "10: arrays and objects are nested too deeply");
-    BOOST_TEST(events("[\"\xFF\"]") == "2: what stands here is not JSON");
+    BOOST_TEST(events("[\"\xFF\"]") == "2: this is not JSON");
 }
 
 BOOST_AUTO_TEST_CASE(what_people_write_that_is_no_json_is_called_by_its_name) {
-    BOOST_TEST(events("[1,]") == "2: the comma before ']' has nothing behind it; remove it");
+    BOOST_TEST(events("[1,]") == "2: the comma before ']' has nothing after it; remove it");
     BOOST_TEST(events("{\"a\": 1,\n }") ==
-               "7: the comma before '}' has nothing behind it; remove it");
+               "7: the comma before '}' has nothing after it; remove it");
     BOOST_TEST(events("[1,,2]") == "3: there are two commas with nothing between them; remove one");
-    BOOST_TEST(events("{'a': 1}") ==
-               "1: names and texts stand between double quotes, not single ones");
+    BOOST_TEST(events("{'a': 1}") == "1: names and texts need double quotes, not single ones");
     BOOST_TEST(events("[1] // one").starts_with("4: "));
     BOOST_TEST(events("[1, // one\n2]") == "4: JSON has no comments; remove it");
     BOOST_TEST(events("[1, # one\n2]") == "4: JSON has no comments; remove it");
     BOOST_TEST(events("[1 2]") == "3: a comma or a colon is missing before '2'");
     BOOST_TEST(events("{\"a\" 1}") == "5: a comma or a colon is missing before '1'");
     BOOST_TEST(events("[[\"tp\", 2], \"rules\": []]") ==
-               "19: ':' cannot stand here in JSON; is a bracket missing before it?");
+               "19: ':' is not allowed here in JSON; is a bracket missing before it?");
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_stops_the_text_with_its_own_words) {

@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_more_bits_than_64_bits_count_are_refused) {
                "l.json: tensors['w'].shape: 'w': a tensor of shape [2305843009213693951] with 32 "
                "bits per element (float32) has more than 9223372036854775807" +
                    said);
-    // Without a data type, that of the program counts.
+    // Without a data type, the program's counts.
     auto const open =
         explicit_form(R"({"tensors": {"w": {"shape": [288230376151711744], "shards": []}}})");
     auto const yields = [&](data_type dtype) {

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_program_takes_stored_names_first_and_tells_what_it_rename
 
 BOOST_AUTO_TEST_CASE(a_table_that_there_is_not_is_refused_with_all_that_there_are) {
     BOOST_CHECK_EXCEPTION(program_by_names({"seperators"}), error,
-                          test::says(errc::usage, "there is no table of names 'seperators' (did "
+                          test::says(errc::usage, "unknown table of names 'seperators' (did "
                                                   "you mean 'separators'?); the tables are "
                                                   "master-weights, slices, separators, wrappers"));
 }

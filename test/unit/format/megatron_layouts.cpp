@@ -43,7 +43,7 @@ axis_set axes_of(mesh const& ranks, std::string const& names) {
     return model::axes_named(ranks, {names.substr(0, dash), names.substr(dash + 1)});
 }
 
-/// `0:32`, or nothing where a rank has none of the tensor.
+/// `0:32`; empty if a rank has none of the tensor.
 std::string range_of(std::vector<shard_descriptor> const& shards, std::string const& key) {
     for (shard_descriptor const& shard : shards)
         if (shard.key == key)

@@ -21,7 +21,7 @@ using namespace std::string_literals;
 
 using texts = std::vector<std::string>;
 
-/// What is in a pickle of which True is a tensor.
+/// The content of a pickle in which True is a tensor.
 std::vector<named_value> values_of(std::string const& codes) {
     std::string const text = "\x80\x04" + codes + ".";
     reshard::test::memory_file const file(text);
@@ -46,7 +46,7 @@ std::string text(std::string const& value) {
     return codes + value;
 }
 
-/// A dict that has what is in front of it, on the stack, twice.
+/// A dict that has the value before it, on the stack, twice.
 std::string twice(std::string const& first, std::string const& second) {
     // Keep it as 0, drop it, and take it again for each key.
     return "q\0"s + "0}(" + text(first) + "h\0"s + text(second) + "h\0"s + "u";
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_long_name_is_read_from_the_file) {
     // Behind the codes of the protocol, of the dict, of the mark and of the text.
     BOOST_CHECK_EXCEPTION(values_of("}(" + text(std::string(65537, 'a')) + "\x88u"), error,
                           test::says(errc::limit_exceeded,
-                                     "p: byte 9 begins a name of 65537 bytes; those of more than "
+                                     "p: byte 9 begins a name of 65537 bytes; names of more than "
                                      "65536 are not read"));
 }
 
@@ -149,9 +149,9 @@ BOOST_AUTO_TEST_CASE(endless_and_deep_values_are_opaque) {
     };
     BOOST_TEST(reason(nested(64)) == "");
     BOOST_TEST(reason(nested(65)) ==
-               "has values within values, 65 of them, and those of more than 64 are not read");
+               "has values within values, 65 of them, and more than 64 are not read");
     BOOST_TEST(reason(nested(1000000)).find("1000000 of them") != std::string::npos);
-    // A tuple of a list of that tuple, and twice the same list beside it, which is no such thing.
+    // A tuple of a list of that tuple, and twice the same list beside it, which is not one.
     BOOST_TEST(reason("]q\0(h\0\x85h\0e"s) == "has a value that is within itself");
     BOOST_TEST(reason("](]q\0h\0h\0e"s) == "");
 }

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(names_without_a_number_there_stay) {
     for (std::string const name : {"embed_tokens.weight", "layers.x.weight", "layers.",
                                    "my_layers.0.weight", "layers.0a.w", "", "layers0"})
         BOOST_TEST(name_in_model(name, "layers.", stages, {1}) == name);
-    // The first one counts that is a segment of its own.
+    // The first one counts that is a separate segment.
     BOOST_TEST(name_in_model("my_layers.1.layers.1.w", "layers.", stages, {1}) ==
                "my_layers.1.layers.3.w");
     BOOST_TEST(name_in_model("a.0.w", "", stages, {1}) == "a.0.w");
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(numbers_that_are_not_there_are_refused) {
                           says(errc::bad_layout, "stage 1 has 2 layers in chunk 0, so no layer 2"));
     BOOST_CHECK_EXCEPTION(
         name_in_model("experts.4.w", "experts.", expert_numbers(8, 2), 1), error,
-        says(errc::bad_layout, "there is no local expert 4 among 4; numbering starts at 0"));
+        says(errc::bad_layout, "no local expert 4 among 4; numbering starts at 0"));
     BOOST_CHECK_EXCEPTION(
         name_on_stage("layers.99999999999999999999.w", "layers.", pipeline(2, {2, 2})), error,
         says(errc::overflow, "'layers.99999999999999999999.w': the number 99999999999999999999 "

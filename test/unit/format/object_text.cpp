@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 
 /// \file
-/// Values that are no tensors as text, as they are compared.
+/// Values that are not tensors as text, as they are compared.
 
 BOOST_AUTO_TEST_SUITE(format_object_text)
 
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(names_and_calls_of_protocol_2_are_those_of_others) {
     BOOST_TEST(shown([](auto& out) { out.global("__builtin__", "long"); }) == "builtins.int");
 }
 
-// Python refuses it; whatever it is, it is not the text whose characters are the bytes of this one.
+// Python refuses it; it is not the text whose characters are the bytes of this one.
 BOOST_AUTO_TEST_CASE(a_text_that_latin_1_does_not_have_is_not_shown_as_bytes) {
     BOOST_TEST(shown([](auto& out) {
                    out.call("_codecs", "encode", [&] {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(arrays_of_numpy_are_one_text_however_they_were_pickled) {
     BOOST_TEST(from_buffer("F") != expected);
 }
 
-// Each of the texts is in the file once, and its bytes are far less than those of what it says.
+// Each of the texts is in the file once, and its bytes are far fewer than its text's.
 BOOST_AUTO_TEST_CASE(a_text_that_stands_many_times_is_not_made_beyond_the_limit) {
     constexpr std::size_t most = 1 << 20;
     std::string const large(4000, 'x');

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-// What other libraries wrote, with what they say is in it: see test/data/formats/README.md.
+// Files of other libraries, with their descriptions: see test/data/formats/README.md.
 
 BOOST_AUTO_TEST_SUITE(format_other_formats)
 
@@ -32,7 +32,7 @@ using namespace reshard::test;
 
 namespace fs = std::filesystem;
 
-/// Puts the elements of a shard, one by one, where they belong in the tensor.
+/// Puts the elements of a shard, one by one, into the tensor.
 void put(std::string& whole_bytes, checkpoint_tensor const& tensor, checkpoint_shard const& shard,
          std::string const& bytes) {
     box const region = shard.region;
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(parts_of_an_array_that_do_not_fit_it_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(arrays_that_have_their_bytes_in_common_are_tensors_of_their_own) {
-    // Python keeps each bytes object of one byte once, and its pickle names it where it is again.
+    // Python keeps each bytes object of one byte once, and its pickle refers to it later.
     std::string const again = "h\x01";
     temporary_directory const directory;
     std::string const path = directory.write(

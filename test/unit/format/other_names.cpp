@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_alias_is_a_tensor_with_the_shards_of_its_key) {
     checkpoint_metadata opened = checkpoint_of({"m", "w"});
     opened.metadata = {{"a", "w"}, {"author", "nobody"}};
     checkpoint_metadata const before = opened;
-    // What is a tensor already, and what names none, stays out.
+    // Existing tensors, and names of none, stay out.
     add_aliases(opened, {{"a", "w"}, {"m", "w"}, {"z", "x"}});
     BOOST_TEST_REQUIRE(opened.tensors.size() == 3u);
     BOOST_TEST(opened.tensors[0].key == "a");

@@ -136,9 +136,9 @@ BOOST_AUTO_TEST_CASE(a_deque_is_made_of_the_list_of_what_is_added) {
         BOOST_TEST((made_of[1].type == pickle_value::kind::none) == (arguments == ")"));
     }
     BOOST_TEST(refusal("ccollections\ndeque\nK\x01\x85RK\x01\x61.") ==
-               "p: byte 27 adds to the number 1, which is no list");
+               "p: byte 27 adds to the number 1, which is not a list");
     BOOST_TEST(refusal("ctorch\ndevice\n)RK\x01\x61.") ==
-               "p: byte 20 adds to an object of 'torch.device', which is no list");
+               "p: byte 20 adds to an object of 'torch.device', which is not a list");
 }
 
 BOOST_AUTO_TEST_CASE(bytes_stay_in_the_file) {
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(what_names_that_are_not_known_make_is_opaque) {
     };
     BOOST_TEST(unknown("\x8c\x05posix\x8c\x06system\x93\x8c\x02ls\x85R."s) == "posix.system");
     BOOST_TEST(unknown("cos\nsystem\n."s) == "os.system");
-    // A star stands for one name, not for modules.
+    // A star matches one name, not modules.
     BOOST_TEST(unknown("ctorch.hub\nload\n."s) == "torch.hub.load");
     // A class with arguments by name, a method of an object, and a state.
     BOOST_TEST(unknown("cm\nC\n)}\x8c\x01xK\x01s\x92."s) == "m.C");
@@ -185,11 +185,11 @@ BOOST_AUTO_TEST_CASE(what_is_added_to_an_object_of_an_unknown_class_is_kept_with
 BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
     BOOST_TEST(
         refusal("") ==
-        "p: ends early: 1 byte is wanted from byte 2 on, and 0 are there; was it cut short?");
+        "p: ends early: 1 byte is wanted from byte 2 on, and 0 are present; was it cut short?");
     BOOST_TEST(
         refusal("\x8c\x05"
                 "ab") ==
-        "p: ends early: 5 bytes are wanted from byte 4 on, and 2 are there; was it cut short?");
+        "p: ends early: 5 bytes are wanted from byte 4 on, and 2 are present; was it cut short?");
     BOOST_TEST(refusal("B\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
                std::string::npos);
     BOOST_TEST(refusal("X\xff\xff\xff\xff.").find("4294967295 bytes are wanted") !=
@@ -197,12 +197,12 @@ BOOST_AUTO_TEST_CASE(what_ends_early_is_named_with_its_position) {
 }
 
 BOOST_AUTO_TEST_CASE(codes_that_miss_their_values_are_refused) {
-    BOOST_TEST(refusal(".") == "p: byte 2 takes a value where there is none");
-    BOOST_TEST(refusal("(.") == "p: byte 3 takes a value where there is none");
+    BOOST_TEST(refusal(".") == "p: byte 2 takes a missing value");
+    BOOST_TEST(refusal("(.") == "p: byte 3 takes a missing value");
     BOOST_TEST(refusal("t.") == "p: byte 2 takes all values up to a mark, and there is none");
-    BOOST_TEST(refusal("K\x01\x86.") == "p: byte 4 takes 2 values where there are fewer");
-    BOOST_TEST(refusal("}K\x01\x61.") == "p: byte 5 adds to a dict of 0, which is no list");
-    BOOST_TEST(refusal("K\x01K\x01\x61.") == "p: byte 6 adds to the number 1, which is no list");
+    BOOST_TEST(refusal("K\x01\x86.") == "p: byte 4 takes 2 values, but there are fewer");
+    BOOST_TEST(refusal("}K\x01\x61.") == "p: byte 5 adds to a dict of 0, which is not a list");
+    BOOST_TEST(refusal("K\x01K\x01\x61.") == "p: byte 6 adds to the number 1, which is not a list");
     BOOST_TEST(refusal("}(K\x01u.") == "p: byte 6 adds an odd number of keys and values");
     BOOST_TEST(refusal("h\x03.") == "p: byte 2 asks for value 3, which nothing was kept as");
     BOOST_TEST(refusal("K\x01)R.").find("the name of a class or a function, and is the number 1") !=

@@ -53,7 +53,7 @@ private:
     std::string bytes_;
 };
 
-/// 16-bit numbers 0, 1, 2, ... as they lie in a file, behind some other bytes.
+/// 16-bit numbers 0, 1, 2, ... as they lie in a file, after some other bytes.
 std::string numbers(std::size_t count, std::string const& before = {}) {
     std::string bytes = before;
     for (std::size_t i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ std::string numbers(std::size_t count, std::string const& before = {}) {
     return bytes;
 }
 
-/// Shards of one file, and where they are.
+/// Shards of one file, and their positions.
 std::map<std::filesystem::path, shown_file> shown(std::vector<file_tensor> tensors) {
     shown_file file;
     for (file_tensor const& tensor : tensors) {

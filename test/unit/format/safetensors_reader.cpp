@@ -30,7 +30,7 @@ std::string with_header(std::string const& json, std::size_t data_bytes = 8) {
     return test::eight_bytes(json.size()) + json + std::string(data_bytes, '\0');
 }
 
-/// What the corpus calls `ok`: the tensors in the order of their names.
+/// The corpus's `ok`: the tensors in the order of their names.
 std::string summary(safetensors_header header) {
     std::sort(header.tensors.begin(), header.tensors.end(),
               [](auto const& a, auto const& b) { return a.name < b.name; });
@@ -41,7 +41,7 @@ std::string summary(safetensors_header header) {
     return text;
 }
 
-/// The verdict, as the corpus has it, but with the tensor's name left out.
+/// The verdict, as the corpus has it, without the tensor's name.
 std::string verdict(std::string const& file, safetensors_mode mode) {
     try {
         return "ok " + summary(read(file, mode));
@@ -63,7 +63,7 @@ std::string message(std::string const& file, safetensors_mode mode = safetensors
     return "accepted";
 }
 
-/// What the reference reader accepts and the text of the format does not.
+/// Files that the reference reader accepts and the text of the format does not.
 std::set<std::string> const lax = {"dup_same", "dup_diff_first_bad", "meta_dup_inner", "meta_null",
                                    "tensor_as_array"};
 
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_is_not_there_is_a_missing_file) {
     BOOST_CHECK_EXCEPTION(
         read_safetensors_header("no/such.safetensors"), error, [](error const& thrown) {
             return thrown.code() == errc::missing_file &&
-                   std::string(thrown.what()) == "no/such.safetensors: there is no such file";
+                   std::string(thrown.what()) == "no/such.safetensors: no such file";
         });
 }
 

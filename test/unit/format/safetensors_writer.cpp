@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_the_format_cannot_say_is_refused) {
                "a.safetensors: no tensor may be named '__metadata__'");
     BOOST_TEST(
         refusal({{"t", data_type::u8, {1}}, {"s", data_type::f32, {}}, {"t", data_type::i8, {2}}},
-                errc::bad_layout) == "a.safetensors: tensor 't' would stand twice in one file");
+                errc::bad_layout) == "a.safetensors: tensor 't' would occur twice in one file");
     BOOST_TEST(
         refusal({{"t", data_type::f4, {3}}}, errc::unsupported) ==
         "a.safetensors: tensor 't': shape [3] of F4 has 12 bits, which do not fill whole bytes");

@@ -33,7 +33,7 @@ checkpoint_metadata written() {
     return metadata;
 }
 
-/// The text with a digest of its own that is right.
+/// The text with its right digest.
 std::string const example_text = to_json(example, written());
 
 void is_refused(save_record const& record, std::vector<recorded_file> const& files,

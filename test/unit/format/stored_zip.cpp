@@ -42,7 +42,7 @@ struct member {
     unsigned method = 0;
     unsigned flags = 0;
     std::string extra{};             ///< of its entry in the directory
-    std::uint32_t said = 0xffffffff; ///< its size there, if not that of the bytes
+    std::uint32_t said = 0xffffffff; ///< its size there, if not the bytes' size
 };
 
 /// An archive as APPNOTE.TXT describes it.
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(sizes_of_64_bits_are_read) {
     full_archive.add({"a", "12345", 0, 0,
                       number(1, 2) + number(16, 2) + number(5, 8) + number(5, 8), 0xfffffffe},
                      0);
-    BOOST_TEST(refusal(full_archive.text()).find("exceeds what is before the directory") !=
+    BOOST_TEST(refusal(full_archive.text()).find("reaches into the directory") !=
                std::string::npos);
     archive large{};
     large.add({"a", "12345", 0, 0, number(1, 2) + number(16, 2) + number(5, 8) + number(5, 8)}, 0);
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(compressed_and_encrypted_members_say_so) {
 
 namespace {
 
-/// What zlib makes of a text, without a header of its own.
+/// The output of zlib for a text, without a header.
 std::string deflated(std::string const& text) {
     z_stream stream{};
     BOOST_TEST_REQUIRE(deflateInit2(&stream, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) ==
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(a_deflated_member_that_is_not_what_is_said_is_damaged) {
     };
     BOOST_TEST(said(99999).find("should have 99999 bytes, and has more") != std::string::npos);
     BOOST_TEST(said(100001).find("should have 100001 bytes, and has 100000") != std::string::npos);
-    BOOST_TEST(said(std::uint64_t{1} << 40).find("deflated ones do not have as many") !=
+    BOOST_TEST(said(std::uint64_t{1} << 40).find("deflated ones cannot hold that many") !=
                std::string::npos);
     zip_member zip_member = member;
     zip_member.packing->checksum ^= 1;
@@ -323,9 +323,8 @@ BOOST_AUTO_TEST_CASE(members_lie_apart_and_before_the_directory) {
     archive shared{{"a", "12345"}};
     shared.add({"b", "1"}, 0); // begins where the first one does
     BOOST_TEST(refusal(shared.text()) == "z: byte 0: the member 'b' lies in another one");
-    BOOST_TEST(
-        refusal(archive{{"a", "12345", 0, 0, {}, 500}}.text()) ==
-        "z: byte 34: the member 'a' has 500 bytes, and exceeds what is before the directory");
+    BOOST_TEST(refusal(archive{{"a", "12345", 0, 0, {}, 500}}.text()) ==
+               "z: byte 34: the member 'a' has 500 bytes, and reaches into the directory");
     archive apart{{"a", "12345"}};
     apart.add({"b", "1"}, 3);
     BOOST_TEST(refusal(apart.text()).find("byte 3: the member 'b'") != std::string::npos);
@@ -351,7 +350,7 @@ BOOST_AUTO_TEST_CASE(what_is_counted_is_what_lies_there) {
     archive renamed = two;
     renamed.directory.back() = 'c';
     BOOST_TEST(refusal(renamed.text()) ==
-               "z: byte 35: the member 'c' has another name where it lies");
+               "z: byte 35: the member 'c' has another name in its own header");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_cut_off_is_refused) {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// What is said of a Unified Checkpoint; its elements are compared in other_formats.cpp.
+// The messages about a Unified Checkpoint; its elements are compared in other_formats.cpp.
 
 BOOST_AUTO_TEST_SUITE(format_unified)
 
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(files_of_one_rank_each_are_not_read_and_reported) {
     BOOST_TEST(there.warnings().back() ==
                "master_weights-00001-of-00009.safetensors and 1 more hold optimizer state or "
                "master weights of one rank each, or of another save, which are not read and would "
-               "be lost; to convert the rest alone, give its files in a directory of their own");
+               "be lost; to convert the rest alone, give its files in a separate directory");
 }
 
 BOOST_AUTO_TEST_CASE(an_index_of_no_optimizer_state_is_none) {

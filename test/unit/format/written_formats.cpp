@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(what_functions_of_torch_make_has_no_copy) {
     BOOST_CHECK_EXCEPTION(copy_of(values.root(), values, file, "object 'o'"), error,
                           mentions(errc::unsupported,
                                    "p: object 'o' has an object of 'torch.load', which is not "
-                                   "carried; leave out what is no tensor (--no-objects)"));
+                                   "carried; omit values that are not tensors (--no-objects)"));
 }
 
 // A hostile file names a function of a module whose classes are carried: who loads what we write
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_format_is_known_by_its_name_and_some_by_their_files) {
     BOOST_TEST(format_of_file("b.pt")->name == "torch_save");
     BOOST_TEST(!format_of_file("model"));
     BOOST_CHECK_EXCEPTION(written_format_of("zarr"), error,
-                          mentions(errc::usage, "'zarr' is no format that is written; there are "
+                          mentions(errc::usage, "cannot write format 'zarr'; choose one of "
                                                 "huggingface, megatron_torch_dist, "));
 }
 
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(what_could_not_be_read_again_is_refused_by_name) {
         std::string key;
         data_type dtype;
         index_vector shape;
-        std::string text; ///< of the error; none where it is written
+        std::string text; ///< of the error; none if it is written
     };
     using enum data_type;
     index_t const huge = index_t{1} << 62;

@@ -19,7 +19,7 @@ namespace {
 
 struct left_collective {};
 
-/// One rank of several that take turns in this thread: it first notes what it gives, and leaves the
+/// One rank of several that take turns in this thread: it first notes its value, and leaves the
 /// collective; when all have, it is called again and gets everybody's text.
 struct turn_keeper {
     int number;
@@ -39,7 +39,7 @@ struct turn_keeper {
 
 static_assert(group<turn_keeper>);
 
-/// What each of `ranks` ranks ends with when all call `work(group)`.
+/// The result of each of `ranks` ranks when all call `work(group)`.
 template <class Work>
 std::vector<local_error> outcomes(int ranks, Work&& work) {
     std::vector<std::vector<std::string>> complete;
@@ -186,7 +186,7 @@ struct two_options {
     static constexpr std::string_view member_names[] = {"width", "keys"};
 };
 
-/// What comes of a load whose options are those of this rank, on each of three ranks.
+/// The result of a load with the options of this rank, on each of three ranks.
 std::vector<local_error> load_with(std::vector<two_options> const& options) {
     return outcomes(3, [&](auto const& world) {
         compared_values fingerprint("options", options[static_cast<std::size_t>(world.rank())]);

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(group_agree_digest)
 
 namespace {
 
-/// The first of several ranks; the others say what it is told.
+/// The first of several ranks; the others repeat its message.
 struct digest_group {
     std::vector<std::string> others;
 

@@ -14,7 +14,7 @@ BOOST_AUTO_TEST_SUITE(shard_common_values)
 
 namespace {
 
-/// What is said of the values of rank 0 and those of rank 5.
+/// The message about the values of rank 0 and of rank 5.
 void refused_values(std::vector<common_value> const& first, std::vector<common_value> const& values,
                     std::string const& text) {
     BOOST_CHECK_EXCEPTION(

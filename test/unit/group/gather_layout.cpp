@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(group_gather_layout)
 
 namespace {
 
-/// What the ranks of a mesh learn of a tensor from one another's shards.
+/// The facts about a tensor that the ranks of a mesh learn from each other's shards.
 catalog_entry learned(distribution const& distribution) {
     std::vector<std::vector<cut_tensor>> tensors;
     for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank)

@@ -28,6 +28,13 @@ struct rank_that_gathers_one_text : rank_without_neighbours {
     std::string all_gather(std::string const& bytes) const { return bytes; }
 };
 
+/// The last of three, the others of which say nothing.
+struct third {
+    int rank() const { return 2; }
+    int size() const { return 3; }
+    std::vector<std::string> all_gather(std::string const& bytes) const { return {"", "", bytes}; }
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(one_process_is_rank_0_of_1) {
@@ -90,6 +97,14 @@ BOOST_AUTO_TEST_CASE(a_wait_for_as_long_as_it_takes_overflows_no_clock) {
 
 BOOST_AUTO_TEST_CASE(one_process_waits_for_nobody) {
     BOOST_TEST(detail::with_deadline(solo{}, 1).size() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_group_without_its_type_is_as_the_group_that_it_is_made_from) {
+    detail::any_group const copy = detail::any_group(detail::any_group(third()));
+    BOOST_TEST(copy.rank() == 2);
+    BOOST_TEST(copy.size() == 3);
+    BOOST_TEST((copy.all_gather("x") == std::vector<std::string>{"", "", "x"}));
+    BOOST_TEST((detail::any_group(solo()).all_gather("y") == std::vector<std::string>{"y"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(ranks_without_a_block_hold_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(one_block_a_rank_is_a_plain_box) {
-    // So that equal elements are equal shards, whatever made them.
+    // So that equal elements are equal shards, however they were made.
     distribution const how(mesh{{"p", 2}}, {block_cyclic{0, 5}}, {10});
     for (holder_t const rank : {0u, 1u})
         BOOST_TEST((*descriptor_of("A", data_type::f64, how, rank) ==
@@ -162,9 +162,10 @@ BOOST_AUTO_TEST_CASE(descriptors_of_other_blocks_are_refused) {
     shard_descriptor shard{"A", data_type::f64, {9}, {{0}, {9}}, {}, {{0, 2, 4}}};
     BOOST_CHECK_NO_THROW(check(shard));
     shard.cycles = {{0, 2, 5}};
-    BOOST_CHECK_EXCEPTION(check(shard), error,
-                          says(errc::bad_layout, "'A': axis 0: blocks of 2 elements, 5 apart, are "
-                                                 "not those of a region of shape [9]"));
+    BOOST_CHECK_EXCEPTION(
+        check(shard), error,
+        says(errc::bad_layout,
+             "'A': axis 0: blocks of 2 elements, 5 apart, do not fit a region of shape [9]"));
     shard.cycles = {{0, 2, 4}};
     shard.flat = flat_range{0, 3};
     BOOST_CHECK_EXCEPTION(check(shard), error,

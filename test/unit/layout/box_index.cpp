@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(an_index_finds_what_comparing_all_boxes_finds) {
 }
 
 BOOST_AUTO_TEST_CASE(a_query_looks_at_few_of_many_boxes) {
-    // 64 x 64 tiles: what is visited is what overlaps, so a query of one tile visits one.
+    // 64 x 64 tiles: only overlapping tiles are visited, so a query of one tile visits one.
     box_list tiles(2);
     for (index_t row = 0; row < 64; ++row)
         for (index_t column = 0; column < 64; ++column)

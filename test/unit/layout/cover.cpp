@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_overlap_names_both_boxes_and_the_elements) {
 }
 
 BOOST_AUTO_TEST_CASE(an_overlap_is_found_even_where_the_count_is_right) {
-    // 4 elements twice, 4 never: the sum is that of a cover.
+    // 4 elements twice, 4 never: the sum is a cover's.
     auto const fault =
         find_cover_fault({{0}, {12}}, index(1, {{{0}, {4}}, {{0}, {4}}, {{8}, {4}}}));
     BOOST_TEST_REQUIRE(fault.has_value());

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(a_replicated_tensor_is_whole_everywhere) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_of_a_mesh_has_the_share_of_its_coordinate) {
-    // Rank 5 of pp=2 tp=3 stands at pp 1, tp 2.
+    // Rank 5 of pp=2 tp=3 is at pp 1, tp 2.
     mesh const ranks{{"pp", 2}, {"tp", 3}};
     shard_descriptor const expected{"w", data_type::bf16, {4, 24}, {{0, 16}, {4, 8}}, {}};
     BOOST_TEST(
@@ -70,16 +70,13 @@ BOOST_AUTO_TEST_CASE(an_axis_that_is_not_there_names_axis_and_shape) {
 BOOST_AUTO_TEST_CASE(a_share_that_is_not_one_of_them_is_refused) {
     BOOST_CHECK_EXCEPTION(
         equal_shares("w", data_type::f32, {4}, {{0, 2, 2}}), error,
-        says(errc::bad_layout,
-             "'w': axis 0: there is no share 2 of 2; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': axis 0: no share 2 of 2; shares are numbered from 0"));
     BOOST_CHECK_EXCEPTION(
         equal_shares("w", data_type::f32, {4}, {{0, -1, 2}}), error,
-        says(errc::bad_layout,
-             "'w': axis 0: there is no share -1 of 2; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': axis 0: no share -1 of 2; shares are numbered from 0"));
     BOOST_CHECK_EXCEPTION(
         equal_shares("w", data_type::f32, {4}, {{0, 0, -2}}), error,
-        says(errc::bad_layout,
-             "'w': axis 0: there is no share 0 of -2; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': axis 0: no share 0 of -2; shares are numbered from 0"));
     BOOST_CHECK_EXCEPTION(equal_shares("w", data_type::f32, {4}, {{0, 0, 2}, {0, 1, 2}}), error,
                           says(errc::bad_layout, "'w': two shares along axis 0"));
 }

@@ -26,8 +26,8 @@ std::vector<index_t> values_of(shard_descriptor const& shard) {
     return values;
 }
 
-/// What each rank of the mesh holds of the 2 x 6 tensor: columns by tensor parallelism, then flat
-/// shares of these by data parallelism.
+/// The elements of the 2 x 6 tensor on each rank of the mesh: columns by tensor parallelism, then
+/// flat shares of these by data parallelism.
 std::vector<std::vector<index_t>> values_by_rank(mesh const& ranks) {
     std::vector<std::vector<index_t>> all;
     index_t const columns = 6 / ranks.all_axes[ranks.axis("tp")].extent;
@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(a_flat_shard_is_cut_again) {
 BOOST_AUTO_TEST_CASE(a_share_that_is_not_one_of_them_is_refused) {
     BOOST_CHECK_EXCEPTION(
         flat_share(4, 2, 2), error,
-        says(errc::bad_layout, "there is no flat share 2 of 2; shares are numbered from 0"));
+        says(errc::bad_layout, "no flat share 2 of 2; shares are numbered from 0"));
     auto const part = replicated("w", data_type::f32, {4});
     BOOST_CHECK_EXCEPTION(
         flat_share(part, -1, 2), error,
-        says(errc::bad_layout, "'w': there is no flat share -1 of 2; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': no flat share -1 of 2; shares are numbered from 0"));
     BOOST_CHECK_EXCEPTION(
         flat_share(part, 0, 0), error,
-        says(errc::bad_layout, "'w': there is no flat share 0 of 0; shares are numbered from 0"));
+        says(errc::bad_layout, "'w': no flat share 0 of 0; shares are numbered from 0"));
 }
 
 BOOST_AUTO_TEST_CASE(a_shard_that_leaves_its_tensor_is_refused_before_it_is_cut) {

@@ -61,7 +61,7 @@ std::vector<box> numbered_boxes(grid_list const& list, std::uint32_t shard) {
     return list.cycles(shard).empty() ? list.boxes(shard) : std::vector{list.region(shard)};
 }
 
-/// Each box of each shard stands behind the shard's first one, and knows the shard.
+/// Each box of each shard is after the shard's first one, and knows the shard.
 void check_boxes(grid_list const& list) {
     for (std::uint32_t shard = 0; shard < list.size(); ++shard) {
         auto const boxes = numbered_boxes(list, shard);

@@ -53,11 +53,10 @@ BOOST_AUTO_TEST_CASE(tensors_that_are_spread_alike_share_it) {
 BOOST_AUTO_TEST_CASE(a_key_stands_once) {
     distribution const distribution({{"tp", 2}}, {shard{0}}, {4});
     tensor_sharding const w = sharding_of("w", data_type::f32, distribution);
-    BOOST_CHECK_EXCEPTION(
-        layout_of({w, w}), error,
-        test::says(errc::bad_layout,
-                   "'w' of shape [4] appears twice in the layout; list each tensor once, and "
-                   "number those of experts and layers"));
+    BOOST_CHECK_EXCEPTION(layout_of({w, w}), error,
+                          test::says(errc::bad_layout,
+                                     "'w' of shape [4] appears twice in the layout; list each "
+                                     "tensor once, and number the tensors of experts and layers"));
 }
 
 BOOST_AUTO_TEST_CASE(the_layout_is_what_the_ranks_have_and_so_is_its_catalog) {

@@ -26,7 +26,7 @@ using numbers = std::vector<std::uint32_t>;
 
 using numbered_boxes = std::set<std::pair<std::uint32_t, box>>;
 
-/// The boxes that share elements with a region: number, and what they share, block by block.
+/// The boxes that share elements with a region: number, and shared elements, block by block.
 numbered_boxes overlaps(shard_grid const& grid, box const& region) {
     numbered_boxes boxes;
     grid.for_each_overlap(region, [&](std::uint32_t number, box const& common) {
@@ -35,7 +35,7 @@ numbered_boxes overlaps(shard_grid const& grid, box const& region) {
     return boxes;
 }
 
-/// Everything that the grid says of its shards is what the ranks have, one after the other.
+/// All data of the grid about its shards equals the ranks' shards, one after the other.
 void check_shards(shard_grid const& grid, distribution const& distribution) {
     shard_table table(distribution.shape().size());
     append(table, distribution);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(rows_over_columns_of_ranks) {
 }
 
 BOOST_AUTO_TEST_CASE(blocks_are_dealt_out_by_arithmetic) {
-    // Ten rows in blocks of two over two coordinates, of which both stand on two ranks:
+    // Ten rows in blocks of two over two coordinates, of which both are on two ranks:
     // 0, 1, 4, 5, 8, 9 and 2, 3, 6, 7.
     shard_grid const grid =
         grid_of(distribution({{"p", 2}, {"dp", 2}}, {block_cyclic{0, 2}, replicate{}}, {10}));
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(geometry_does_not_depend_on_who_holds_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_hundred_thousand_ranks_are_asked_in_no_time) {
-    // One row a rank; ranks behind the last row have nothing.
+    // One row a rank; ranks after the last row have nothing.
     shard_grid const grid = grid_of(distribution({{"fsdp", 100'000}}, {shard{0}}, {16'384, 8}));
     BOOST_TEST(grid.size() == 100'000u);
     int steps = 0;

@@ -24,7 +24,7 @@ bool holds_some(shard_descriptor const& shard, box const& wanted) {
                        [&](box const& part) { return intersect(part, wanted).has_value(); });
 }
 
-/// Compares the holders of all boxes of a matrix with what each rank says of itself.
+/// Compares the holders of all boxes of a matrix with each rank's own shards.
 void compare_with_each_rank(tensor_sharding const& tensor) {
     holder_t const ranks = tensor.parts[0].spread.ranks().rank_count();
     index_t const rows = tensor.shape[0], columns = tensor.shape[1];

@@ -16,7 +16,7 @@ using texts = std::vector<std::string>;
 
 key_mismatch const both{{"u", "v"}, {"m"}};
 
-/// One line of the table: what a mode logs, raises, gives back and leaves out.
+/// One line of the table: the keys that a mode logs, raises, returns and omits.
 struct expected_verdict {
     strictness mode;
     char const* log;

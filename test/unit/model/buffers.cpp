@@ -34,7 +34,8 @@ BOOST_AUTO_TEST_CASE(the_last_tensor_comes_first_and_starts_are_padded) {
 BOOST_AUTO_TEST_CASE(a_bucket_that_has_reached_its_target_is_closed) {
     buffer_rules const rules{64, 128, 90, true};
     BOOST_TEST((pack({100, 30, 7}, 4, rules) == slot_list{{1, 0, 32}, {0, 64, 32}, {0, 0, 32}}));
-    // A feed-forward weight of Llama-3 8B behind one of attention: over 64 ranks, a bucket of 75,497,472.
+    // A feed-forward weight of Llama-3 8B after one of attention: over 64 ranks, a bucket of
+    // 75,497,472.
     BOOST_TEST((pack({4096 * 14336, 4096 * 4096}, 64, megatron_buckets(64)) ==
                 slot_list{{0, 16'777'216, 1'179'648}, {0, 0, 1'179'648}}));
 }
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(slots_do_not_overlap_and_slices_hold_them_all) {
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             BOOST_TEST(slots[i].begin % 16 == 0);
             BOOST_TEST(slots[i].begin + sizes[i] <= slots[i].length * ranks);
-            // The tensor before it in the model comes behind it in its buffer.
+            // The tensor before it in the model comes after it in its buffer.
             if (i > 0 && slots[i].buffer == slots[i - 1].buffer)
                 BOOST_TEST(slots[i].begin + sizes[i] <= slots[i - 1].begin);
         }

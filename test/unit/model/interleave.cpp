@@ -36,7 +36,7 @@ expression tensor(std::string const& key) {
     return source_tensor(static_cast<key_id>(&entry - &catalog[0]), entry.shape, entry.dtype);
 }
 
-/// The elements of an expression; those of the sources are numbered through.
+/// The elements of an expression; the sources' elements are numbered through.
 std::vector<index_t> elements(expression const& expression) {
     std::vector<index_vector> shapes;
     std::vector<std::vector<index_t>> values;

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_SUITE(model_model_part)
 
 namespace {
 
-/// Attention says what it has without knowing where it stands.
+/// Attention describes its tensors without knowing its position.
 model_part attention() {
     return {.name = "self_attn",
             .tensors = {{.key = "q.weight", .shape = {4, 4}, .cut = column_parallel()},
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(names_of_parts_stand_before_those_of_their_tensors) {
                                  "model.layers.1.self_attn.q.weight "
                                  "model.layers.1.self_attn.o.weight ";
     BOOST_TEST(keys_of_part(model) == expected);
-    // A wrapper without a name, and nothing of its own, loses nothing and adds nothing.
+    // A wrapper without a name and without parameters loses nothing and adds nothing.
     BOOST_TEST(keys_of_part({.parts = {{.parts = {model}}}}) == expected);
 }
 

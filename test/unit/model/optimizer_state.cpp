@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(state_of_a_tied_weight_is_kept_once_for_both_ends) {
 
 namespace {
 
-/// A box, a flat range, a scalar and two parts without elements, one behind the other in memory.
+/// A box, a flat range, a scalar and two parts without elements, one after the other in memory.
 struct parameters_in_memory {
     std::vector<float> memory = std::vector<float>(20);
     const_state_dict all;
@@ -189,7 +189,7 @@ bfloat16 bfloat16_of(index_t number) {
 /// it at its first step.
 struct stage_3_rank {
     index_t begin = 0; ///< of the slice, in the parameter
-    index_t real = 0;  ///< elements of it that are no padding
+    index_t real = 0;  ///< elements of it that are not padding
     std::vector<bfloat16> fw_storage;
     std::map<std::string, std::vector<float>> state;
 
@@ -267,7 +267,7 @@ public:
         return tensors;
     }
 
-    /// A state of all ranks, one behind the other.
+    /// A state of all ranks, one after the other.
     std::vector<float> whole_state(std::string const& key) const {
         std::vector<float> values;
         for (stage_3_rank const& rank : ranks_)

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_job_that_does_not_fit_its_model_is_refused) {
     parallel_tensor const beyond{.key = "w", .shape = {4}, .stage = on_layer(2)};
     BOOST_CHECK_EXCEPTION(
         sharding_of(beyond, job), error,
-        says(errc::bad_layout, "there is no layer 2 in a pipeline of 2; numbering starts at 0"));
+        says(errc::bad_layout, "no layer 2 in a pipeline of 2; numbering starts at 0"));
 }
 
 BOOST_AUTO_TEST_CASE(a_key_stands_once_in_a_layout) {
@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(a_key_stands_once_in_a_layout) {
     BOOST_CHECK_EXCEPTION(
         layout_of(std::vector{sharding_of(first, job), sharding_of(second, job)}), error,
         test::says(errc::bad_layout,
-                   "'expert.0' of shape [4] appears twice in the layout; list each "
-                   "tensor once, and number those of experts and layers"));
+                   "'expert.0' of shape [4] appears twice in the layout; list each tensor once, "
+                   "and number the tensors of experts and layers"));
     second.key = "expert.1";
     layout const both = layout_of(std::vector{sharding_of(second, job), sharding_of(first, job)});
     BOOST_TEST(both.holders == 2);

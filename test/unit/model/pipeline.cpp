@@ -99,14 +99,14 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
 BOOST_AUTO_TEST_CASE(a_place_that_is_not_there_is_refused) {
     pipeline const stages = uneven_pipeline(5, 2);
     refused_pipeline([&] { return stages.place_of(5); },
-                     "there is no layer 5 in a pipeline of 5; numbering starts at 0");
+                     "no layer 5 in a pipeline of 5; numbering starts at 0");
     refused_pipeline(
         [&] {
             return stages.layer_at({1, 0, 2});
         },
         "stage 1 has 2 layers in chunk 0, so no layer 2");
     refused_pipeline([&] { return stages.layers_of(2); },
-                     "there is no chunk 0 of stage 2 in a pipeline of 2 stages with 1 chunk each");
+                     "no chunk 0 of stage 2 in a pipeline of 2 stages with 1 chunk each");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,7 +26,7 @@ tensor_list spread(std::vector<parallel_tensor> const& tensors, parallel_job con
     return result;
 }
 
-/// The flat ranges of what a rank holds, as `key 0:5, ...`.
+/// The flat ranges that a rank holds, as `key 0:5, ...`.
 std::string ranges(tensor_list const& tensors, holder_t rank) {
     std::string text;
     for (shard_descriptor const& shard : shards_of(tensors, rank))
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(large_tensors_are_cut_into_padded_slices_and_small_ones_are
     BOOST_TEST(ranges(sliced, 0) == "w 0:3, b [0:2]");
     BOOST_TEST(ranges(sliced, 3) == "w 9:10, b [0:2]");
     obeys_the_laws(sliced);
-    // Of 2 elements over 4 ranks, two ranks have none. What they see of the tensor keeps its shape.
+    // Of 2 elements over 4 ranks, two ranks have none. Their tensor keeps its shape.
     auto const tiny = shard_slices(spread({{.key = "b", .shape = {2}}}, job));
     BOOST_TEST(ranges(tiny, 1) == "b 1:2");
     BOOST_TEST(ranges(tiny, 3) == "");

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/mpi/shared_arena.hpp>
+#include <reshard/mpi/node_segments.hpp>
 
 #include <reshard/group/solo.hpp>
 

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(no_bytes_have_no_memory) {
 
 BOOST_AUTO_TEST_CASE(what_the_system_refuses_is_an_error_that_names_the_file) {
     BOOST_CHECK_EXCEPTION(detail::file_descriptor::open("/no/such/file", O_RDONLY), error,
-                          says(errc::missing_file, "/no/such/file: there is no such file"));
+                          says(errc::missing_file, "/no/such/file: no such file"));
     BOOST_CHECK_EXCEPTION(
         detail::file_descriptor::open("/no/such/file", O_RDWR | O_CREAT), error,
         says(errc::io, "/no/such/file: cannot be created: No such file or directory"));

@@ -54,7 +54,7 @@ namespace {
 
 constexpr std::size_t large_page = detail::private_mapping::alignment;
 
-/// A system whose pages cost what it is told, and that notes what it was asked for.
+/// A system whose pages have a given cost, and that notes its requests.
 struct fake_system {
     static inline std::string free_blocks;
     static inline double large_cost = 1;
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(no_page_is_asked_for_beyond_what_the_system_has) {
     take(100, true, calls);
     BOOST_TEST(fake_system::bytes == 4 * large_page);
     take(1, false, fake_system::calls());
-    BOOST_TEST(fake_system::large.empty()); // nothing is advised where nothing is wanted
+    BOOST_TEST(fake_system::large.empty()); // nothing is advised if nothing is wanted
 }
 
 BOOST_AUTO_TEST_CASE(much_memory_is_taken_in_larger_pieces) {

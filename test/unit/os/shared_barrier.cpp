@@ -13,8 +13,8 @@ using namespace reshard::detail;
 
 namespace {
 
-/// Threads that each write a number of their own, meet, and read those of all others; how many were wrong.
-/// Numbers are plain, so that a sanitizer sees a barrier that orders nothing.
+/// Threads that each write their own number, meet, and read the numbers of all others; how many
+/// were wrong. Numbers are plain, so that a sanitizer sees a barrier that orders nothing.
 int wrong_numbers(std::uint32_t members, int rounds) {
     barrier_state shared;
     std::vector<int> numbers(members, -1);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr segment_kind kinds[] = {segment_kind::unnamed, segment_kind::named};
 
-/// Runs `work` in another process; true where it returned true there.
+/// Runs `work` in another process; true if it returned true there.
 template <class Work>
 bool in_another_process(Work const& work) {
     pid_t const child = ::fork();
@@ -48,7 +48,7 @@ void limit_files() {
     ::signal(SIGXFSZ, SIG_DFL);
 }
 
-/// True where the error is what a file beyond the limit gives, of both kinds.
+/// True if the error is the one of a file beyond the limit, of both kinds.
 bool is_refused_beyond_limit() {
     for (segment_kind const kind : kinds)
         if (error_of(kind, {}, 8192) != "io: a shared segment of 8192 bytes: File too large")

@@ -39,15 +39,15 @@ BOOST_AUTO_TEST_CASE(strips_are_as_high_as_what_a_link_does_of_what_it_can) {
     BOOST_TEST(shows(picture, ">the link out of node 3</text>"));
     BOOST_TEST(shows(picture,
                      "<rect x=\"240\" y=\"30\" width=\"400\" height=\"16\" fill=\"#f2f2f2\">"
-                     "<title>the link out of node 3: 3 kB, 75 % of what it can in all the time<"));
-    BOOST_TEST(shows(picture,
-                     "<rect x=\"240\" y=\"38\" width=\"100\" height=\"8\" fill=\"#1f5a94\">"
-                     "<title>the link out of node 3, 0 s to 10 s: 50 B a second, 50 % of what it "
-                     "can</title>"));
-    BOOST_TEST(shows(picture,
-                     "<rect x=\"340\" y=\"30\" width=\"250\" height=\"16\" fill=\"#1f5a94\">"
-                     "<title>the link out of node 3, 10 s to 35 s: 100 B a second, 100 % of what "
-                     "it can</title>"));
+                     "<title>the link out of node 3: 3 kB, 75 % of its rate over all the time<"));
+    BOOST_TEST(shows(
+        picture,
+        "<rect x=\"240\" y=\"38\" width=\"100\" height=\"8\" fill=\"#1f5a94\">"
+        "<title>the link out of node 3, 0 s to 10 s: 50 B a second, 50 % of its rate</title>"));
+    BOOST_TEST(shows(
+        picture,
+        "<rect x=\"340\" y=\"30\" width=\"250\" height=\"16\" fill=\"#1f5a94\">"
+        "<title>the link out of node 3, 10 s to 35 s: 100 B a second, 100 % of its rate</title>"));
     BOOST_TEST(shows(picture, "<line x1=\"540\" y1=\"24\" x2=\"540\" y2=\"52\""));
     BOOST_TEST(shows(picture, ">no order takes less than 30 s<"));
     for (std::string const time : {"0 s", "10 s", "20 s", "30 s", "40 s"})
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(links_that_are_left_out_are_counted) {
 }
 
 BOOST_AUTO_TEST_CASE(a_strip_has_no_more_intervals_than_pixels) {
-    // Half of what it can on the average, in 4000 intervals of none and all: 400 parts of a pixel.
+    // Half of its rate on the average, in 4000 intervals of none and all: 400 parts of a pixel.
     link_strip strip = some_link();
     strip.link.bytes = 2000;
     strip.link.utilisation = 0.5;

@@ -169,8 +169,8 @@ BOOST_AUTO_TEST_CASE(a_transpose_and_zeros_have_no_runs_and_a_cast_has) {
     BOOST_TEST(runs(none, data_type::f32, {2, 3}) == 0);
 }
 
-// Of 4 rows of 6, each of two ranks has 3 columns: 4 runs of 3 in what is 24 long; and 6 rows of 4
-// stay rows where the axes before them change places.
+// Of 4 rows of 6, each of two ranks has 3 columns: 4 runs of 3 in 24 elements; and 6 rows of 4 stay
+// rows if the axes before them are exchanged.
 BOOST_AUTO_TEST_CASE(runs_are_those_of_other_shapes_and_orders_as_well) {
     auto const runs = [](auto&& made_of, std::vector<shard_descriptor> const& have,
                          index_vector const& shape) {

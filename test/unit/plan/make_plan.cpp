@@ -180,7 +180,8 @@ BOOST_AUTO_TEST_CASE(flat_shards_meet_on_both_sides) {
     BOOST_TEST(lines(plan) == (texts{"0>0 [0:1, 0:4]", "0>0 [1:2, 0:1]", "1>0 [1:2, 1:4]",
                                      "1>0 [2:3, 0:1]", "1>1 [2:3, 1:4]"}),
                boost::test_tools::per_element());
-    // The boxes of source 1 are the rest of row 1 and row 2; those of target 0 are two rows and one element.
+    // The boxes of source 1 are the rest of row 1 and row 2; the boxes of target 0 are two rows and
+    // one element.
     BOOST_TEST(plan.transfers[2].source_part == 0);
     BOOST_TEST(plan.transfers[2].target_part == 0);
     BOOST_TEST(plan.transfers[3].source_part == 1);
@@ -210,8 +211,8 @@ BOOST_AUTO_TEST_CASE(targets_may_overlap) {
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_on_the_same_node_gives_and_both_sides_know_it) {
-    // Ranks 0, 2 and 3 of nodes {0, 1}, {2, 3}, {4, 5} have all; every rank wants it. What the last
-    // node wants leaves both others in equal parts, and rank 0 sends its own neighbour 4, too.
+    // Ranks 0, 2 and 3 of nodes {0, 1}, {2, 3}, {4, 5} have all; every rank wants it. The last
+    // node's elements leave both others in equal parts, and rank 0 sends its own neighbour 4, too.
     std::vector<shard_descriptor> const shards{part("w", {8}, {{0}, {8}})};
     whole_problem const problem({shards, {}, shards, shards},
                                 {shards, shards, shards, shards, shards, shards});
@@ -333,7 +334,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_other_sizes_are_cut_where_either_side_is) {
     BOOST_TEST(lines(whole_plan) == (texts{"0>0 [0:2]", "1>0 [2:3]", "1>1 [3:4]", "0>1 [4:6]",
                                            "1>2 [6:8]", "0>2 [8:9]"}),
                boost::test_tools::per_element());
-    // What is left out of a plan of blocks is found.
+    // Missing transfers of a plan of blocks are found.
     plan less = whole_plan;
     less.transfers.pop_back();
     auto const fault = verify(less, problem);

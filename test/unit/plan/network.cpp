@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_SUITE(network_)
 
 namespace {
 
-/// What is said of a network that was made wrong.
+/// The error of a wrong network.
 std::string complaint_about(std::function<void(network&)> const& spoil) {
     network network;
     spoil(network);

@@ -73,7 +73,7 @@ plan one_relay() {
     return plan;
 }
 
-/// What is wrong with that plan once `change` has changed it.
+/// The error of that plan once `change` has changed it.
 std::string fault_of(auto&& change) {
     plan plan = one_relay();
     change(plan);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_plan_that_passes_on_what_does_not_come_is_refused) {
     BOOST_TEST(fault_of([](plan& plan) { plan.relays[0].input = 1; }) ==
                text); // the source gives it
     BOOST_TEST(fault_of([](plan& plan) { plan.relays[1].position = 2; }) ==
-               "it has a relay to a holder that is not at its place");
+               "it has a relay to a holder at another position");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

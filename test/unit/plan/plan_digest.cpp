@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/planned_job.hpp>
 
 #include "support/layouts.hpp"
 

@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(scales_beside_their_blocks_are_fine) {
                    {{part("w", {256, 256}, whole({256, 256}), flat_range{0, 100}), rows_of_s(0, 1)},
                     {part("w", {256, 256}, whole({256, 256}), flat_range{100, 65536}),
                      rows_of_s(1, 1)}}) == "");
-    // Of another shape they are no scales of these blocks.
+    // With another shape they are not scales of these blocks.
     layout const layout = layout_of({{rows_of_w(0, 256), part("s", {3, 2}, {{0, 0}, {1, 2}})},
                                      {part("s", {3, 2}, {{1, 0}, {2, 2}})}});
     BOOST_TEST(find_scales_apart(scaled({3, 2}), layout).empty());

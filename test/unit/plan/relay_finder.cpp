@@ -38,7 +38,7 @@ std::vector<written_tree> trees(whole_problem const& problem, plan_options optio
     return written(make_plan(planned, {}, options).trees);
 }
 
-/// 32 bytes that rank 0 has, for `replicas` ranks behind it.
+/// 32 bytes that rank 0 has, for `replicas` ranks after it.
 whole_problem one_to(std::size_t replicas) {
     std::vector<shards> targets{{}};
     targets.resize(1 + replicas, one);
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(the_source_gives_one_copy_and_everybody_else_at_most_two) {
 }
 
 BOOST_AUTO_TEST_CASE(many_replicas_get_a_model_in_nearly_the_time_of_one) {
-    // Sixteen matrices of 1 GiB, by rows over the 8 ranks of a node; replicas on nodes of their own.
+    // Sixteen matrices of 1 GiB, by rows over the 8 ranks of a node; replicas on separate nodes.
     auto const model = [](index_t replicas) {
         std::vector<tensor_sharding> tensors;
         for (int i = 0; i < 16; ++i)
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(many_replicas_get_a_model_in_nearly_the_time_of_one) {
     };
     layout const source = model(1);
     auto const seconds = [&](index_t replicas, bool relays) {
-        layout const target = model(1 + replicas); // those that have it already, and so many others
+        layout const target = model(1 + replicas); // the ranks that have it already, and others
         catalog const wanted = catalog_of(target);
         mapping const program = identity_mapping(catalog_of(source), &wanted);
         plan_problem const problem = problem_of(program, source, target);

@@ -18,10 +18,10 @@ BOOST_AUTO_TEST_SUITE(plan_relay_trees)
 
 namespace {
 
-/// Of six holders, those behind 14 and before 11, counted round: 15, 16 and 10; and 12.
+/// Of six holders, the ones after 14 and before 11, counted round: 15, 16 and 10; and 12.
 relay_trees one_tree() { return {{{10, 11, 12, 13, 14, 15}}, {{1, 0, 4, 1, {{0, 4}, {3, 2}}}}}; }
 
-/// What is wrong with that tree once `change` has changed it.
+/// The error of that tree once `change` has changed it.
 std::string fault_of(auto&& change) {
     relay_trees trees = one_tree();
     change(trees);

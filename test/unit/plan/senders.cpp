@@ -32,18 +32,18 @@ layout model(std::size_t count, index_t dp, index_t tp) {
     return layout_of(std::move(tensors));
 }
 
-/// The most that one rank sends, in relation to what it must.
+/// The most that one rank sends, in relation to its least.
 double excess(layout const& source, layout const& target) {
     catalog const wanted = catalog_of(target);
     mapping const program = identity_mapping(catalog_of(source), &wanted);
     plan_problem const problem = problem_of(program, source, target);
     BOOST_TEST_REQUIRE(!can_balance(problem, {}, source_indices(problem)));
-    plan_extreme const extreme =
+    plan_balance::extreme const extreme =
         balance_of(plan_flows(problem), std::max(source.holders, target.holders)).sender;
     return static_cast<double>(extreme.bytes) / static_cast<double>(extreme.least_bytes);
 }
 
-/// Who gives whom how much, and the busiest.
+/// The bytes of each sender to each receiver, and the busiest.
 std::pair<std::vector<std::tuple<holder_t, holder_t, index_t>>, plan_balance>
 given(layout const& source, layout const& target, plan_options const& options) {
     catalog const wanted = catalog_of(target);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(all_are_on_one_node_that_has_room_for_more) {
         };
         auto const elements = given_with(10); // as many as there are
         BOOST_TEST(elements.first.size() >= 30u);
-        BOOST_TEST((elements.second.link == plan_extreme{}));
+        BOOST_TEST((elements.second.link == plan_balance::extreme{}));
         for (holder_t const more : {holder_t{11}, most - 9, most - 8, most})
             BOOST_TEST((given_with(more) == elements));
     }

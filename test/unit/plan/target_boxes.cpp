@@ -44,7 +44,8 @@ BOOST_AUTO_TEST_CASE(shards_with_one_box_are_equal_computed_and_listed) {
 }
 
 BOOST_AUTO_TEST_CASE(each_part_of_a_flat_range_has_a_box) {
-    // Elements 1 to 6 of 4 x 3: two of row 0, row 1, one of row 2. Others want those of row 1 and 2.
+    // Elements 1 to 6 of 4 x 3: two of row 0, row 1, one of row 2. Others want the ones of row 1
+    // and 2.
     box const region{{0, 0}, {4, 3}};
     test::whole_problem const problem({{test::part("w", {4, 3}, region)}},
                                       {{test::part("w", {4, 3}, region, flat_range{1, 7})},

@@ -22,7 +22,7 @@ namespace {
 
 using ranks = std::vector<std::vector<shard_descriptor>>;
 
-/// The kinds of a problem, and how well digests alone tell them apart.
+/// The kinds of a problem, and how well digests alone distinguish them.
 class kinds_of {
 public:
     explicit kinds_of(whole_problem problem, plan_scope const& scope = {})
@@ -56,7 +56,7 @@ private:
 /// Square matrices of 2 x 2, each whole.
 shard_descriptor square(std::string const& key) { return part(key, {2, 2}, {{0, 0}, {2, 2}}); }
 
-/// Two sources that are cut alike, one that is not, and targets `x` and `y` on rank 0.
+/// Two sources with the same cuts, one with others, and targets `x` and `y` on rank 0.
 whole_problem two_targets(expression const& x, expression const& y, mapping program) {
     program.define("x", x);
     program.define("y", y);

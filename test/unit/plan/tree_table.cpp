@@ -21,7 +21,7 @@ namespace {
 using holders = std::vector<holder_t>;
 using runs = std::vector<receiver_run>;
 
-/// A table with one tree, of a source and those of a list who are on none of some nodes.
+/// A table with one tree, of a source and the holders of a list that are on none of some nodes.
 struct one_tree {
     plan_options options;
     tree_table table{options};

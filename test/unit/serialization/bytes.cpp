@@ -18,7 +18,7 @@ using namespace reshard::test;
 BOOST_AUTO_TEST_SUITE(serialization_bytes)
 
 BOOST_AUTO_TEST_CASE(bytes_are_mark_form_version_value_and_mark) {
-    // 4 + 1 + 1 in front, 4 + 1 + 4 + 1 of the options, 4 behind.
+    // 4 + 1 + 1 in front, 4 + 1 + 4 + 1 of the options, 4 at the end.
     std::string const bytes = to_bytes(plan_options{4, true, 8});
     BOOST_TEST(bytes.size() == 21u);
     BOOST_TEST((from_bytes<plan_options>(bytes) == plan_options{4, true, 8}));
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_archive_is_refused) {
                    }).starts_with("corrupt_file: the archive "));
     }
     BOOST_TEST(said([] { from_bytes<plan_options>(to_bytes(plan_options{}) + "xyz"); }) ==
-               "corrupt_file: the archive of a set of options has 3 bytes behind its end");
+               "corrupt_file: the archive of a set of options has 3 bytes after its end");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

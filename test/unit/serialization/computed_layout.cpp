@@ -34,7 +34,8 @@ layout four_tensors() {
                      distribution(ranks, {replicate{}, replicate{}}, {}))});
 }
 
-/// What a layout of one tensor is laid out as whose shards are a grid or a list of grids, without its invariant.
+/// The bytes of a layout of one tensor whose shards are a grid or a list of grids, without its
+/// invariant.
 template <class Grid>
 struct any_layout {
     holder_t holders = 0;

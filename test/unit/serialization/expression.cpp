@@ -20,7 +20,7 @@ expression expression_of(std::string const& bytes) {
     return detail::content_from<expression>(bytes, "expression");
 }
 
-/// What an expression is laid out as, without its invariant.
+/// The bytes of an expression, without its invariant.
 struct any_expression {
     index_vector shape;
     data_type dtype = data_type::f32;

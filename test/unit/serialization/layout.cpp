@@ -37,7 +37,7 @@ struct two_counts {
     }
 };
 
-/// What a layout of one tensor is laid out as whose shards are listed, without its invariants.
+/// The bytes of a layout of one tensor whose shards are listed, without its invariants.
 struct any_tensor {
     std::string key = "w";
     std::uint8_t dtype = 0;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(damaged_archives_are_refused_or_read_as_another_layout) {
 
 BOOST_AUTO_TEST_CASE(bytes_behind_the_end_are_refused) {
     BOOST_TEST(said([] { from_bytes<layout>(to_bytes(three_ranks()) + "xy"); }) ==
-               "corrupt_file: the archive of a layout has 2 bytes behind its end");
+               "corrupt_file: the archive of a layout has 2 bytes after its end");
 }
 
 BOOST_AUTO_TEST_CASE(another_version_is_named) {
@@ -138,10 +138,10 @@ BOOST_AUTO_TEST_CASE(tensors_out_of_order_are_refused) {
     layout wrong = three_ranks();
     std::swap(wrong.tensors[0], wrong.tensors[1]);
     BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
-               "corrupt_file: the archive of a layout contradicts itself: it has 'm' behind 's'");
+               "corrupt_file: the archive of a layout contradicts itself: it has 'm' after 's'");
     wrong.tensors[1] = wrong.tensors[0];
     BOOST_TEST(said([&] { from_bytes<layout>(to_bytes(wrong)); }) ==
-               "corrupt_file: the archive of a layout contradicts itself: it has 's' behind 's'");
+               "corrupt_file: the archive of a layout contradicts itself: it has 's' after 's'");
 }
 
 BOOST_AUTO_TEST_CASE(shards_that_leave_their_tensor_are_refused) {

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_leave_a_gap_or_overlap_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(an_order_of_axes_that_is_none_is_refused) {
-    // The order stands behind the number of the source and its data type: four bits an axis, 1 and 0.
+    // The order is after the number of the source and its data type: four bits an axis, 1 and 0.
     std::string bytes = to_bytes(made_of({turned()}));
     std::size_t const index = bytes.find(detail::content_bytes(turned())) + 4 + 1;
     BOOST_TEST_REQUIRE(bytes.at(index) == 0x01);

@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(serialization_options)
 
 namespace {
 
-/// What a scope is laid out as, without its invariant.
+/// The bytes of a scope, without its invariant.
 struct any_scope {
     bool everybody = false;
     std::vector<holder_t> listed;

@@ -35,8 +35,8 @@ plan made() {
     return make_plan(whole_problem(source, target, program)());
 }
 
-/// Four ranks that want what each of them has, and what rank 0 and rank 2 both have: four trees of
-/// one run, and one of two.
+/// Four ranks that want the elements of each of them, and the elements that rank 0 and rank 2 both
+/// have: four trees of one run, and one of two.
 plan relayed() {
     std::vector<std::vector<shard_descriptor>> source(4), target(4);
     for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(cuts_that_are_no_boxes_are_refused) {
     wrong.patterns.emplace_back(1);
     wrong.patterns[0].push_back({permutation::identity(1), {0}, {0}, {-1}});
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
-                                  "factors [-1] that are no extents");
+                                  "factors [-1] that are not extents");
     index_t const large = index_t{1} << 32;
     wrong.patterns[0] = pattern(2);
     wrong.patterns[0].push_back({permutation::identity(2), {0, 0}, {0, 0}, {large, large}});

@@ -22,7 +22,7 @@ tensor_view row_of(std::vector<float>& elements, index_t rows) {
     return {elements.data(), data_type::f32, {rows, count / rows}, {count / rows, 1}};
 }
 
-/// Gate and up, one above the other, as two tensors of their own: views, nothing is copied.
+/// Gate and up, one above the other, as two separate tensors: views, nothing is copied.
 deferred_tensor::functions halves() {
     return {[](std::string const& key, tensor_view const& tensor) {
         index_vector half = tensor.shape;
@@ -38,7 +38,7 @@ deferred_tensor::functions halves() {
     }};
 }
 
-/// The negative of a tensor of one axis, in memory of its own.
+/// The negative of a tensor of one axis, in separate memory.
 deferred_tensor::functions negative() {
     auto const negate = [](tensor_view const& from, tensor_view const& to) {
         auto const* const source = static_cast<float const*>(from.data);

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(a_directory_that_another_machine_has_is_refused_by_name) {
     BOOST_CHECK_EXCEPTION(
         staged_target("model", false, "/no/such/.model.partial-1"), error,
         test::mentions(errc::io, "the directory /no/such/.model.partial-1, which rank 0 has made "
-                                 "for it, is not there for this process"));
+                                 "for it, is missing for this process"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(neighbours_share_no_memory) {
     BOOST_TEST(may_share_memory(first, first));
     BOOST_TEST(may_share_memory(first, at(15, data_type::u8, {1}, {1})));
     BOOST_TEST(!may_share_memory(first, at(16, data_type::f32, {4}, {1})));
-    // Written backwards from behind.
+    // Written backwards from the end.
     BOOST_TEST(may_share_memory(first, at(16, data_type::f32, {2}, {-1})));
 }
 

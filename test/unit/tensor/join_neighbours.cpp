@@ -46,7 +46,7 @@ BOOST_FIXTURE_TEST_CASE(blocks_of_an_array_become_one_shard, array_fixture) {
 }
 
 BOOST_FIXTURE_TEST_CASE(blocks_that_are_neighbours_in_the_array_alone_stay, array_fixture) {
-    // Rows 0-1 and 4-5 of the tensor lie one behind the other, as a block-cyclic array has them.
+    // Rows 0-1 and 4-5 of the tensor lie one after the other, as a block-cyclic array has them.
     shards.add(shard({{0, 0}, {2, 3}}), at(0, 0, {2, 3}));
     shards.add(shard({{0, 3}, {2, 3}}), at(0, 3, {2, 3}));
     shards.add(shard({{4, 0}, {2, 3}}), at(2, 0, {2, 3}));
@@ -124,7 +124,8 @@ BOOST_FIXTURE_TEST_CASE(copies_in_other_memory_join_among_themselves, array_fixt
 }
 
 BOOST_FIXTURE_TEST_CASE(rows_too_far_apart_to_count_stay, array_fixture) {
-    // One row each; a second one behind would be 2^63 bytes on, which is no distance modulo 2^64.
+    // One row each; a second one after it would be 2^63 bytes on, which is not a distance modulo
+    // 2^64.
     const_state_dict rows;
     for (index_t const row : {0, 1})
         rows.add({"w", data_type::f64, {2, 1}, {{row, 0}, {1, 1}}, {}},

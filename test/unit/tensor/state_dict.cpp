@@ -25,7 +25,7 @@ using reshard::test::says;
 
 namespace {
 
-/// A tensor of a framework whose switch over its data types throws an exception of its own.
+/// A tensor of a framework whose switch over its data types throws its own exception.
 struct unknown_type {
     static constexpr char const* text = "ScalarType 44 is not known";
 };
@@ -54,7 +54,7 @@ struct elements_of_two_shards {
     std::vector<float> right = std::vector<float>(12);
 };
 
-/// Adds a shard to a state dict, and throws what is wrong with it.
+/// Adds a shard to a state dict, and throws its error.
 template <class T>
 void add_to(auto& shards, shard_descriptor const& shard, T&& tensor) {
     auto copy = shards;
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(rows_that_share_elements_may_be_read_and_not_written) {
     state_dict shards;
     BOOST_CHECK_EXCEPTION(add_to(shards, left_half(), rows), error,
                           says(errc::memory_overlap,
-                               "'w': axis 0: a stride of 2 elements, where the inner axes span "
+                               "'w': axis 0: a stride of 2 elements, but the inner axes span "
                                "3: elements that share memory cannot be written"));
     BOOST_TEST(shards.empty());
     shards.add(left_half(), raw_tensor<float>(elements.data(), {4, 3}, {3, 1}));

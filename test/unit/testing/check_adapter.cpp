@@ -17,7 +17,7 @@ using reshard::test::says;
 
 namespace {
 
-/// A matrix whose adapter says what it is told to say, right or wrong.
+/// A matrix whose adapter gives the chosen answers, right or wrong.
 struct matrix {
     index_vector shape;
     data_type dtype = data_type::f32;
@@ -28,7 +28,7 @@ struct matrix {
     }
 };
 
-/// What the adapter of `matrix` says of one.
+/// The answers of the adapter of `matrix`.
 struct answers {
     index_vector shape{2, 3}, strides{3, 1};
     data_type dtype = data_type::f32;
@@ -115,7 +115,7 @@ testing::adapter_case<matrix> matrices() {
             .dtypes = {data_type::f32}};
 }
 
-/// What the check says of matrices whose adapter gives these answers.
+/// The result of the check for matrices whose adapter gives these answers.
 void check_says(answers const& wrong, std::string const& sentence) {
     said = wrong;
     BOOST_CHECK_EXCEPTION(testing::check_adapter(matrices()), error,

@@ -23,7 +23,7 @@
 
 namespace reshard::detail {
 
-/// What a unit of a row gains in a column.
+/// The gain of a unit of a row in a column.
 struct gain {
     std::uint32_t row = 0;
     std::uint32_t column = 0;
@@ -39,9 +39,9 @@ struct assigned {
 
 /// The assignment by shortest augmenting paths.
 ///
-/// The dual values `of_row + of_column` are at least the gain of each pair, and equal to it where
-/// something is assigned; a row that keeps a unit, and a column that takes fewer than it can, have
-/// the value 0. Then no assignment has a greater sum.
+/// The dual values `of_row + of_column` are at least the gain of each pair, and equal to it for
+/// assigned pairs; a row that keeps a unit, and a column that takes fewer than it can, have the
+/// value 0. Then no assignment has a greater sum.
 ///
 /// \par Source the Hungarian method, with lists of gains that are not 0, and capacities
 class path_solver {
@@ -64,8 +64,8 @@ public:
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
     }
 
-    /// The assignment, or nothing where it takes more steps than these, of which each looks at one
-    /// gain: a count, and no time, so that all ranks decide alike.
+    /// The assignment; none if it takes more steps than these, of which each looks at one gain: a
+    /// count, and not a time, so that all ranks decide the same.
     std::optional<std::vector<assigned>> solve_within(std::uint64_t steps) && {
         // The most valuable first: they are seldom displaced by those that follow.
         std::vector<std::uint32_t> order(supply_.size());
@@ -256,7 +256,7 @@ public:
     assignment_auction(std::vector<gain> const& gains, std::vector<holder_t> const& supply,
                        std::vector<holder_t> const& demand)
         : row_of_(kinds_of(supply)), column_of_(kinds_of(demand)) {
-        // There are as many rows as columns; those that are added gain nothing.
+        // The numbers of rows and columns are equal; added ones gain nothing.
         std::size_t const units = std::max(row_of_.size(), column_of_.size());
         row_of_.resize(units, static_cast<std::uint32_t>(supply.size()));
         scale_ = static_cast<index_t>(units) + 1;
@@ -288,7 +288,7 @@ private:
     static constexpr index_t finer = 5; ///< how much smaller each step is
     static constexpr index_t lowest = std::numeric_limits<index_t>::min();
 
-    /// What a row would have of the column that is best for it, and of the next one.
+    /// The profit of a row in its best column, and in the next one.
     struct choice {
         std::size_t column = 0;
         index_t best = lowest, next = lowest;
@@ -296,7 +296,7 @@ private:
 
     Value* gains_of(std::uint32_t row) { return gains_.data() + row * price_.size(); }
 
-    /// Sells each column anew.
+    /// Sells each column again.
     void sell_all(index_t step) {
         owner_.assign(price_.size(), none);
         for (std::uint32_t first = 0; first < row_of_.size(); ++first)
@@ -334,7 +334,7 @@ private:
         return found_choice;
     }
 
-    /// What is left of a gain when the price is paid.
+    /// The rest of a gain when the price is paid.
     index_t net_gain(Value const* gains, std::size_t column) const {
         return static_cast<index_t>(gains[column]) * scale_ - price_[column];
     }
@@ -347,10 +347,9 @@ private:
 };
 
 /// How many steps along paths are tried before an auction, which looks at all pairs again and
-/// again, with a gain or none. Where most pairs have one, none are: that is enough where no row
-/// wants what another one has. Where few have, most paths are short, and the auction is for those
-/// that are not. Of few kinds, each path assigns many units; and bids must not become too large to
-/// count.
+/// again, with a gain or none. If most pairs have one, no steps are tried, which is enough if rows
+/// want different columns. If few have, most paths are short, and the auction is for the long ones.
+/// Of few kinds, each path assigns many units; and bids must not become too large to count.
 inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
                                           std::vector<holder_t> const& supply,
                                           std::vector<holder_t> const& demand) {
@@ -371,10 +370,10 @@ inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
     return supply.size() * units <= most_gains ? steps_a_pair * pairs : total;
 }
 
-/// Gives units of rows to columns so that the sum of their gains is the greatest. What is worth
-/// nothing is not assigned.
+/// Gives units of rows to columns so that the sum of their gains is the greatest. Units without a
+/// gain are not assigned.
 ///
-/// Exact. Where most pairs have a gain, the time depends little on what the gains are.
+/// Exact. If most pairs have a gain, the time depends little on the gains.
 ///
 /// \param gains in the order of rows, each pair at most once; none is negative
 /// \param supply by row: how many units there are

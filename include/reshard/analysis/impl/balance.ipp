@@ -18,7 +18,7 @@ namespace reshard {
 
 namespace detail {
 
-inline plan_extreme extreme_of(std::vector<index_t> const& bytes, index_t least) {
+inline plan_balance::extreme extreme_of(std::vector<index_t> const& bytes, index_t least) {
     if (bytes.empty())
         return {};
     auto const most = std::max_element(bytes.begin(), bytes.end());

@@ -18,11 +18,11 @@
 #include <vector>
 
 /// \file
-/// Flows that are alike, however they run: as many bytes over links that others share alike.
+/// Flows that are equal, however they run: the same bytes over links that others share equally.
 
 namespace reshard::detail {
 
-/// Lists of different lengths, one behind the other.
+/// Lists of different lengths, one after the other.
 template <class T>
 class ragged_list {
 public:
@@ -50,9 +50,9 @@ private:
 
 /// Flows in classes, and the links that they use.
 ///
-/// Each flow of a class has equally many bytes, which take as long on each link on its way, and
-/// shares it with as many flows of each class as the others of its class do. So all of them are as
-/// fast, and end at once.
+/// Each flow of a class has equally many bytes, which take the same time on each link on its way,
+/// and shares it with the same number of flows of each class as the others of its class. So all of
+/// them are as fast, and end at once.
 ///
 /// \par Source the coarsest equitable partition of a graph, by refinement of colours
 struct flow_classes {
@@ -80,7 +80,7 @@ struct flow_classes {
     using link_name = std::pair<network::link_kind, holder_t>;
 
     std::vector<std::uint32_t> class_of_flow;
-    std::vector<flow_class> flows; ///< behind those that they wait for
+    std::vector<flow_class> flows; ///< after the flows that they wait for
     ragged_list<wait> waits;       ///< by class of flows
     std::vector<link_name> links;  ///< in order
     std::vector<std::uint32_t> class_of_link;
@@ -147,10 +147,10 @@ inline flow_path path_of(simulated_flow const& flow, network const& over) {
     return path;
 }
 
-/// Colours flows and links until those of one colour are alike.
+/// Colours flows and links until all of one colour are equal.
 ///
-/// Colours are digests of what is known of a flow or a link, so they do not depend on the order of
-/// the flows. A collision, which is most unlikely, would make different flows alike.
+/// Colours are digests of the known properties of a flow or a link, so they do not depend on the
+/// order of the flows. A collision, which is most unlikely, would make different flows equal.
 class flow_colours {
 public:
     flow_colours(std::span<simulated_flow const> flows, network const& over)
@@ -186,7 +186,7 @@ public:
     std::vector<flow_path> const& paths() const { return paths_; }
     std::vector<flow_classes::link_name> const& names() const { return names_; }
     std::vector<std::uint64_t> const& of_link() const { return of_link_; }
-    /// What sorts flows behind those that they wait for.
+    /// The key that sorts flows after the flows that they wait for.
     std::pair<std::uint32_t, std::uint64_t> of_flow(std::size_t i) const {
         return {depth_[i], of_flow_[i]};
     }
@@ -200,8 +200,7 @@ private:
         for (simulated_flow::awaited const& awaited : flows_[i].waits_for)
             if (awaited.flow >= i || awaited.bytes_ahead < 0)
                 fail(errc::usage, "flow ", i, " waits for ", awaited.bytes_ahead, " bytes of flow ",
-                     awaited.flow,
-                     "; a flow waits for 0 bytes or more of one that stands before it");
+                     awaited.flow, "; a flow waits for 0 bytes or more of a flow before it");
     }
 
     void colour_links(bool are_all_different) {
@@ -243,7 +242,7 @@ private:
     std::vector<flow_path> paths_;
     std::vector<flow_classes::link_name> names_;
     std::vector<std::uint64_t> of_link_, of_flow_;
-    std::vector<std::uint32_t> depth_; ///< of flows that wait for one another
+    std::vector<std::uint32_t> depth_; ///< of flows that wait for each other
 };
 
 /// The number of the class of each, by the order of their colours, and the first of each class.
@@ -308,7 +307,7 @@ inline ragged_list<flow_classes::wait> waits_of(std::span<simulated_flow const> 
 }
 
 /// \throws error with errc::usage for negative bytes or runs, and for a flow that waits for one
-///         that does not stand before it
+///         that is not before it
 /// \pre the network is valid
 inline flow_classes classify(std::span<simulated_flow const> flows, network const& over) {
     flow_colours colours(flows, over);

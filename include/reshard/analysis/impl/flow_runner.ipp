@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// How fast flows are that share links: the rates of all grow alike until a link is full, which
-/// ends the growth of those that pass it; the others go on.
+/// How fast flows are that share links: the rates of all grow equally until a link is full, which
+/// ends the growth of flows that pass it; the others go on.
 ///
 /// \par Source max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks)
 class link_sharing {
@@ -31,7 +31,7 @@ public:
         : classes_(classes), shares_(classes.link_class_count), rates_(classes.flows.size(), 0) {}
 
     /// \param moving classes of flows, in order
-    /// \param held_by gives those that are no faster than a flow
+    /// \param held_by gives the flows that are not faster than a flow
     void share(std::vector<std::uint32_t> const& moving, auto&& held_by) {
         for (std::uint32_t const flow : moving)
             add(flow);
@@ -192,7 +192,7 @@ private:
         return static_cast<double>(classes_.flows[flow].bytes);
     }
 
-    /// By how much `flow` could be ahead of where it is, for the one that it waits for.
+    /// By how many bytes `flow` could be ahead of its position, for the one that it waits for.
     double gap(std::uint32_t flow, flow_classes::wait const& wait) const {
         return flows_[wait.flow].moved - static_cast<double>(wait.bytes_ahead) - flows_[flow].moved;
     }
@@ -219,7 +219,7 @@ private:
         list.resize(count);
     }
 
-    /// Lets flows go and start, in the order in which they wait for one another.
+    /// Lets flows go and start, in the order in which they wait for each other.
     void settle() {
         take_out(moving_, [&](std::uint32_t f) { return flows_[f].now == state::ended; });
         std::size_t const before = moving_.size();
@@ -272,8 +272,7 @@ private:
             visit(room / (sharing_.rate(wait.flow) - sharing_.rate(f)));
     }
 
-    /// Seconds until the next event; where there are many, until the last of those that count as
-    /// one.
+    /// Seconds until the next event; with many events, until the last of those that count as one.
     double next_step() {
         constexpr std::size_t most_exact = 1024, fraction = 64;
         events_.clear();
@@ -333,7 +332,8 @@ private:
 
     flow_classes const& classes_;
     link_sharing sharing_;
-    ragged_list<flow_classes::wait> followers_; ///< who waits for a class, and how far behind
+    ragged_list<flow_classes::wait> followers_; ///< which classes wait for a class, and at what
+                                                ///< distance
     std::vector<progress> flows_;               ///< by class
     std::vector<std::uint32_t> waiting_, starting_, moving_;
     std::vector<link_record> records_; ///< by class of links

@@ -26,7 +26,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Processes or ranks that hold the same boxes, which can be exchanged for one another.
+/// Processes or ranks that hold the same boxes, which can be exchanged.
 struct holder_classes {
     std::vector<std::uint32_t> class_of;        ///< by holder
     std::vector<std::vector<holder_t>> members; ///< by class, ascending
@@ -44,7 +44,7 @@ inline holder_t confining_node(holder_t holder, holder_t processes_per_node) {
     return processes_per_node == 0 ? 0 : holder / processes_per_node;
 }
 
-/// By all that they hold, and by node, where they stay on it. A collision of digests, which
+/// By all that they hold, and by node, if they stay on it. A collision of digests, which
 /// is most unlikely, costs bytes, and makes the sums wrong.
 inline holder_classes holder_classes_of(shard_kinds const& kinds, holder_t count,
                                         holder_t processes_per_node) {
@@ -73,15 +73,15 @@ inline holder_classes holder_classes_of(shard_kinds const& kinds, holder_t count
     return classes;
 }
 
-/// What a shard of a target and a box of a source have in common, in all tensors of a kind.
+/// The common elements of a shard of a target and a box of a source, in all tensors of a kind.
 struct common_part {
     key_id source = zero_source;
     std::uint32_t box = 0; ///< of the source's `shard_index`
     index_t bytes = 0;
 };
 
-/// What target shards have in common with source boxes, without a list of it: each process may have
-/// something of what each rank wants.
+/// The common elements of target shards and source boxes, without a list of them: each process may
+/// have elements that each rank wants.
 class overlap_finder {
 public:
     explicit overlap_finder(plan_problem const& problem)
@@ -125,7 +125,7 @@ public:
 private:
     using numbers = std::vector<std::uint64_t>;
 
-    /// Target tensors that are cut, held and converted alike.
+    /// Target tensors with the same cuts, holders and conversions.
     struct kind {
         std::uint32_t example = 0;
         index_t count = 0;
@@ -216,7 +216,7 @@ private:
     std::vector<kind_shard> shards_;
 };
 
-/// What is wanted, and what of it stays.
+/// The wanted bytes, and the ones that stay.
 struct kept_gains {
     index_t wanted = 0;
     std::vector<gain> gains; ///< rows: kinds of ranks; columns: kinds of processes that play them
@@ -262,7 +262,7 @@ inline kept_gains kept_gains_of(plan_problem const& problem, holder_classes cons
     return result;
 }
 
-/// Gives kinds of processes to kinds of ranks, one by one; processes keep their numbers where they
+/// Gives kinds of processes to kinds of ranks, one by one; processes keep their numbers if they
 /// can.
 class rank_assigner {
 public:
@@ -290,14 +290,14 @@ public:
                 }
     }
 
-    /// Ranks that keep nothing: their own processes where these are free, else the first of the
-    /// node, or of all.
+    /// Ranks that keep nothing: their own processes if these are free, else the first of the node,
+    /// or of all.
     std::vector<holder_t> give_rest(holder_t processes_per_node) && {
         auto const count = static_cast<holder_t>(process_of_.size());
         for (holder_t rank = 0; rank < count; ++rank)
             if (is_free(rank, rank))
                 set(rank, rank);
-        holder_t next = 0; // below it all are taken, where they need not stay on their nodes
+        holder_t next = 0; // below it all are taken, if they need not stay on their nodes
         for (holder_t rank = 0; rank < count; ++rank) {
             if (process_of_[rank] != no_process)
                 continue;

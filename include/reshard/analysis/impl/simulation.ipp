@@ -20,11 +20,11 @@ namespace reshard {
 
 namespace detail {
 
-/// What a link of a class has to move, whoever is when.
+/// The bytes that a link of a class has to move, in any order.
 struct link_load {
     index_t bytes = 0;
     double seconds = 0;       ///< at full speed
-    double least_seconds = 0; ///< the same behind the shortest latency
+    double least_seconds = 0; ///< the same after the shortest latency
 };
 
 inline std::vector<link_load> loads_of(flow_classes const& classes) {
@@ -65,10 +65,10 @@ inline simulation result_of(flow_classes const& classes, std::vector<link_load> 
     return result;
 }
 
-/// Bytes, or runs, by number, those of one number added up; as few as that are kept.
+/// Bytes, or runs, by number, added up for each number, so that few are kept.
 class sums_by_number {
 public:
-    /// \param noun for the message where a sum does not fit
+    /// \param noun for the message if a sum does not fit
     explicit sums_by_number(std::string_view noun) : what_(noun) {}
 
     void add(std::uint64_t number, index_t more) {
@@ -105,7 +105,7 @@ inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
     return std::uint64_t{high} << 32 | low;
 }
 
-/// What is relayed, by tree and by place: each flow a chunk behind the one that brings it.
+/// The relayed bytes, by tree and by index: each flow is a chunk after the one that brings it.
 inline void add_trees(plan_flows const& flows, sums_by_number relayed,
                       std::vector<simulated_flow>& simulated_flows) {
     std::size_t first = simulated_flows.size(); // of the tree
@@ -125,8 +125,8 @@ inline void add_trees(plan_flows const& flows, sums_by_number relayed,
     }
 }
 
-/// All that one process gives another as one flow, by source, then by target; behind them what is
-/// relayed.
+/// All that one process gives another as one flow, by source, then by target; relayed flows come
+/// last.
 ///
 /// \param has_runs whether runs cost anything: to count them takes time
 inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_runs) {

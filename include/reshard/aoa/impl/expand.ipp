@@ -5,10 +5,10 @@
 
 #include <reshard/aoa/expand.hpp>
 
-#include <reshard/aoa/macro/chain.hpp>
 #include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/source_names.hpp>
+#include <reshard/aoa/statement_trace.hpp>
 #include <reshard/aoa/words.hpp>
 
 #include <algorithm>

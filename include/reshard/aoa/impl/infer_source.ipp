@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_IMPL_INFER_SOURCE_IPP
 #define RESHARD_AOA_IMPL_INFER_SOURCE_IPP
 
-#include <reshard/aoa/infer_source.hpp>
+#include <reshard/aoa/reverse.hpp>
 
 #include <reshard/aoa/impl/partial_shape.ipp>
 #include <reshard/aoa/make_finding.hpp>

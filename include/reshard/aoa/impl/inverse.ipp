@@ -6,7 +6,6 @@
 #include <reshard/aoa/inverse.hpp>
 
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/core/cast_chain.hpp>
 #include <reshard/expr/slice.hpp>

@@ -175,7 +175,7 @@ RESHARD_DECL void warn_plain_concats(lower_context& context) {
         context.result.findings.push_back(
             {severity::warning, "plain_concat", output.key,
              words("'", output.key, "' has ", is_qkv ? "three" : "two",
-                   " tensors one behind the other along axis ", *axis,
+                   " tensors one after the other along axis ", *axis,
                    ", and the target cuts it there into ", wanted->parts[*axis],
                    " parts, so that a rank has a part of one and not of the others; write ",
                    is_qkv ? "fused_qkv (or fused_qkv_old) with its numbers of heads" : "fused_ffn",

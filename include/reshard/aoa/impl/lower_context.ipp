@@ -268,13 +268,11 @@ RESHARD_DECL void lower_context::warn_overwritten(statement const& statement,
     if (!is_lost)
         return;
     drop(bound_again, true);
-    result.findings.push_back({severity::warning, "overwritten", key,
-                               "'" + key +
-                                   "' is made again, and nothing reads what the "
-                                   "statement at " +
-                                   place_text(code, bound.where) +
-                                   " made of it; give one of the two another name",
-                               bound_again.where, statement.origin});
+    result.findings.push_back(
+        {severity::warning, "overwritten", key,
+         "'" + key + "' is made again, and nothing reads the result of the statement at " +
+             place_text(code, bound.where) + "; give one of the two another name",
+         bound_again.where, statement.origin});
 }
 
 RESHARD_DECL void lower_context::warn_replaced() {

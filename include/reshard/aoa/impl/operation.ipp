@@ -6,7 +6,6 @@
 #include <reshard/aoa/operation.hpp>
 
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
@@ -113,19 +112,10 @@ RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& t
     throw statement_error{
         errc::syntax,
         attribute.word == "copy_of"
-            ? "'copy_of' is only allowed where a tensor is removed, as in  head "
+            ? "'copy_of' is only allowed in a statement that removes a tensor, as in  head "
               "-> _, copy_of=\"embed\""
             : words("'", attribute.word, "' is only allowed with fused_qkv and fused_qkv_old"),
         attribute.where};
-}
-
-/// `[a * b, c * ...]`: the first two axes as one, and all others as one.
-///
-/// \pre the shape has three axes or more
-/// \throws error with errc::overflow if a product does not fit 64 bits
-inline index_vector grouped_shape(index_vector const& shape) {
-    return {checked_multiply(shape[0], shape[1]),
-            element_count(index_vector(shape.begin() + 2, shape.end()))};
 }
 
 /// The extents; the open one is computed from `count` elements.
@@ -143,7 +133,7 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
     }
     if (extents.size() > said.size() + 1)
         throw statement_error{errc::syntax,
-                              words("a reshape leaves one extent open at most, here '*' stands ",
+                              words("a reshape can leave only one extent open, but '*' occurs ",
                                     extents.size() - said.size(), " times"),
                               attribute.where};
     index_t const product = element_count(said);
@@ -156,28 +146,6 @@ inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents
     for (std::optional<index_t> const extent : extents)
         shape.push_back(extent ? *extent : count / product);
     return shape;
-}
-
-/// The shape that a tensor of `shape` has after `reshape="[...]"`.
-///
-/// It is the written list; one `*` is the rest. A list of three extents or more is, as in the
-/// original, the grouped form as well: a tensor that has the list's shape, or the one with the
-/// first two axes and all others merged, gets whichever of the two the target wants.
-///
-/// \param wanted of the target, or null
-/// \throws       statement_error with errc::syntax or errc::shape_mismatch
-/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
-///               grouped form only
-inline index_vector reshaped_shape(index_vector const& shape, attribute const& attribute,
-                                   index_vector const* wanted) {
-    index_vector const list = filled_in(parse_extents(attribute), element_count(shape), attribute);
-    if (!wanted || list.size() < 3)
-        return list;
-    index_vector const grouped = grouped_shape(list);
-    auto const is_either = [&](index_vector const& one_shape) {
-        return one_shape == list || one_shape == grouped;
-    };
-    return is_either(shape) && is_either(*wanted) ? *wanted : list;
 }
 
 /// The shape that a tensor of `shape` has after `resize="[...]"`: the list, with the tensor's own
@@ -226,9 +194,10 @@ RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size
         });
     if (attribute.word == "reshape")
         return each_value(attribute, "reshape of", [&](expression const& value) {
-            return reshape(value,
-                           reshaped_shape(value.shape, attribute, is_single ? wanted_ : nullptr),
-                           limit_);
+            index_vector const extents =
+                filled_in(parse_extents(attribute), element_count(value.shape), attribute);
+            return reshape(
+                value, reshaped_shape(value.shape, extents, is_single ? wanted_ : nullptr), limit_);
         });
     if (attribute.word == "resize")
         return each_value(attribute, "resize of", [&](expression const& value) {

@@ -5,7 +5,6 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/inverse.hpp>
-#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
@@ -161,7 +160,8 @@ private:
                                   words("the sizes of the operands cannot be determined: ",
                                         counted(remainder, "element"), " along axis ", axis,
                                         remainder == 1 ? " is left for " : " are left for ",
-                                        counted(open, "tensor"), "; a target says what they are"),
+                                        counted(open, "tensor"),
+                                        "; give a target, which has their sizes"),
                                   {}};
         open_operands result{{}, open > 1};
         for (auto const& extent : extents) {

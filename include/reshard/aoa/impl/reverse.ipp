@@ -273,7 +273,7 @@ private:
                      "': all of its elements are recovered from elsewhere" +
                      (kept.empty() ? ""
                                    : "; it has to equal '" + kept +
-                                         "', which is seen where the program runs (option "
+                                         "', which shows only when the program runs (option "
                                          "take_first)"));
         if (kept.empty())
             reverse_statement_.add_bare(text_name(id), {}, statement);

@@ -3,7 +3,6 @@
 #ifndef RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 #define RESHARD_AOA_IMPL_RUN_STATEMENTS_IPP
 
-#include <reshard/aoa/list_text.hpp>
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/macro/macros.hpp>
 #include <reshard/aoa/make_finding.hpp>
@@ -245,7 +244,7 @@ private:
             in_.warn(statement, "no_effect", key,
                      words("'", key, "' is not ",
                            in_.target
-                               ? "in the target, so the shape of what is added is not known" +
+                               ? "in the target, so the shape of the added tensor is not known" +
                                      in_.names.near(key, *in_.target)
                                : "added: without a target its shape is not known"));
     }
@@ -342,10 +341,11 @@ private:
                                in_.names.source(which) != source_names::none;
         bound.is_shadow = bound.is_shadow || is_shadow;
         if (is_shadow)
-            in_.warn(statement, "shadowed", std::string(in_.code.text(which)),
-                     words("'", in_.code.text(which),
-                           "' is what an earlier statement made; the source's tensor of that name "
-                           "is not used"));
+            in_.warn(
+                statement, "shadowed", std::string(in_.code.text(which)),
+                words("'", in_.code.text(which),
+                      "' is the result of an earlier statement; the source's tensor of that name "
+                      "is not used"));
         return in_.names.read(which);
     }
 

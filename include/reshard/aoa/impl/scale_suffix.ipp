@@ -6,7 +6,7 @@
 #include <reshard/aoa/scale_suffix.hpp>
 
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 #include <reshard/expr/check.hpp>
 
 #include <algorithm>
@@ -223,9 +223,9 @@ inline std::string unmatched_ending(std::string_view ending, catalog const& sour
     if (match == source.end())
         return text;
     std::string const names = pattern_of_scales(match->key, source);
-    return text + words(": '", match->key, "' ends so, and there is no '",
+    return text + words(": '", match->key, "' ends so, and '",
                         match->key.substr(0, match->key.size() - ending.size()),
-                        "'; name both, as in scales=\"",
+                        "' is missing; name both, as in scales=\"",
                         names.empty() ? words("*.weight => *", ending) : names, '"');
 }
 

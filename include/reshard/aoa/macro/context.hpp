@@ -6,8 +6,8 @@
 #ifndef RESHARD_AOA_MACRO_CONTEXT_HPP
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
 
-#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/macro/make_key_pattern.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/core/key_index.hpp>
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 #ifndef RESHARD_AOA_MACRO_PARTS_HPP
 #define RESHARD_AOA_MACRO_PARTS_HPP
 
-#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/finding.hpp>
-#include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
+#include <reshard/aoa/statement_trace.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/layout/catalog.hpp>
 

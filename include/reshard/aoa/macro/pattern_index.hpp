@@ -3,7 +3,6 @@
 #ifndef RESHARD_AOA_MACRO_PATTERN_INDEX_HPP
 #define RESHARD_AOA_MACRO_PATTERN_INDEX_HPP
 
-#include <reshard/aoa/budget.hpp>
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>

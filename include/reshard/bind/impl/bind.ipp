@@ -33,8 +33,9 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
     return {view.data, memory};
 }
 
-RESHARD_DECL element_conversion conversion_of(plan const& plan, transfer const& t) {
-    return {plan.source_dtypes[t.source_key], plan.chains[t.chain]};
+RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t) {
+    return {bound.whole.source_dtypes[t.source_key], bound.whole.chains[t.chain],
+            bound.conversions};
 }
 
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
@@ -44,7 +45,7 @@ RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
             target.strides};
 }
 
-/// Zeros, in whatever data type: all of them are zero bits.
+/// Zeros, in any data type: all of them are zero bits.
 inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);
     index_vector const extent = cut_of(bound.whole, t).extent;
@@ -54,18 +55,17 @@ inline void fill_zeros(bound_plan const& bound, transfer const& t) {
                   {bound.whole.target_dtypes[t.target_key], {}}, &zero, target.data);
 }
 
-} // namespace detail
-
-RESHARD_DECL void run_locally(detail::bound_plan const& bound, transfer const& t) {
-    if (t.source_key == detail::zero_source)
-        return detail::fill_zeros(bound, t);
-    detail::bound_end<void const*> const source = detail::source_end(bound, t);
-    detail::bound_end<void*> const target = detail::target_end(bound, t);
-    detail::copy_elements({detail::cut_of(bound.whole, t).extent, source.position.offset,
-                           source.position.strides, target.position.offset,
-                           target.position.strides},
-                          detail::conversion_of(bound.whole, t), source.data, target.data);
+RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t) {
+    if (t.source_key == zero_source)
+        return fill_zeros(bound, t);
+    bound_end<void const*> const source = source_end(bound, t);
+    bound_end<void*> const target = target_end(bound, t);
+    copy_elements({cut_of(bound.whole, t).extent, source.position.offset, source.position.strides,
+                   target.position.offset, target.position.strides},
+                  conversion_of(bound, t), source.data, target.data);
 }
+
+} // namespace detail
 
 } // namespace reshard
 

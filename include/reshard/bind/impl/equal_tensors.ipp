@@ -8,7 +8,11 @@
 #include <reshard/copy/bits.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/sorting.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <complex>
@@ -74,7 +78,7 @@ template <class T>
 T element_as(const_tensor_view const& elements, index_t index) {
     T value{};
     data_type const wanted = data_type_of<T>;
-    copy_elements({{}, index, {}, 0, {}}, {elements.dtype, then({}, elements.dtype, wanted)},
+    copy_elements({{}, index, {}, 0, {}}, casting(elements.dtype, then({}, elements.dtype, wanted)),
                   elements.data, &value);
     return value;
 }
@@ -161,7 +165,7 @@ inline index_t place_of(shard_descriptor const& shard, index_t local) {
     return ravel_index(index, shard.global_shape);
 }
 
-/// An element as text; where that is the same for both, their bits.
+/// An element as text; if that is the same for both, its bits.
 inline alias_difference described(index_t index, const_tensor_view const& alias, index_t in_alias,
                                   const_tensor_view const& copy, index_t in_copy) {
     alias_difference difference{index, element_text(alias, in_alias), element_text(copy, in_copy)};
@@ -190,6 +194,29 @@ RESHARD_DECL std::optional<alias_difference> first_difference(const_state_dict c
     return first;
 }
 
+RESHARD_DECL std::optional<alias_difference>
+difference_between(any_group const& world, const_state_dict const& tensors, std::string const& name,
+                   std::string const& key,
+                   std::function<void(const_state_dict const&, state_dict const&)> const& move) {
+    const_state_dict const alias = shards_of_key(tensors, name);
+    const_state_dict const state = shards_of_key(tensors, key);
+    auto const same = gather_values(world, int{is_same_memory(alias, state)});
+    if (std::ranges::count(same, 0) == 0)
+        return std::nullopt;
+    std::optional<alias_copy> copy;
+    agree_on(world, [&] { copy.emplace(alias, key); });
+    move(state, copy->shards);
+    std::vector<alias_difference> differences;
+    if (auto match = first_difference(alias, *copy))
+        differences.push_back(std::move(*match));
+    std::optional<alias_difference> first;
+    for (auto& of_rank : gather_values(world, differences))
+        for (alias_difference& difference : of_rank)
+            if (!first || difference.position < first->position)
+                first = std::move(difference);
+    return first;
+}
+
 /// Whether two shards of one shape have different elements.
 inline bool differ(const_tensor_view const& a, const_tensor_view const& b) {
     return a != b && element_count(a.shape) > 0 &&
@@ -200,7 +227,7 @@ RESHARD_DECL void check_twins(const_state_dict const& source) {
     std::vector<std::pair<std::uint64_t, std::size_t>> places;
     for (std::size_t i = 0; i < source.size(); ++i)
         places.emplace_back(digest_of(source[i].descriptor), i);
-    std::sort(places.begin(), places.end());
+    sort_by(places, std::less<>());
     for (std::size_t i = 1; i < places.size(); ++i) {
         auto const& [shard, tensor] = source[places[i - 1].second];
         auto const& other = source[places[i].second];

@@ -5,8 +5,6 @@
 
 #include <reshard/bind/job.hpp>
 
-#include <reshard/plan/rounds.hpp>
-
 #include <reshard/bind/job_state.hpp>
 
 namespace reshard {
@@ -31,12 +29,6 @@ RESHARD_DECL layout const& job::source_layout() const { return state().planned->
 RESHARD_DECL layout const& job::target_layout() const { return state().planned->target; }
 
 RESHARD_DECL bool job::was_kept() const { return state().was_kept; }
-
-RESHARD_DECL detail::plan_rounds const& job::rounds() const {
-    static detail::plan_rounds const none;
-    detail::plan_rounds const* const some = state().rounds();
-    return some ? *some : none;
-}
 
 RESHARD_DECL index_t job::staging_bytes() const { return state().staging_bytes(); }
 

@@ -8,6 +8,7 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -28,7 +29,7 @@ inline void check_pair(const_local_shard const& source, local_shard const& targe
              to.dtype);
     if (may_share_memory(source.tensor, target.tensor))
         fail(errc::memory_overlap, "'", from.key, "' ", from.region, " and '", to.key, "' ",
-             to.region, " share memory; give the target memory of its own");
+             to.region, " share memory; give the target separate memory");
 }
 
 RESHARD_DECL shard_table table_of(shard_descriptor const& shard) {
@@ -79,7 +80,7 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memo
         return (tensor.is_target ? "target '" : "source '") + *tensor.key + "'";
     };
     fail(errc::memory_overlap, named(*before), " and ", named(memory),
-         " share memory; give the target memory of its own");
+         " share memory; give the target separate memory");
 }
 
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
@@ -93,8 +94,7 @@ RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
         tensors.check();
         list_memory(tensors, true, memories);
     }
-    std::sort(memories.begin(), memories.end(),
-              [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
+    sort_by(memories, [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
     used_memory const* sources = nullptr; // of each kind the one that reaches furthest so far
     used_memory const* targets = nullptr;
     used_memory const* dense_targets = nullptr;

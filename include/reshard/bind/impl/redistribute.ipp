@@ -8,7 +8,8 @@
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/expr/mapping.hpp>
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/group/gather_layout.hpp>
+#include <reshard/plan/planned_job.hpp>
 
 #include <memory>
 #include <string_view>
@@ -48,52 +49,53 @@ layout layout_alone(side<View> const& side, std::string_view noun) {
     return *side.layout;
 }
 
-/// What a program makes of two catalogs; nothing where tensors move by name.
-inline std::optional<mapping> mapping_of_call(any_program const& program, catalog const& source,
-                                              catalog const& target) {
-    if (mapping const* const mapping = program.known())
-        return *mapping;
-    if (program.is_by_name())
-        return std::nullopt;
-    return (*program.made())(source, &target);
-}
-
 inline std::uint64_t digest_of_job(planned_job const& layouts,
                                    std::optional<mapping> const& program, options const& options) {
     return digest_of_all(planner_version, call_fingerprint(options).digest(),
-                         program ? digest_of_program(*program) : 0, digest_of(layouts.source),
-                         digest_of(layouts.target));
+                         program ? options.program.steps()->digest(*program) : 0,
+                         options.cache->digest(layouts.source),
+                         options.cache->digest(layouts.target));
 }
 
 } // namespace detail
 
 namespace detail {
 
-/// Prepares a job; where it is to run at once, tensors that the program calls copies are compared.
+/// Prepares a job; if it is to run at once, tensors that the program calls copies are compared.
 inline job prepare_call(solo const& alone, source_tensors have, target_tensors want,
                         options const& options, bool runs_at_once) {
     check_call(have, want, options);
     if (runs_at_once)
         check_twins(have.tensors);
     auto planned = std::make_shared<planned_job>();
+    planned->conversions = conversions_of(options.program);
     planned->source = layout_alone(have, "source");
     planned->target = layout_alone(want, "target");
-    auto program =
-        mapping_of_call(options.program, catalog_of(planned->source), catalog_of(planned->target));
-    if (runs_at_once && program)
-        check_copies(alone, have.tensors, *program);
-    if (options.allocate)
-        return job(std::make_unique<rounds_job<solo>>(
-            alone, plan_in_rounds(planned, std::move(program), options, {0, 1, {}}),
-            std::move(have.tensors), options, bind_alone));
+    std::optional<mapping> program;
+    if (program_steps const* const steps = options.program.steps()) {
+        program = steps->make_mapping(any_group(alone), options.program, {&planned->source, {}},
+                                      {&planned->target, {}});
+        if (runs_at_once)
+            steps->compare_copies(any_group(alone), have.tensors, *program,
+                                  [&](const_state_dict const& from, state_dict const& to) {
+                                      redistribute(alone, from, to);
+                                  });
+    }
+    if (options.memory)
+        return job(options.memory.steps->prepare(
+            any_group(alone),
+            {std::move(planned), std::move(program), {}, std::move(have.tensors), bind_alone},
+            options));
     std::uint64_t const digest = options.cache ? digest_of_job(*planned, program, options) : 0;
     std::shared_ptr<planned_job const> ready =
-        options.cache ? options.cache->find(digest) : nullptr;
+        options.cache ? options.cache->find_plan(digest) : nullptr;
     bool const was_kept = ready != nullptr;
     if (!was_kept) {
-        fit_program(*planned, std::move(program), {options.strict, options.shape_mismatch});
+        fit_program(*planned, std::move(program), rules_of(options));
         plan_transfers(*planned, {}, {});
-        ready = options.cache ? options.cache->add(digest, std::move(planned)) : std::move(planned);
+        ready = std::move(planned);
+        if (options.cache)
+            options.cache->keep_plan(digest, ready);
     }
     auto state = bind_alone(std::move(ready), have.tensors, want.tensors);
     state->was_kept = was_kept;

@@ -124,7 +124,7 @@ private:
     typed_tables const& tables_;
     holder_t me_;
     planned_job& made_;
-    std::vector<std::uint32_t> sources_; ///< by number: the place in the layout
+    std::vector<std::uint32_t> sources_; ///< by number: the index in the layout
     std::map<pattern_content const*, own_pattern> own_;
 };
 
@@ -159,6 +159,7 @@ RESHARD_DECL made_plan listed_plan(typed_tables const& plan, source_tensors cons
     shared->target = layout_of(plan.target);
     check_typed_side(have, shared->source, "source", at.ranks);
     check_typed_side(want, shared->target, "target", at.ranks);
+    shared->conversions = &all_conversions();
     typed_lister(plan, at.me, *shared).list();
     std::uint64_t const digest = digest_of(plan, *shared);
     return {std::move(shared), digest};

@@ -9,7 +9,6 @@
 #include <reshard/bind/shard_views.hpp>
 #include <reshard/bridge/control.hpp>
 #include <reshard/bridge/port_file.hpp>
-#include <reshard/bridge/side_layout.hpp>
 #include <reshard/bridge/stored_shards.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/key_index.hpp>

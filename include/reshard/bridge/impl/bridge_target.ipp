@@ -7,7 +7,7 @@
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/bridge/session.hpp>
-#include <reshard/bridge/side_layout.hpp>
+#include <reshard/bridge/stored_shards.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/process.hpp>
 #include <reshard/os/waiting.hpp>
@@ -163,7 +163,7 @@ RESHARD_DECL seen_source target_state::wait_for_port(waiting& patience) const {
             if (patience.is_over())
                 fail(errc::deadline, path_.string(), ": waited ",
                      seconds_text(how_.deadline.seconds), " for the port file of a source; ",
-                     port ? words("the one that is there is of process ",
+                     port ? words("the existing one is of process ",
                                   read_content(*port).control.maker.number, ", which has ended")
                           : "there is none",
                      "; start the source, with this path");
@@ -233,7 +233,7 @@ RESHARD_DECL std::optional<port_bytes> target_state::new_port() const {
 
 /// Why a version does not come although there are new ones.
 inline std::string counts_anew(std::uint64_t had) {
-    return words("; it counts anew, and the source before had come to ", had,
+    return words("; it starts to count again, and the source before had reached ", had,
                  ": give it continue_numbering or versions_before");
 }
 

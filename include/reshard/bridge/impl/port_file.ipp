@@ -35,7 +35,7 @@ inline std::uint64_t digest_of_bytes(std::string_view bytes) {
 inline port_head head_in(std::filesystem::path const& path, std::string_view bytes) {
     if (bytes.substr(0, port_magic.size()) != port_magic)
         fail(errc::corrupt_file, path.string(),
-             ": this is no port file of a bridge; give the path that the source was given");
+             ": this is not a port file of a bridge; give the path that the source has");
     byte_reader from(bytes.substr(port_magic.size()), "port file");
     if (bytes.size() < port_head_bytes)
         fail(errc::corrupt_file, path.string(), ": a port file that was cut short: it has ",
@@ -70,7 +70,7 @@ RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& pa
     port_head const head = head_of(path, *file);
     if (std::uint64_t const there = file->facts().bytes - port_head_bytes; there != head.bytes)
         fail(errc::corrupt_file, path.string(), ": a port file that was cut short: it has ", there,
-             " bytes behind its head, and should have ", head.bytes);
+             " bytes after its head, and should have ", head.bytes);
     port_bytes read{head, bytes_from(*file, port_head_bytes, head.bytes)};
     if (digest_of_bytes(read.content) != head.digest)
         fail(errc::corrupt_file, path.string(),
@@ -102,7 +102,7 @@ inline std::uint64_t take_over(std::filesystem::path const& path) {
     std::uint64_t const candidate = std::min<std::uint64_t>(file->facts().bytes, port_magic.size());
     if (bytes_from(*file, 0, candidate) != port_magic)
         fail(errc::already_exists, path.string(),
-             ": a file is there that is no port file; remove it, or give another path");
+             ": the existing file is not a port file; remove it, or give another path");
     std::uint64_t begun = 0;
     attempt([&] { // a damaged file is replaced
         begun = head_of(path, *file).begun;

@@ -61,7 +61,7 @@ RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted,
              content_.ranks.size());
     planned_.target = wanted.whole;
     fit_program(planned_, program_of(planned_, content_.program, options.program),
-                {options.strict, options.shape_mismatch});
+                {options.strict, options.shape_mismatch, check_scales});
     plan_transfers(planned_, {holder_set::nobody(), holder_set({wanted.me})}, {});
 }
 
@@ -104,7 +104,7 @@ RESHARD_DECL bool bridge_session::fill(wanted_version const& version,
                                        index_t& bytes) const {
     auto const& transfers = planned_.whole.transfers;
     bound_plan const bound{planned_.whole, planned_.problem, sources_[version.number % 2],
-                           targets_[version.set]};
+                           targets_[version.set], &all_conversions()};
     bool is_touched = false; // the tensor of this transfer
     for (std::size_t i = 0; i < transfers.size(); ++i) {
         if (transfers_[i].is_needed(version)) {

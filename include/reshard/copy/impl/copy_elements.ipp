@@ -10,6 +10,8 @@
 #include <reshard/copy/kernel_convert.hpp>
 #include <reshard/copy/kernel_elements.hpp>
 
+#include <boost/assert.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// Bytes of one element in a dense block, where even a 4 bit type has a byte of its own.
+/// Bytes of one element in a dense block, in which even a 4 bit element has its own byte.
 constexpr index_t block_element_bytes(data_type dtype) {
     return bits(dtype) < 8 ? 1 : bits(dtype) / 8;
 }
@@ -110,7 +112,7 @@ constexpr std::size_t closest_source_axis(affine_copy const& copy) {
     return closest;
 }
 
-/// The axes in the order that the kernel wants, as many as it needs.
+/// The axes that the kernel needs, in its order.
 constexpr affine_copy arranged(affine_copy const& copy, copy_kernel kernel) {
     switch (kernel) {
     case copy_kernel::transposed:
@@ -124,7 +126,7 @@ constexpr affine_copy arranged(affine_copy const& copy, copy_kernel kernel) {
     }
 }
 
-/// True where the kernel counts in bits.
+/// True if the kernel counts in bits.
 constexpr bool counts_bits(copy_kernel kernel) {
     return kernel == copy_kernel::packed || kernel == copy_kernel::convert_strided;
 }
@@ -145,24 +147,57 @@ inline void prepare_bytes(prepared_copy& ready, affine_copy const& fused, index_
 RESHARD_DECL prepared_copy prepare(affine_copy const& copy, element_conversion const& conversion,
                                    stores stores) {
     affine_copy const fused = fuse(copy);
-    if (is_complex(conversion.source) && !conversion.chain.empty())
-        return prepare(by_parts(fused), by_parts(conversion), stores);
+    if (!conversion.chain.empty()) {
+        BOOST_ASSERT(conversion.kernels);
+        return conversion.kernels->prepare(fused, conversion, stores);
+    }
+    prepared_copy ready;
+    ready.kernel = choose(fused, conversion);
+    if (ready.kernel == copy_kernel::nothing)
+        return ready;
+    index_t const size = bits(conversion.source);
+    ready.streaming = is_streaming(byte_count(element_count(fused), conversion.source), stores);
+    if (ready.kernel == copy_kernel::packed) {
+        ready.sizes = {size, size};
+        ready.loop = scaled(arranged(fused, ready.kernel), ready.sizes);
+    } else {
+        prepare_bytes(ready, fused, size / 8);
+    }
+    return ready;
+}
+
+/// Prepares a copy that casts.
+inline prepared_copy prepare_conversion(affine_copy const& fused,
+                                        element_conversion const& conversion, stores stores) {
+    if (is_complex(conversion.source))
+        return prepare_conversion(fuse(by_parts(fused)), by_parts(conversion), stores);
     prepared_copy ready;
     ready.kernel = choose(fused, conversion);
     ready.conversion = detail::conversion(conversion.source, conversion.chain.steps());
+    ready.kernels = conversion.kernels;
     if (ready.kernel == copy_kernel::nothing)
         return ready;
-    index_t const source_bits = bits(conversion.source);
-    index_t const target_bits = bits(conversion.target());
     ready.streaming = is_streaming(byte_count(element_count(fused), conversion.target()), stores);
-    if (conversion.chain.empty() && ready.kernel != copy_kernel::packed) {
-        prepare_bytes(ready, fused, source_bits / 8);
-        return ready;
-    }
     index_t const unit = counts_bits(ready.kernel) ? 1 : 8;
-    ready.sizes = {source_bits / unit, target_bits / unit};
+    ready.sizes = {bits(conversion.source) / unit, bits(conversion.target()) / unit};
     ready.loop = scaled(arranged(fused, ready.kernel), ready.sizes);
     return ready;
+}
+
+/// Runs a copy that casts.
+inline void run_conversion(prepared_copy const& ready, memory const& at) {
+    switch (ready.kernel) {
+    case copy_kernel::convert_rows:
+        return convert_rows(ready.loop, ready.conversion, ready.sizes, at);
+    case copy_kernel::convert_transposed:
+        return convert_transposed(ready.loop, ready.conversion, ready.sizes, at);
+    default: return convert_strided(ready.loop, ready.conversion, ready.sizes, at);
+    }
+}
+
+RESHARD_DECL conversion_kernels const& all_conversions() {
+    static constexpr conversion_kernels kernels{prepare_conversion, run_conversion};
+    return kernels;
 }
 
 RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* target) {
@@ -175,15 +210,7 @@ RESHARD_DECL void run(prepared_copy const& ready, void const* source, void* targ
     case copy_kernel::transposed: copy_transposed(ready.loop, ready.sizes.source, at); break;
     case copy_kernel::strided: copy_strided(ready.loop, ready.sizes.source, at); break;
     case copy_kernel::packed: copy_packed(ready.loop, ready.sizes.source, at); break;
-    case copy_kernel::convert_rows:
-        convert_rows(ready.loop, ready.conversion, ready.sizes, at);
-        break;
-    case copy_kernel::convert_transposed:
-        convert_transposed(ready.loop, ready.conversion, ready.sizes, at);
-        break;
-    case copy_kernel::convert_strided:
-        convert_strided(ready.loop, ready.conversion, ready.sizes, at);
-        break;
+    default: ready.kernels->run(ready, at);
     }
     if (ready.streaming)
         streaming_fence();

@@ -19,7 +19,7 @@ RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, s
         std::memcpy(target, source, bytes);
 }
 
-/// True where all runs of the target begin at the same distance from a line of the cache.
+/// True if all runs of the target begin at the same distance from a line of the cache.
 inline bool has_even_rows(affine_copy const& copy) {
     for (std::size_t axis = 0; axis + 1 < copy.ndim(); ++axis)
         if (copy.target_strides[axis] % index_t{line_bytes} != 0)

@@ -128,7 +128,7 @@ inline std::string remedy(std::string const& key, fused_tensor const& tensor, bo
         return "; take it apart with the statement  " + key + " -> " + parts + macro +
                "  and write the plain concatenation  " + parts + " -> " + key +
                words(", axis=", tensor.axis);
-    return "; make it anew with the statement  " + key + " -> " + key + macro;
+    return "; rebuild it with the statement  " + key + " -> " + key + macro;
 }
 
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
@@ -157,8 +157,8 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
 RESHARD_DECL void check_fused(mapping const& program, layout const& target) {
     if (auto const fault = find_fused_fault(program, target))
         fail(errc::bad_layout, *fault,
-             "; where the parts are put together before they are used, as by FSDP, cut_fused "
-             "allows it");
+             "; if the parts are put together before they are used, as by FSDP, cut_fused allows "
+             "it");
 }
 
 /// How much an output has of each part of a fused tensor of the source.
@@ -401,7 +401,7 @@ RESHARD_DECL std::optional<std::string> find_torn_fused(mapping const& program,
 
 RESHARD_DECL void check_torn(mapping const& program, layout const& source) {
     if (auto const fault = find_torn_fused(program, source))
-        fail(errc::bad_layout, *fault, "; where that is meant, cut_fused allows it");
+        fail(errc::bad_layout, *fault, "; if that is intended, cut_fused allows it");
 }
 
 } // namespace reshard::detail

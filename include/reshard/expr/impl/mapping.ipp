@@ -8,6 +8,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/cover.hpp>
 
 #include <boost/assert.hpp>
@@ -164,7 +165,7 @@ RESHARD_DECL void validate(mapping const& program) {
     std::vector<std::string_view> keys;
     for (detail::mapping_source const& source : program.sources())
         keys.push_back(source.key);
-    std::sort(keys.begin(), keys.end());
+    detail::sort_by(keys, std::less<>());
     if (auto const twice = std::adjacent_find(keys.begin(), keys.end()); twice != keys.end())
         fail(errc::bad_layout, "it has the source '", *twice, "' twice");
     for (mapping_output const& output : program.outputs())

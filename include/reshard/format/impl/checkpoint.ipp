@@ -101,7 +101,7 @@ inline std::string lost_metadata(std::vector<std::filesystem::path> const& paths
         }
     }
     return "this save " + writer + " is not finished, or lost " + lacking + ", which " +
-           (writer == theirs ? "" : "is written last and ") + "says what is in " + shards +
+           (writer == theirs ? "" : "is written last and ") + "lists the content of " + shards +
            "; give another checkpoint";
 }
 
@@ -186,16 +186,17 @@ inline void check_stands_alone(file_store const& files, std::filesystem::path co
 inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem::path const& path,
                                         std::string_view from) {
     if (!exists(files, path))
-        fail(errc::missing_file, path.string(), ": there is no such file or directory");
+        fail(errc::missing_file, path.string(), ": no such file or directory");
     if (files.find(path) == file_store::kind::directory)
         return find_in_directory(files, path, from);
     if (ending_in_index(path.filename().string()) == ".safetensors" && !is_safetensors(from))
         return {checkpoint_kind::index, {in_directory(path)}};
     if (path.extension() != ".safetensors" && !is_safetensors(from)) {
         check_stands_alone(files, path);
-        fail(errc::unsupported, path.string(),
-             ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
-             ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; say what it is by --from");
+        fail(
+            errc::unsupported, path.string(),
+            ": this is a file whose name does not end in .safetensors (or .pt, .pth, .bin, .ckpt, "
+            ".npy, .npz, .gguf, .pdparams, .pdopt), not a checkpoint; give its format with --from");
     }
     return {checkpoint_kind::file, {path}};
 }
@@ -208,7 +209,7 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
                         std::string const& format) {
     auto const match = names_of_read_formats();
     if (!std::ranges::binary_search(match, format))
-        fail(errc::usage, "'", format, "' is no format that is read; there are ", either_of(match));
+        fail(errc::usage, "cannot read format '", format, "'; choose ", either_of(match));
     if (!exists(files, path) || has_marks(files, path, format))
         return;
     std::string const text = format + " was asked for, " + missing_marks(files, path, format);

@@ -193,7 +193,7 @@ public:
         result_.unread_reason =
             "hold optimizer state or master weights of one rank each, or of another save, which "
             "are not read and would be lost; to convert the rest alone, give its files in a "
-            "directory of their own";
+            "separate directory";
         if (options_.from == "huggingface") { // the model alone was asked for
             warn(directory, "not read, as the model alone is wanted: " +
                                 first_and_more(result_.unread.front(), result_.unread.size()));

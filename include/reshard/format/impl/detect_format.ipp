@@ -277,7 +277,7 @@ inline std::string missing_marks(file_store const& files, std::filesystem::path 
     if (files.find(path) == file_store::kind::file)
         return "which is a directory with " + marks + ", and this is a file";
     return marks.empty() ? "which is a file, and this is a directory"
-                         : "and there is no " + marks + " in this directory";
+                         : "and this directory has no " + marks;
 }
 
 /// A path with the directory that it is in.

@@ -153,7 +153,7 @@ inline std::string hint_of_latest(file_store const& files, std::filesystem::path
             return "give " + (directory / named).string() + ", which " + std::string(name) +
                    " names";
         if (lost.empty())
-            lost = std::string(name) + " names " + named + ", which is not there";
+            lost = std::string(name) + " names " + named + ", which is missing";
     }
     return lost;
 }
@@ -225,8 +225,7 @@ inline std::string hint_of_links(file_store const& files,
     for (std::filesystem::path const& path : paths)
         if (may_hold_tensors(path.filename().string()) &&
             files.find(path) == file_store::kind::nothing)
-            return "'" + path.filename().string() +
-                   "' is a link to a file that is not there; fetch it again";
+            return "'" + path.filename().string() + "' is a link to a missing file; fetch it again";
     return {};
 }
 
@@ -327,7 +326,7 @@ inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
     std::string const text = first_and_more("'" + first + "'", paths.size());
     if (std::string const save = save_of_paddle(first); !save.empty())
         return "this save of PaddlePaddle is not finished, or lost " + save +
-               ".metadata, which says what is in " + text + "; give another checkpoint";
+               ".metadata, which lists the content of " + text + "; give another checkpoint";
     if (std::string const part = part_of_index(first); !part.empty())
         return part + ".safetensors.index.json is missing, which says which tensors are in " + text;
     return {};

@@ -36,7 +36,7 @@ RESHARD_DECL void file_counter::check_complete(std::string const& directory) con
     for (std::size_t number = 1; number <= count_; ++number)
         if (!numbers_.contains(number))
             fail(errc::missing_file, directory, ": file ", number, " of ", count_,
-                 " is missing: ", numbers_.size(), " are there, and ", first_file_,
+                 " is missing: found ", numbers_.size(), ", and ", first_file_,
                  " says how many there were");
 }
 
@@ -74,8 +74,8 @@ inline std::string file_name_in(json_cursor const& cursor) {
     return name;
 }
 
-/// Whether it is the index of optimizer state that PaddleNLP 3 writes if each rank has a file of
-/// its own (`ignore_merge_optimizer`): it counts resumptions, and has no map.
+/// Whether it is the index of optimizer state that PaddleNLP 3 writes if each rank has its own file
+/// (`ignore_merge_optimizer`): it counts resumptions, and has no map.
 inline bool lists_nothing(json_cursor const& index) {
     return index.find("quant_ckpt_resume_times") && !index.find("weight_map");
 }

@@ -33,7 +33,7 @@ inline void check_present(file_store const& files, std::filesystem::path const& 
         fail(errc::missing_file, index.string(), ": '", keys.front(), "'",
              keys.size() > 1 ? " and " + counted(keys.size() - 1, "more tensor") + " are listed in "
                              : " is listed in ",
-             file, ", but there is no such file");
+             file, ", but that file is missing");
 }
 
 /// Compares the tensors of a file with the index.
@@ -158,12 +158,13 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
         fail(errc::corrupt_file, path.parent_path().string(), ": ", lost);
     bool const is_part = !parts_with(path, paths).empty();
     fail(errc::corrupt_file, path.string(), ": the file has no ", sharding_info_name,
-         ", so where its tensors belong is not known; there ", paths.size() == 1 ? "is " : "are ",
-         counted(paths.size(), "safetensors file"), " and no ", hf_index_name, "; ",
+         ", so the position of its tensors is not known; there ",
+         paths.size() == 1 ? "is " : "are ", counted(paths.size(), "safetensors file"), " and no ",
+         hf_index_name, "; ",
          is_part ? "by their names they are of ranks, and say nothing of their parts: write which "
                    "parts they have into a file and give it with --source-layout FILE"
          : paths.size() == 1 ? "give the file itself"
-                             : "give one of them itself, if each is a model of its own");
+                             : "give one of them itself, if each is a separate model");
 }
 
 inline checkpoint_metadata open_sharded(checkpoint_reader& reader,

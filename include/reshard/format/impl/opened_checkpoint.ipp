@@ -40,7 +40,7 @@ public:
             if (given_pattern const* const missed = first_missed(*patterns))
                 fail(errc::unknown_key, metadata.path.string(), ": no key matches '",
                      missed->text(), "'; ", first_and_more("'" + first + "'", count),
-                     count == 1 ? " is there" : " are there");
+                     count == 1 ? " exists" : " exist");
     }
 
 private:
@@ -83,10 +83,10 @@ inline void warn_of_common(checkpoint_metadata& metadata, key_selection& selecti
             left_out.push_back("'" + tensor.key + "' (as None)");
     if (takes_some && !left_out.empty())
         metadata.warnings.push_back(metadata.path.string() +
-                                    ": what ranks have in common is one file: " +
+                                    ": the common values of all ranks are one file: " +
                                     first_and_more(left_out.front(), left_out.size()) +
                                     (left_out.size() == 1 ? " stays" : " stay") +
-                                    " in it where this is written for Megatron-Core");
+                                    " in it if this is written for Megatron-Core");
 }
 
 RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options) {
@@ -153,7 +153,7 @@ RESHARD_DECL void whole_tensors::check_new(std::string const& key) {
     if (!is_new)
         fail(errc::corrupt_file, result_.files[file].path.string(), ": the name '", key,
              match->second == file
-                 ? "' is there twice"
+                 ? "' occurs twice"
                  : words("' is in ", result_.files[match->second].path.filename().string(),
                          ", too; if these files are two checkpoints, give one of them"));
 }

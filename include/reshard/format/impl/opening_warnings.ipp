@@ -65,7 +65,7 @@ inline std::string tensors_within(checkpoint_metadata const& metadata) {
     if (keys.empty())
         return {};
     return metadata.path.string() + ": " + first_and_more(keys.front(), keys.size()) +
-           (keys.size() == 1 ? " is no tensor, but holds" : " are no tensors, but hold") +
+           (keys.size() == 1 ? " is not a tensor, but holds" : " are not tensors, but hold") +
            " some, which are not read: they are neither converted nor compared";
 }
 
@@ -122,7 +122,7 @@ inline void warn_of_entries(checkpoint_metadata& metadata) {
     for (auto const& [reason, keys] : values)
         metadata.warnings.push_back(
             path + some_keys(keys) +
-            (keys.size() == 1 ? " is left out: it " : " are left out: each of them ") + reason);
+            (keys.size() == 1 ? " is omitted: it " : " are omitted: each of them ") + reason);
 }
 
 /// Warns of data that is skipped when the tensors are read, so that it is not lost silently.
@@ -135,8 +135,8 @@ inline void add_warnings(opened_checkpoint& opened) {
     if (auto const others = other_tensors(*opened.files, metadata); !others.empty())
         metadata.warnings.push_back(
             metadata.path.string() + ": " + first_and_more(others.front(), others.size()) +
-            (others.size() == 1 ? " may have tensors of its own, and is"
-                                : " may have tensors of their own, and are") +
+            (others.size() == 1 ? " may have other tensors, and is"
+                                : " may have other tensors, and are") +
             " not read: this is the checkpoint of the format " + metadata.format);
     if (!metadata.unread.empty())
         metadata.warnings.push_back(

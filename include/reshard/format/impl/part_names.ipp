@@ -194,7 +194,7 @@ inline std::string unlisted_part(auto const& files) {
             ++number;
         return "the index lists " + std::to_string(listed) + " of " + std::to_string(count) +
                " parts, by their names, and nothing in " + named(number) +
-               "; if this part was not left out on purpose, get the model again";
+               "; unless this part is missing on purpose, get the model again";
     }
     return {};
 }

@@ -239,7 +239,7 @@ private:
             return;
         if (++directories_ > most_directories)
             fail(errc::limit_exceeded, directory.string(), ": more than ", most_directories,
-                 " directories are listed; are there links that lead to each other?");
+                 " directories are listed; do links lead to each other?");
         above_.push_back(std::move(real));
         for (std::filesystem::path const& path : files_.list(directory)) {
             std::string const name = prefix + path.filename().string();
@@ -318,8 +318,8 @@ private:
         for (holder_t rank = 0; rank < ranks().rank_count(); ++rank)
             if (!std::ranges::binary_search(files, rank, {}, &rank_file::rank))
                 fail(errc::missing_file, (path_ / pattern_.name_of(rank)).string(),
-                     ": there is no such file, and ", description_.rules.file,
-                     " expects it of rank ", rank, " (mesh ", ranks(), ")");
+                     ": no such file, but ", description_.rules.file, " expects it of rank ", rank,
+                     " (mesh ", ranks(), ")");
     }
 
     std::filesystem::path path_;

@@ -290,7 +290,8 @@ private:
         fail(errc::bad_layout, rules_.file, ": no rule matches ", keys.text(), ": ",
              keys.count() == 1 ? "it is" : "they are",
              " equal in the files of several ranks, and may be copies or parts of a larger tensor "
-             "(all elements or rows are equal, or a tensor beside it is cut into as many rows); "
+             "(all elements or rows are equal, or a tensor beside it is cut into the same number "
+             "of rows); "
              "add ",
              rule, "} to the rules if each rank has the whole tensor, or ", rule,
              ", \"shard\": {\"", axes[cut].name(), "\": 0}} if it is cut along axis 0");

@@ -275,8 +275,8 @@ private:
         index_vector const shape = tensor.local.shape;
         auto const* const rule = rules_.rule_of(row.key);
         if (!rule)
-            refuse(tensor, words("its shape is ", shape, ", and that of a lower rank is ",
-                                 row.shape, "; no rule of ", rules_.file,
+            refuse(tensor, words("its shape is ", shape, ", but a lower rank's is ", row.shape,
+                                 "; no rule of ", rules_.file,
                                  " matches it: add one that says along which axis it is cut"));
         refuse(tensor, words("its shape is ", shape, ", but rule '", rule->match.text(), "' of ",
                              rules_.file, " cuts shape ", row.shape, ", the sum of all, so that ",

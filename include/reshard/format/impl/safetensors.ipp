@@ -178,7 +178,7 @@ inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
     std::sort(names.begin(), names.end());
     auto const twice = std::adjacent_find(names.begin(), names.end());
     if (twice != names.end())
-        fail(errc::bad_layout, file, ": tensor '", *twice, "' would stand twice in one file");
+        fail(errc::bad_layout, file, ": tensor '", *twice, "' would occur twice in one file");
 }
 
 RESHARD_DECL std::string json_of(safetensors_entry const& tensor) {

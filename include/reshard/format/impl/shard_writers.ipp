@@ -151,11 +151,11 @@ RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
         if (object.is_whole)
             continue;
         if (!keys.insert(object.key).second)
-            fail(errc::usage, "two values that are no tensors are to be written as '", object.key,
+            fail(errc::usage, "two values that are not tensors are to be written as '", object.key,
                  "'; give one of them another key");
         if (target.find(object.key))
             fail(errc::usage, "'", object.key,
-                 "' is a value that is no tensor, and a tensor is to be written under that key; "
+                 "' is a value that is not a tensor, and a tensor is to be written under that key; "
                  "give it another one");
         objects.push_back(object);
     }

@@ -39,7 +39,7 @@ RESHARD_DECL written_format const& written_format_of(std::string_view name) {
             return format;
         text += (text.empty() ? "" : ", ") + std::string(format.name);
     }
-    fail(errc::usage, "'", name, "' is no format that is written; there are ", text);
+    fail(errc::usage, "cannot write format '", name, "'; choose one of ", text);
 }
 
 RESHARD_DECL bool is_other_format(std::string_view name) {

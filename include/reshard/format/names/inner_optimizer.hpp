@@ -54,7 +54,7 @@ constexpr auto& unwrap_optimizer(T& optimizer) {
             for (int depth = 0; T* const next = traits::inner(*at); ++depth, at = next)
                 if (depth == most)
                     fail(errc::usage, "more than ", most,
-                         " optimizers wrap one another; one wraps itself");
+                         " optimizers wrap each other; one wraps itself");
             return *at;
         }
     }

@@ -123,7 +123,7 @@ private:
             is_empty ? byte_run{} : values_.bytes(bytes, noun + ": the elements");
         if (there.size() != needed)
             fail(errc::corrupt_file, values_.file(), ": ", noun, ": its shape and type need ",
-                 needed, " bytes, and ", there.size(), " are there");
+                 needed, " bytes, and ", there.size(), " are present");
         return there.begin;
     }
 

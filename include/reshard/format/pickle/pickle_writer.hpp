@@ -169,8 +169,8 @@ inline constexpr std::string_view carried_makers[] = {
 
 /// The pickle of a value, whose classes and functions stay names. Dicts of other classes are dicts.
 ///
-/// A reader in Python runs what it names: `carried_makers`, and classes of enumerators of
-/// Megatron-Core, called with one number or one text.
+/// A reader in Python calls the functions that it names: `carried_makers`, and classes of
+/// enumerators of Megatron-Core, called with one number or one text.
 ///
 /// \param file the one that `values` was read from
 /// \param noun names the value in messages: "object 'lr'"

@@ -12,8 +12,18 @@ namespace reshard::detail {
 RESHARD_DECL void byte_reader::end() const {
     if (!rest_.empty())
         refuse_archive("of a " + std::string(name_) + " has " + std::to_string(rest_.size()) +
-                       " bytes behind its end");
+                       " bytes after its end");
 }
+
+RESHARD_DECL std::uint64_t byte_reader::get_number(std::size_t size) {
+    std::string_view const bytes = take(size);
+    std::uint64_t number = 0;
+    for (std::size_t i = size; i-- > 0;)
+        number = number << 8 | static_cast<unsigned char>(bytes[i]);
+    return number;
+}
+
+RESHARD_DECL std::string_view byte_reader::get_text() { return take(get_count()); }
 
 RESHARD_DECL std::size_t byte_reader::get_count() {
     auto const count = get_number<std::uint64_t>();

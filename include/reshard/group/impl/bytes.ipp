@@ -7,6 +7,18 @@
 
 namespace reshard::detail {
 
+RESHARD_DECL void byte_writer::add_number(std::uint64_t number, std::size_t size) {
+    char bytes[sizeof number];
+    for (std::size_t i = 0; i < size; ++i)
+        bytes[i] = static_cast<char>(number >> (8 * i) & 0xff);
+    bytes_.append(bytes, size);
+}
+
+RESHARD_DECL void byte_writer::add_text(std::string_view text) {
+    add_number(std::uint64_t{text.size()});
+    bytes_ += text;
+}
+
 RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form) {
     if (from.get<std::uint32_t>() != wire_mark)
         refuse_archive("does not hold a " + std::string(form.name) + ", or is damaged");

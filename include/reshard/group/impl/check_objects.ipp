@@ -7,6 +7,7 @@
 
 #include <reshard/core/digest.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/descriptor.hpp>
 
 #include <algorithm>
@@ -61,7 +62,7 @@ RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy
          unravel_index(missing, some.array), " of an array of shape ", some.array);
 }
 
-/// Compares two copies of one array that follow one another in the order of cells and ranks.
+/// Compares two copies of one array that follow each other in the order of cells and ranks.
 inline void compare_copies(object_copy const& copy, object_copy const& next) {
     if (copy.cell.array != next.cell.array)
         fail(errc::bad_layout, "'", copy.cell.key, "' is an array of shape ", copy.cell.array,
@@ -76,7 +77,7 @@ inline void compare_copies(object_copy const& copy, object_copy const& next) {
 }
 
 RESHARD_DECL void check_copies(std::vector<object_copy> copies) {
-    std::sort(copies.begin(), copies.end(), [](object_copy const& a, object_copy const& b) {
+    sort_by(copies, [](object_copy const& a, object_copy const& b) {
         return std::tie(a.cell.key, a.number, a.rank) < std::tie(b.cell.key, b.number, b.rank);
     });
     for (std::size_t i = 0; i < copies.size(); ++i) {

@@ -49,10 +49,10 @@ RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> cons
 }
 
 RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices) {
-    std::vector<std::vector<shard_descriptor>> shards;
+    std::vector<std::span<shard_descriptor const>> shards;
     for (layout_notice const& notice : notices)
-        shards.push_back(notice.shards);
-    return layout_of(shards);
+        shards.emplace_back(notice.shards);
+    return layout_of_spans(shards);
 }
 
 /// A tensor of several ranks, and the rank that was the first to have it.
@@ -76,7 +76,7 @@ inline void check_same_tensor(merged_tensor const& first, cut_tensor const& tens
              ranks(std::string(name(first.cuts.dtype)), std::string(name(tensor.dtype))));
 }
 
-/// Tensors by key; those of `rank` join them.
+/// Tensors by key; the tensors of `rank` join them.
 class tensor_merger {
 public:
     void add(cut_tensor const& tensor, std::size_t rank) {

@@ -6,6 +6,7 @@
 #include <reshard/layout/layout.hpp>
 
 #include <reshard/core/digest.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -201,7 +202,7 @@ inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& 
             for (index_t const begin : begins)
                 held_begins.push_back({shards.holder(i), begin});
         }
-    std::sort(held_begins.begin(), held_begins.end());
+    sort_by(held_begins, std::less<>());
     held_begins.erase(std::unique(held_begins.begin(), held_begins.end()), held_begins.end());
     for (std::size_t i = 0, last = 0; i < held_begins.size() && !entry.is_scattered(axis);
          i = last) {
@@ -287,6 +288,20 @@ RESHARD_DECL catalog catalog_of(layout const& layout) {
     return catalog(std::move(entries));
 }
 
+namespace detail {
+
+RESHARD_DECL catalog uncut_tensors(layout const& layout) {
+    std::vector<catalog_entry> entries;
+    entries.reserve(layout.tensors.size());
+    for (tensor_layout const& tensor : layout.tensors) {
+        index_vector const& shape = layout.shape_of(tensor);
+        entries.push_back({tensor.key, tensor.dtype, shape, index_vector::filled(shape.size(), 1)});
+    }
+    return catalog(std::move(entries));
+}
+
+} // namespace detail
+
 RESHARD_DECL tensor_layout const* layout::find(std::string_view key) const {
     auto const tensor = detail::find_tensor(tensors, key);
     return tensor != tensors.end() ? &*tensor : nullptr;
@@ -302,37 +317,41 @@ struct held_shard {
 
 /// All shards, by key, and within a key by holder.
 inline std::vector<held_shard>
-sorted_by_key(std::vector<std::vector<shard_descriptor>> const& shards) {
+sorted_by_key(std::vector<std::span<shard_descriptor const>> const& shards) {
     std::vector<held_shard> held_shards;
     for (std::size_t holder = 0; holder < shards.size(); ++holder)
         for (shard_descriptor const& shard : shards[holder]) {
             check(shard);
             held_shards.push_back({&shard, static_cast<holder_t>(holder)});
         }
-    std::stable_sort(
-        held_shards.begin(), held_shards.end(),
-        [](held_shard const& a, held_shard const& b) { return a.shard->key < b.shard->key; });
+    sort_by(held_shards,
+            [](held_shard const& a, held_shard const& b) { return a.shard->key < b.shard->key; });
     return held_shards;
 }
 
-} // namespace detail
-
-RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& descriptors) {
-    std::vector<detail::held_shard> const held_shards = detail::sorted_by_key(descriptors);
-    detail::layout_builder builder(static_cast<holder_t>(descriptors.size()));
+RESHARD_DECL layout
+layout_of_spans(std::vector<std::span<shard_descriptor const>> const& descriptors) {
+    std::vector<held_shard> const held_shards = sorted_by_key(descriptors);
+    layout_builder builder(static_cast<holder_t>(descriptors.size()));
     for (std::size_t i = 0; i < held_shards.size();) {
         shard_descriptor const& first = *held_shards[i].shard;
         holder_t const holder = held_shards[i].holder;
-        detail::shard_table shards(first.global_shape.size());
+        shard_table shards(first.global_shape.size());
         for (; i < held_shards.size() && held_shards[i].shard->key == first.key; ++i) {
             shard_descriptor const& shard = *held_shards[i].shard;
-            detail::check_same_tensor(shard, held_shards[i].holder, first.global_shape, first.dtype,
-                                      holder);
+            check_same_tensor(shard, held_shards[i].holder, first.global_shape, first.dtype,
+                              holder);
             shards.push_back(held_shards[i].holder, shard.region, shard.flat, shard.cycles);
         }
         builder.add(first.key, first.dtype, {first.global_shape, std::move(shards)});
     }
     return std::move(builder).take();
+}
+
+} // namespace detail
+
+RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& shards) {
+    return detail::layout_of_spans({shards.begin(), shards.end()});
 }
 
 } // namespace reshard

@@ -5,6 +5,7 @@
 
 #include <reshard/layout/layout_of.hpp>
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/layout/distribution_grid.hpp>
 #include <reshard/layout/shards_of.hpp>
 
@@ -93,16 +94,15 @@ inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
 } // namespace detail
 
 RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
-    std::sort(tensors.begin(), tensors.end(),
-              [](tensor_sharding const& a, tensor_sharding const& b) { return a.key < b.key; });
+    detail::sort_by(tensors, [](auto const& a, auto const& b) { return a.key < b.key; });
     detail::layout_builder builder(detail::end_of_ranks(tensors));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         tensor_sharding& sharding = tensors[i];
         check(sharding);
         if (i + 1 < tensors.size() && tensors[i + 1].key == sharding.key)
             fail(errc::bad_layout, "'", sharding.key, "' of shape ", sharding.shape,
-                 " appears twice in the layout; list each tensor once, and number those of experts "
-                 "and layers");
+                 " appears twice in the layout; list each tensor once, and number the tensors of "
+                 "experts and layers");
         builder.add(std::move(sharding.key), sharding.dtype, detail::spread_of(sharding));
     }
     return std::move(builder).take();

@@ -66,8 +66,8 @@ public:
         if (lacking_.size() > most_named)
             text += words(" and ", lacking_.size() - most_named, " more");
         fail(errc::unknown_key, field, ": ", lacking_.size(),
-             lacking_.size() == 1 ? " key that is needed is" : " keys that are needed are",
-             " not there: ", text, "; give a tensor for each, or change ", field);
+             lacking_.size() == 1 ? " needed key is" : " needed keys are", " missing: ", text,
+             "; give a tensor for each, or change ", field);
     }
 
 private:

@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -28,7 +29,7 @@ RESHARD_DECL strictness strictness_from_name(std::string_view text) {
 RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
                                        std::vector<std::string> available) {
     for (auto* const keys : {&wanted, &available}) {
-        std::ranges::sort(*keys);
+        detail::sort_by(*keys, std::less<>());
         keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
     }
     key_mismatch result;

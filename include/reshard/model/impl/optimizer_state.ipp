@@ -92,7 +92,7 @@ RESHARD_DECL shard_descriptor const& parameter_search::only_one() const {
     if (match.empty())
         fail(errc::unknown_key, who(), ": no parameter begins at the address that is given",
              around_ ? words(", which is inside of '", around_->key, "'") : std::string(),
-             "; give the parameters' own memory, and not that of a copy or of a part");
+             "; give the parameters' own memory, and not the memory of a copy or of a part");
     if (match.size() > 1)
         fail(errc::memory_overlap, who(), ": '", match[0]->key, "' and '", match[1]->key,
              "' both begin at the address that is given; give tied parameters once, under the name "

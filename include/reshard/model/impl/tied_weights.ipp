@@ -66,7 +66,7 @@ RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_shardi
                  "', but no tensor has that key");
         if (!places.emplace(tie.alias, tensors.size()).second)
             fail(errc::bad_layout, "'", tie.alias, "' is tied to '", tie.key,
-                 "', but is a tensor of its own");
+                 "', but is a separate tensor");
         tensor_sharding alias = tensors[match->second];
         alias.key = tie.alias;
         tensors.push_back(std::move(alias));

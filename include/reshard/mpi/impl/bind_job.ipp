@@ -32,6 +32,7 @@ public:
     index_t staging_bytes() const override { return moving->staging_bytes(); }
 
     side_arenas arenas;
+    detail::arena_steps const* arena_steps = nullptr; ///< of the arenas, if there are any
     std::shared_ptr<node_rings const> rings;
     std::optional<exchange> moving;
 };
@@ -47,8 +48,8 @@ inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, in
             mpi_job.rings->node().numbers};
 }
 
-/// The most bytes of a chunk that this rank passes on, or gets from who does: a slot, where any
-/// goes through a ring.
+/// The most bytes of a chunk that this rank passes on, or gets from a rank that passes it on: a
+/// slot, if any goes through a ring.
 inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sorted) {
     auto const is_near = [&](relay_transfers const& transfers) {
         return std::ranges::binary_search(mpi_job.rings->node().numbers, transfers.peer);
@@ -134,12 +135,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
     return std::move(sorted_job.all);
 }
 
-/// True for the first job of this process that writes to an arena whose memory others see.
-inline bool is_first_use(shared_arena const* arena) {
-    return arena && arena->is_shared() && arena->state()->segments->is_first_use();
-}
-
-/// What a rank tells of its job before messages and rings are chosen.
+/// The report of a rank on its job before messages and rings are chosen.
 struct bind_notice {
     std::string problem; ///< as `encode` writes it
     index_t bytes = 0;   ///< the most that it exchanges with one rank
@@ -158,18 +154,18 @@ inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
     unique->was_kept = plan.was_kept;
     unique->arenas = {have.arena ? have.arena->state() : nullptr,
                       want.arena ? want.arena->state() : nullptr};
+    if (any_arena const* const arena = have.arena ? have.arena : want.arena)
+        unique->arena_steps = &arena->steps();
     return sorted_of(std::move(unique), ranks);
 }
 
 /// The most bytes that any two ranks exchange.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error the lowest failing rank's, on every rank alike
+/// \throws error the lowest failing rank's, on every rank
 inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_notice) {
     std::vector<bind_notice> const notices = gather_values(ranks, own_notice);
-    for (bind_notice const& notice : notices)
-        if (auto const problem = decode(notice.problem))
-            throw error(*problem);
+    throw_first(notices, &bind_notice::problem);
     return std::ranges::max(notices, {}, &bind_notice::bytes).bytes;
 }
 
@@ -178,13 +174,13 @@ inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_n
 /// \param most the most bytes that any two ranks exchange
 /// \par Collective every rank of the group, in the same order
 inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, index_t most,
-                          target_tensors const& want, options const& options) {
+                          options const& options) {
     mpi_group const& ranks = group.ranks;
     mpi_job& mpi_job = *sorted_job.all;
     process_transfers transfers;
-    if (mpi_job.arenas.source || mpi_job.arenas.target) {
-        transfers.on_node = take_on_node(ranks, mpi_job.bound(), mpi_job.arenas, sorted_job.sorted);
-        transfers.meetings = meetings_of(mpi_job.arenas);
+    if (arena_steps const* const arenas = mpi_job.arena_steps) {
+        transfers.on_node = arenas->take(ranks, mpi_job.bound(), mpi_job.arenas, sorted_job.sorted);
+        transfers.meetings = arenas->meetings(mpi_job.arenas);
         sorted_job.bytes = bytes_by_peer(mpi_job.planned->whole, sorted_job.sorted);
         most = std::ranges::max(gather_values(ranks, std::ranges::max(sorted_job.bytes)));
     }
@@ -193,9 +189,9 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     if (options.relays)
         relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {
-        if (is_first_use(want.arena))
-            prefault(writes_of(mpi_job.bound(), *mpi_job.arenas.target, transfers.on_node,
-                               sorted_job.sorted.local));
+        if (mpi_job.arenas.target)
+            mpi_job.arena_steps->prefault(mpi_job.bound(), *mpi_job.arenas.target,
+                                          transfers.on_node, sorted_job.sorted.local);
         open(sorted_job, ranks, std::move(transfers), limits_of(mpi_job, ranks, relayed));
     });
 }
@@ -218,7 +214,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
     }));
     index_t const most = agree_on_binding(ranks, notice);
     if (!is_open || rings_are_worth_it(ranks.size(), most, options.on_node))
-        open_on_nodes(group, sorted_job, most, want, options);
+        open_on_nodes(group, sorted_job, most, options);
     return std::move(sorted_job.all);
 }
 

@@ -31,13 +31,15 @@ namespace reshard::detail {
 /// The steps of `query_directory`.
 class plan_search {
 public:
-    plan_search(mpi_group const& world, options const& options)
+    plan_search(mpi_group const& world, std::vector<int> const& nodes, options const& options)
         : world_(world),
           me_(static_cast<holder_t>(world.rank())),
           how_(options),
-          nodes_(with_nodes(world, options.processes_per_node)),
+          nodes_{.processes_per_node = options.processes_per_node > 0
+                                           ? options.processes_per_node
+                                           : equal_ranks_per_node(nodes)},
           exchange_(world) {
-        nodes_.replicas = replica_choice::by_target; // what others want is known to nobody
+        nodes_.replicas = replica_choice::by_target; // nobody knows the others' targets
     }
 
     std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,
@@ -70,8 +72,8 @@ private:
                            : gather_keys(world_, exchange_, side.held);
     }
 
-    /// All keys; where who holds them is not known, the lowest rank that has some of a tensor
-    /// stands for all of it, in a layout that is `layout`.
+    /// All keys; if the holders are not known, the lowest rank that has some of a tensor counts as
+    /// the holder of all of it, in a layout that is `layout`.
     layout const& layout_of_side(known_side const& side, std::vector<directory_key> const& keys,
                                  layout& layout) const {
         if (side.layout)
@@ -161,7 +163,7 @@ private:
         }
     }
 
-    /// Each source learns what it gives.
+    /// Each source learns its transfers.
     void tell() {
         std::vector<addressed_text> texts;
         agree_on(world_, [&] {
@@ -178,16 +180,17 @@ private:
         });
     }
 
-    /// \throws error with errc::corrupt_file where what `rank` told is not between it and this rank
+    /// \throws error with errc::corrupt_file if a transfer from `rank` is not between it and this
+    /// rank
     void check(subplan const& subplan, int rank) const {
         for (transfer const& moved : subplan.part.transfers)
             if (moved.source_holder != me_ || moved.target_holder != static_cast<holder_t>(rank))
-                fail(errc::corrupt_file, "rank ", rank, " told rank ", me_,
-                     " of a transfer from rank ", moved.source_holder, " to rank ",
+                fail(errc::corrupt_file, "rank ", rank, " sent rank ", me_,
+                     " a transfer from rank ", moved.source_holder, " to rank ",
                      moved.target_holder);
         for (key_id const source : subplan.sources)
             if (source >= planned_->whole.source_dtypes.size())
-                fail(errc::corrupt_file, "rank ", rank, " told of source ", source, " of ",
+                fail(errc::corrupt_file, "rank ", rank, " named source ", source, " of ",
                      planned_->whole.source_dtypes.size());
     }
 
@@ -199,12 +202,22 @@ private:
     std::shared_ptr<planned_job> planned_ = std::make_shared<planned_job>();
 };
 
-RESHARD_DECL std::shared_ptr<planned_job>
-query_directory(mpi_group const& world, known_side const& source, known_side const& target,
-                std::optional<mapping> program, options const& options) {
-    return plan_search(world, options).run(source, target, std::move(program));
+inline std::shared_ptr<planned_job> query_directory(mpi_group const& world, call_facts const& facts,
+                                                    std::optional<mapping> program,
+                                                    options const& options) {
+    return plan_search(world, facts.nodes, options)
+        .run(facts.sides.source, facts.sides.target, std::move(program));
 }
 
 } // namespace reshard::detail
+
+namespace reshard {
+
+RESHARD_DECL detail::shard_lookup directory(holder_t gather_up_to) {
+    static constexpr detail::lookup_steps steps{detail::query_directory};
+    return {gather_up_to, &steps};
+}
+
+} // namespace reshard
 
 #endif

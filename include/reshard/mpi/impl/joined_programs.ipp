@@ -31,7 +31,7 @@
 
 namespace reshard::detail {
 
-/// What one job tells the other one, in a file.
+/// The note from one job to the other one, in a file.
 struct joining_note {
     std::uint64_t token = 0; ///< of the first job; the second one repeats it
     std::string port;        ///< as MPI has it; empty in an answer: it cannot be reached
@@ -45,7 +45,7 @@ struct joining_note {
 template <>
 inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 
-/// The note in a file; nothing where there is no file.
+/// The note in a file; none without a file.
 ///
 /// \throws error with errc::already_exists for another file; errc::io
 inline std::optional<joining_note> note_in(std::string const& file) {
@@ -64,16 +64,16 @@ inline std::optional<joining_note> note_in(std::string const& file) {
     if (problem->code() == errc::io)
         throw error(*problem);
     fail(errc::already_exists, file,
-         ": what is there is no note of an MPI job; remove it, or give another path");
+         ": the existing file is not a note of an MPI job; remove it, or give another path");
 }
 
-/// The note of a job that lives; nothing where there is none.
+/// The note of a job that lives; none without such a job.
 inline std::optional<joining_note> read_note(std::string const& file) {
     auto note = note_in(file);
     return note && !has_ended(note->writer) ? std::move(note) : std::nullopt;
 }
 
-/// Waits for a note that answers `token`, or for any where that is 0.
+/// Waits for a note that answers `token`, or for any if that is 0.
 inline joining_note wait_for_note(std::string const& file, std::uint64_t token, double seconds) {
     waiting patience(seconds);
     for (;; patience.pause()) {
@@ -87,7 +87,7 @@ inline joining_note wait_for_note(std::string const& file, std::uint64_t token, 
     }
 }
 
-/// False where it is known that the launcher connects no jobs: with Open MPI, without a server that
+/// False if it is known that the launcher connects no jobs: with Open MPI, without a server that
 /// both know, MPI would end this job, and let the other one wait for ever.
 inline bool can_join() {
 #ifdef OPEN_MPI
@@ -104,14 +104,14 @@ inline bool can_join() {
          "`mpiexec --ompi-server file:URI`");
 }
 
-/// Opens a port, tells it and waits for the answer.
+/// Opens a port, publishes it and waits for the answer.
 inline std::string offer_port(std::string const& file, double seconds) {
     std::string const answer = file + ".answer";
     if (read_note(file))
         fail(errc::already_exists, file,
              ": another job waits there as the first; let one of both be the second, or give "
              "another path");
-    static_cast<void>(note_in(answer)); // refuses what is not ours to remove
+    static_cast<void>(note_in(answer)); // refuses a file that is not ours to remove
     joining_note note{new_token(), {}, this_process()};
     char port[MPI_MAX_PORT_NAME] = {};
     if (can_join() && MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS)
@@ -129,7 +129,7 @@ inline std::string offer_port(std::string const& file, double seconds) {
     return note.port;
 }
 
-/// Finds the port of the other job, and tells it whether that can be reached.
+/// Finds the port of the other job, and notes whether it can be reached.
 inline std::string find_port(std::string const& file, double seconds) {
     joining_note note = wait_for_note(file, 0, seconds);
     if (!can_join())
@@ -140,8 +140,8 @@ inline std::string find_port(std::string const& file, double seconds) {
     return note.port;
 }
 
-/// Ends the program where MPI has not connected the jobs in time: nothing else ends its call, as
-/// where the other job was killed after its answer.
+/// Ends the program if MPI has not connected the jobs in time: nothing else ends its call, for
+/// example if the other job was killed after its answer.
 ///
 /// \par Units seconds; ten at least, which MPI may need
 class connecting_limit {
@@ -195,7 +195,7 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
 }
 
 RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first) {
-    return between.merge(!is_first); // those with true stand behind
+    return between.merge(!is_first); // ranks with true come last
 }
 
 } // namespace reshard

@@ -198,7 +198,7 @@ RESHARD_DECL detail::rank_notice mpi_group::notice() const {
 
 RESHARD_DECL mpi_group
 mpi_group::with_own_messages(std::vector<detail::rank_notice> const& notices) const {
-    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has as many
+    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has the same number
     detail::own_messages& own = *own_messages_;
     bool const have_one = own.number != 0 && std::ranges::all_of(notices, [&](auto const& notice) {
                               return notice.messages == own.number;
@@ -319,13 +319,6 @@ RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes) {
         if (nodes[rank] != static_cast<int>(rank / count * count))
             return 0;
     return count == nodes.size() ? 0 : static_cast<holder_t>(count);
-}
-
-RESHARD_DECL plan_options with_nodes(mpi_group const& ranks, holder_t processes_per_node) {
-    if (processes_per_node == 0 && ranks.size() > 1)
-        processes_per_node =
-            equal_ranks_per_node(gather_values(ranks, agreed_node_of(ranks).numbers.front()));
-    return {.processes_per_node = processes_per_node};
 }
 
 } // namespace reshard::detail

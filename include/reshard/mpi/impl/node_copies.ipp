@@ -5,7 +5,7 @@
 
 #include <reshard/mpi/node_copies.hpp>
 
-#include <reshard/os/page_advice.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -22,11 +22,10 @@ namespace reshard::detail {
 /// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks
 /// that get a part of it before the next one is read.
 ///
-/// Each source is then read once, from its beginning to its end, however short the runs are that go
-/// to one rank; and ranks begin with their own rows and then their neighbours', so that no memory
-/// is written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to
-/// be cut come in the order of the addresses of their own rank's memory, so that this is passed
-/// once.
+/// Each source is then read once, from its beginning to its end, even if the runs for one rank are
+/// short; and ranks begin with their own rows and then their neighbours', so that no memory is
+/// written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to be
+/// cut come in the order of the addresses of their own rank's memory, so that this is passed once.
 class panel_order {
 public:
     panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
@@ -71,8 +70,8 @@ private:
 
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
-    /// As many rows as a panel of the whole source has, where the transfer is rows; else as much as
-    /// moves between two looks at the network. All of it where it is small.
+    /// The number of rows of a panel of the whole source, if the transfer is rows; else the amount
+    /// that moves between two looks at the network. All of it if it is small.
     index_t panel_elements(node_transfer const& node_transfer) const {
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
@@ -91,7 +90,7 @@ private:
     }
 
     std::vector<bound_copy> joined_panels() {
-        std::stable_sort(panels_.begin(), panels_.end(), [](panel const& a, panel const& b) {
+        sort_by(panels_, [](panel const& a, panel const& b) {
             return std::tie(a.group, a.number, a.distance) <
                    std::tie(b.group, b.number, b.distance);
         });
@@ -135,51 +134,6 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
     for (node_transfer const& transfer : on_node)
         order.add(transfer);
     return std::move(order).copies();
-}
-
-/// Segments of the target's arena without writes, this rank's first and then those behind it.
-inline std::vector<segment_writes> segments_of(arena_state const& arena) {
-    std::vector<segment_writes> writes;
-    int const size = arena.node.size();
-    for (int i = 0; i < size; ++i) {
-        writes.push_back({arena.segments->range((arena.node.rank() + i) % size)});
-    }
-    return writes;
-}
-
-RESHARD_DECL std::vector<segment_writes> writes_of(bound_plan const& bound,
-                                                   arena_state const& arena,
-                                                   std::vector<node_transfer> const& taken,
-                                                   std::vector<std::uint32_t> const& local) {
-    auto elements = segments_of(arena);
-    auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
-        transfer const& moved = bound.whole.transfers[number];
-        data_type const dtype = bound.whole.target_dtypes[moved.target_key];
-        index_vector const shape = cut_of(bound.whole, moved).extent;
-        auto const* const data = static_cast<std::byte const*>(end.data) +
-                                 byte_place_of(end.position.offset, dtype).bytes;
-        address_range const range = addresses({data, dtype, shape, end.position.strides});
-        auto const at = std::ranges::find_if(
-            elements, [&](segment_writes const& writes) { return writes.segment.contains(range); });
-        if (at != elements.end() && !range.empty())
-            at->add(range, element_count(shape) * bits(dtype) / 8);
-    };
-    for (std::uint32_t const number : local) {
-        auto const end = target_end(bound, bound.whole.transfers[number]);
-        add(number, {end.data, end.position});
-    }
-    for (node_transfer const& transfer : taken) {
-        bound_end<void*> const end = transfer.ends.target;
-        add(transfer.number, {end.data, end.position});
-    }
-    return elements;
-}
-
-RESHARD_DECL void prefault(std::vector<segment_writes> const& all_writes) {
-    for (segment_writes const& writes : all_writes)
-        if (writes.is_dense())
-            populate(reinterpret_cast<void*>(writes.hull.begin),
-                     writes.hull.end - writes.hull.begin);
 }
 
 } // namespace reshard::detail

@@ -5,9 +5,7 @@
 
 #include <reshard/mpi/node_transfers.hpp>
 
-#include <reshard/group/agree.hpp>
-#include <reshard/group/bytes.hpp>
-#include <reshard/mpi/sparse_exchange.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
@@ -31,11 +29,12 @@ struct relay_with {
 /// tree have, however their shards are numbered: by target tensor, by box of it, and by place.
 inline std::vector<relay_transfers> by_peer_and_tree(plan const& plan,
                                                      std::vector<relay_with> relays) {
-    std::ranges::sort(relays, {}, [&](relay_with const& relay) {
+    auto const order = [&](relay_with const& relay) {
         transfer const& t = plan.transfers[relay.step.transfer];
         return std::tuple(relay.peer, relay.step.tree, t.target_key, relay.step.box,
                           plan.patterns[plan.pattern_of[t.target_key]].target_offset(t.cut));
-    });
+    };
+    sort_by(relays, [&](auto const& a, auto const& b) { return order(a) < order(b); });
     std::vector<relay_transfers> sorted;
     for (auto const& [peer, step] : relays) {
         if (sorted.empty() || sorted.back().peer != peer || sorted.back().tree != step.tree)
@@ -91,14 +90,14 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
              std::ranges::equal_range(relays, peer, {}, &relay_transfers::peer))
             lanes.push_back({peer, chunks_of(plan, transfers.numbers, limits.relayed),
                              transfers.depth, transfers.tree});
-        std::sort(
-            lanes.begin() + static_cast<std::ptrdiff_t>(first), lanes.end(),
-            [&](lane const& a, lane const& b) { return plan.trees[a.tree] < plan.trees[b.tree]; });
+        sort_by(std::span(lanes).subspan(first), [&](lane const& a, lane const& b) {
+            return plan.trees[a.tree] < plan.trees[b.tree];
+        });
     }
     return lanes;
 }
 
-/// True where a chunk has, packet by packet, what another one is to pass on.
+/// True if a chunk has, packet by packet, what another one is to pass on.
 inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
     auto const is_input = [&](packet const& in, packet const& out) {
         relay const* const step = find_relay(plan.relays, out.transfer);
@@ -109,11 +108,11 @@ inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
 
 RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
                                      std::vector<lane>& receives) {
-    std::vector<lane*> by_tree; // a rank gets what a tree brings from one other
+    std::vector<lane*> by_tree; // a rank gets a tree's elements from one other
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
-    std::ranges::sort(by_tree, {}, &lane::tree);
+    sort_by(by_tree, [](lane const* a, lane const* b) { return a->tree < b->tree; });
     std::size_t count = 0;
     for (lane& to : sends) {
         if (to.tree == lane::no_tree || to.first_turn == 0)
@@ -124,13 +123,13 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
         if (!from || from->chunks.size() != to.chunks.size())
             fail(errc::bad_layout, "the plan has rank ", to.peer, " get ",
                  counted(to.chunks.size(), "chunk"), " from this rank, which gets ",
-                 from ? from->chunks.size() : 0, " to pass on; make the plan anew");
+                 from ? from->chunks.size() : 0, " to pass on; make the plan again");
         if (!std::ranges::equal(from->chunks, to.chunks, [&](chunk const& in, chunk const& out) {
                 return brings(plan, in, out);
             }))
             fail(errc::bad_layout, "the plan has rank ", to.peer,
                  " get other elements from this rank than this rank gets to pass on; make the plan "
-                 "anew");
+                 "again");
         if (from->first_relayed == lane::not_relayed)
             from->first_relayed = std::exchange(count, count + from->chunks.size());
         to.first_relayed = from->first_relayed;
@@ -173,7 +172,7 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
     std::erase_if(sorted.relays_from, is_left_out);
 }
 
-/// True where anything passes between this process and a peer, in one direction.
+/// True if anything passes between this process and a peer, in one direction.
 inline bool gives_any(std::vector<std::uint32_t> const& numbers,
                       std::vector<relay_transfers> const& relays, std::size_t peer) {
     return !numbers.empty() ||
@@ -197,196 +196,6 @@ RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sort
     for (relay_transfers const& transfers : sorted.relays_from)
         cost.bytes_in += bytes_of(plan, transfers.numbers);
     return cost;
-}
-
-/// The number of a rank within the node of an arena whose memory it shares; nothing for others.
-inline std::optional<int> node_number(arena_state const* arena, int rank) {
-    if (!arena || !arena->segments)
-        return std::nullopt;
-    auto const& ranks = arena->node_ranks;
-    auto const position = std::lower_bound(ranks.begin(), ranks.end(), rank);
-    if (position == ranks.end() || *position != rank)
-        return std::nullopt;
-    return static_cast<int>(position - ranks.begin());
-}
-
-/// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make
-/// them.
-///
-/// For each pair of ranks both list the transfers between them in the order of the plan, and tell
-/// one another where those ends lie that the other one reaches. So both know the same: a transfer
-/// whose target is told is pushed by the source, another one whose source is told is pulled by the
-/// target.
-class node_transfers {
-public:
-    node_transfers(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
-        : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
-
-    /// What each neighbour has to know of this rank's memory.
-    std::vector<addressed_text> tell(sorted_transfers const& transfers) const {
-        std::vector<addressed_text> texts;
-        for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
-            std::vector<peer_end> ends;
-            for (std::uint32_t const number : incoming(transfers, peer))
-                ends.push_back(described(own_target(number), arenas_.target));
-            for (std::uint32_t const number : outgoing(transfers, peer))
-                ends.push_back(described(own_source(number), arenas_.source));
-            if (!ends.empty())
-                texts.push_back({peer, list_to_bytes(ends)});
-        }
-        return texts;
-    }
-
-    /// Takes the transfers that need no message out of `transfers`; those that this rank makes are
-    /// the result.
-    ///
-    /// \pre `addressed_texts` is what came of the texts of all ranks
-    std::vector<node_transfer> take(sorted_transfers& transfers,
-                                    std::vector<addressed_text> const& addressed_texts) const {
-        std::vector<node_transfer> new_transfers;
-        std::size_t most = 0;
-        for (std::size_t peer = 0; peer < transfers.to.size(); ++peer)
-            most += transfers.to[peer].size() + (arenas_.source ? transfers.from[peer].size() : 0);
-        new_transfers.reserve(most);
-        for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
-            auto const text =
-                std::find_if(addressed_texts.begin(), addressed_texts.end(),
-                             [&](auto const& element) { return element.rank == peer; });
-            auto const ends = text == addressed_texts.end()
-                                  ? std::vector<peer_end>()
-                                  : list_from_bytes<peer_end>(text->bytes);
-            auto from = ends.begin();
-            take_pushed(from, peer, transfers.to[at(peer)], new_transfers);
-            take_pulled(from, peer, transfers.from[at(peer)], new_transfers);
-        }
-        return new_transfers;
-    }
-
-private:
-    using numbers = std::vector<std::uint32_t>;
-
-    /// Where an end lies, in bytes from the begin of its rank's arena; nothing where it does not.
-    using peer_end = std::optional<bound_end<index_t>>;
-    using peer_ends = std::vector<peer_end>::const_iterator;
-
-    /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie
-    /// there.
-    numbers const& incoming(sorted_transfers const& transfers, int peer) const {
-        return node_number(arenas_.target.get(), peer) ? transfers.from[at(peer)] : none_;
-    }
-    numbers const& outgoing(sorted_transfers const& transfers, int peer) const {
-        return node_number(arenas_.source.get(), peer) ? transfers.to[at(peer)] : none_;
-    }
-
-    static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
-
-    transfer const& moved(std::uint32_t number) const { return bound_.whole.transfers[number]; }
-
-    /// This rank's end of a transfer, if it lies in the arena.
-    ///
-    /// Elements of less than a byte are not written by others: two ranks would change the same
-    /// byte.
-    std::optional<bound_end<void const*>> own_target(std::uint32_t number) const {
-        transfer const& transfer = moved(number);
-        if (bits(bound_.whole.target_dtypes[transfer.target_key]) < 8 ||
-            !holds(*arenas_.target, bound_.targets.at(transfer.target_key, transfer.target_shard)))
-            return std::nullopt;
-        auto const end = target_end(bound_, transfer);
-        return bound_end<void const*>{end.data, end.position};
-    }
-    std::optional<bound_end<void const*>> own_source(std::uint32_t number) const {
-        transfer const& transfer = moved(number);
-        source_side const& side = bound_.problem.sources[transfer.source_key];
-        if (!holds(*arenas_.source, bound_.sources.at(side.tensor, transfer.source_shard)))
-            return std::nullopt;
-        return source_end(bound_, transfer);
-    }
-
-    static bool holds(arena_state const& arena, const_tensor_view const& tensor) {
-        return arena.segments->range(arena.node.rank()).contains(addresses(tensor));
-    }
-
-    static peer_end described(std::optional<bound_end<void const*>> const& end,
-                              std::shared_ptr<arena_state const> const& arena) {
-        if (!end)
-            return std::nullopt;
-        auto const* const data = static_cast<std::byte const*>(end->data);
-        return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->position};
-    }
-
-    /// \pre `peer` is a rank of the arena's node, and has told of another end
-    static std::optional<bound_end<void*>> next_end(peer_ends& from, arena_state const& arena,
-                                                    int peer) {
-        peer_end const end = *from++;
-        if (!end)
-            return std::nullopt;
-        std::byte* const first = arena.segments->data(*node_number(&arena, peer));
-        return bound_end<void*>{first + end->data, end->position};
-    }
-
-    /// Transfers to `peer`: pushed by this rank, or pulled by the peer.
-    void take_pushed(peer_ends& from, int peer, numbers& all_numbers,
-                     std::vector<node_transfer>& transfers) const {
-        bool const is_stated = node_number(arenas_.target.get(), peer).has_value();
-        bool const tells = node_number(arenas_.source.get(), peer).has_value();
-        std::erase_if(all_numbers, [&](std::uint32_t number) {
-            auto const target = is_stated ? next_end(from, *arenas_.target, peer) : std::nullopt;
-            if (target)
-                transfers.push_back(
-                    {number, turn_of(peer), false, {source_end(bound_, moved(number)), *target}});
-            return target || (tells && own_source(number));
-        });
-    }
-
-    /// Transfers from `peer`: pushed by it, or pulled by this rank.
-    void take_pulled(peer_ends& from, int peer, numbers& all_numbers,
-                     std::vector<node_transfer>& transfers) const {
-        bool const is_stated = node_number(arenas_.source.get(), peer).has_value();
-        bool const tells = node_number(arenas_.target.get(), peer).has_value();
-        std::erase_if(all_numbers, [&](std::uint32_t number) {
-            auto const source = is_stated ? next_end(from, *arenas_.source, peer) : std::nullopt;
-            if (tells && own_target(number))
-                return true;
-            if (source)
-                transfers.push_back({number,
-                                     turn_of(peer),
-                                     true,
-                                     {bound_end<void const*>{source->data, source->position},
-                                      target_end(bound_, moved(number))}});
-            return source.has_value();
-        });
-    }
-
-    /// How many ranks on `peer` is, counted round.
-    int turn_of(int peer) const { return peer > rank_ ? peer - rank_ : peer - rank_ + size_; }
-
-    bound_plan const& bound_;
-    side_arenas const& arenas_;
-    int rank_;
-    int size_;
-    numbers none_ = {};
-};
-
-RESHARD_DECL std::vector<node_transfer> take_on_node(mpi_group const& ranks,
-                                                     bound_plan const& bound,
-                                                     side_arenas const& arenas,
-                                                     sorted_transfers& sorted) {
-    node_transfers const reach(bound, arenas, ranks);
-    std::vector<addressed_text> texts;
-    agree_on(ranks, [&] { texts = reach.tell(sorted); });
-    auto const received = sparse_exchange(ranks).run(std::move(texts));
-    std::vector<node_transfer> taken;
-    agree_on(ranks, [&] { taken = reach.take(sorted, received); });
-    return taken;
-}
-
-RESHARD_DECL std::vector<shared_barrier> meetings_of(side_arenas const& arenas) {
-    std::vector<shared_barrier> meetings;
-    for (arena_state const* const state : {arenas.source.get(), arenas.target.get()})
-        if (state && state->segments && (meetings.empty() || arenas.source != arenas.target))
-            meetings.emplace_back(state->segments->barrier(),
-                                  static_cast<std::uint32_t>(state->node.size()));
-    return meetings;
 }
 
 } // namespace reshard::detail

@@ -12,21 +12,21 @@
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/cover.hpp>
-#include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/impl/call_facts.ipp>
 #include <reshard/mpi/mpi_group.hpp>
-#include <reshard/plan/plan_digest.hpp>
+#include <reshard/plan/planned_job.hpp>
 #include <reshard/plan/shard_index.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace reshard::detail {
 
-/// True where source shards share elements without being equal: replicas that one rank has in one
+/// True if source shards share elements without being equal: replicas that one rank has in one
 /// piece of memory, and another one in several. Shards that have no more elements than the tensor
 /// are none.
 inline bool has_unequal_replicas(layout const& layout) {
@@ -40,7 +40,7 @@ inline bool has_unequal_replicas(layout const& layout) {
     });
 }
 
-/// The facts with the shards of all ranks, which are told now if they were not before.
+/// The facts with the shards of all ranks, which are sent now if they were not before.
 ///
 /// \par Collective every rank of the group, in the same order
 inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
@@ -60,12 +60,15 @@ inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
 ///
 /// \pre the notices have the shards
 inline layout layout_told(call_facts const& facts, bool is_source) {
-    return layout_of_notices(each_side(facts.notices, is_source, &side_notice::spread));
+    std::vector<std::span<shard_descriptor const>> shards;
+    for (call_notice const& notice : facts.notices)
+        shards.emplace_back((is_source ? notice.source : notice.target).spread.shards);
+    return layout_of_spans(shards);
 }
 
-/// The layouts of both sides, neighbours in memory as one shard if ranks told their shards.
+/// The layouts of both sides, neighbours in memory as one shard if ranks sent their shards.
 ///
-/// Sources have to be equal if they are replicas: else every shard is told.
+/// Sources have to be equal if they are replicas: else every shard is sent.
 ///
 /// \par Collective every rank of the group, in the same order, if replicas differ
 inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call_facts facts) {
@@ -84,9 +87,9 @@ inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call
     return planned;
 }
 
-/// The nodes that are there, if they matter. If they are unlike one another, or there is only one,
-/// nothing is passed on.
-inline plan_options nodes_for(layout const& source, call_facts const& facts,
+/// The nodes of the group, if they matter. If they differ, or there is only one, nothing is passed
+/// on.
+inline plan_options nodes_for(layout const& source, std::vector<int> const& ranks,
                               options const& options) {
     bool const matters =
         options.relays || std::ranges::any_of(source.spreads, [](auto const& spread) {
@@ -94,7 +97,7 @@ inline plan_options nodes_for(layout const& source, call_facts const& facts,
         });
     plan_options nodes{.processes_per_node = options.processes_per_node};
     if (matters && options.processes_per_node == 0)
-        nodes.processes_per_node = equal_ranks_per_node(facts.nodes);
+        nodes.processes_per_node = equal_ranks_per_node(ranks);
     nodes.relays = options.relays && nodes.processes_per_node > 0;
     return nodes;
 }
@@ -112,15 +115,20 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
                               std::optional<mapping> program, options const& options) {
     auto const& [source, target] = facts.sides;
     bool const are_known = source.layout && target.layout;
-    if (!are_known && static_cast<holder_t>(ranks.size()) > options.gather_up_to)
-        return {query_directory(ranks, source, target, std::move(program), options), {}};
+    if (!are_known && !options.lookup.gathers(static_cast<std::size_t>(ranks.size()))) {
+        auto planned = options.lookup.steps->plan(ranks, facts, std::move(program), options);
+        planned->conversions = conversions_of(options.program);
+        return {std::move(planned), {}};
+    }
     if (!are_known)
         facts = with_shards(ranks, std::move(facts));
-    auto planned = layouts_of_call(ranks, facts);
+    std::vector<int> const nodes = facts.nodes;
+    auto planned = layouts_of_call(ranks, std::move(facts));
+    planned->conversions = conversions_of(options.program);
     auto problem = attempt([&] {
         holder_set const me({static_cast<holder_t>(ranks.rank())});
-        fit_program(*planned, std::move(program), {options.strict, options.shape_mismatch});
-        plan_transfers(*planned, {me, me}, nodes_for(planned->source, facts, options));
+        fit_program(*planned, std::move(program), rules_of(options));
+        plan_transfers(*planned, {me, me}, nodes_for(planned->source, nodes, options));
     });
     return {std::move(planned), std::move(problem)};
 }
@@ -133,13 +141,13 @@ inline bool everywhere(mpi_group const& ranks, bool mine) {
     return std::count(values.begin(), values.end(), 1) == ranks.size();
 }
 
-/// A digest of what all ranks hold and do: equal on every rank.
+/// A digest of the shards and options of all ranks: equal on every rank.
 inline std::uint64_t digest_of_group(call_facts const& facts, std::optional<mapping> const& program,
                                      options const& options) {
     hasher hasher;
     hasher.add(planner_version);
     hasher.add(call_fingerprint(options).digest());
-    hasher.add(program ? digest_of_program(*program) : 0);
+    hasher.add(program ? options.program.steps()->digest(*program) : 0);
     for (call_notice const& notice : facts.notices)
         hasher.add(notice.digest);
     for (int const node : facts.nodes)
@@ -157,7 +165,7 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     auto const me = static_cast<holder_t>(ranks.rank());
     std::uint64_t const group_digest = digest_of_group(facts, program, options);
     std::uint64_t const digest = digest_of_all(group_digest, me);
-    plan_cache::pointer kept = options.cache->find(digest);
+    auto kept = options.cache->find_plan(digest);
     auto const latest = &call_notice::latest_plan;
     bool const all_used_it = std::ranges::all_of(
         facts.notices, [&](std::uint64_t plan) { return plan == group_digest; }, latest);
@@ -169,25 +177,17 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     planned->own_digest = own_digest;
     planned->group_digest = group_digest;
     if (!problem)
-        options.cache->add(digest, planned);
+        options.cache->keep_plan(digest, planned);
     return {std::move(planned), false, std::move(problem)};
 }
 
-RESHARD_DECL planned_rounds plan_rounds_of(mpi_group const& ranks, call_facts facts,
-                                           std::optional<mapping> program, options const& options) {
-    planned_rounds planned;
-    agree_on(ranks, [&] {
-        auto shared = std::make_shared<planned_job>();
-        auto& [source, target] = facts.sides;
-        shared->source = source.layout ? std::move(*source.layout) : layout_told(facts, true);
-        shared->target = target.layout ? std::move(*target.layout) : layout_told(facts, false);
-        plan_options const nodes{.processes_per_node = options.processes_per_node > 0
-                                                           ? options.processes_per_node
-                                                           : equal_ranks_per_node(facts.nodes)};
-        planned = plan_in_rounds(
-            std::move(shared), std::move(program), options,
-            {static_cast<holder_t>(ranks.rank()), static_cast<holder_t>(ranks.size()), nodes});
-    });
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+                                                            options const& options) {
+    auto const& [source, target] = facts.sides;
+    auto planned = std::make_shared<planned_job>();
+    planned->source = source.layout ? *source.layout : layout_told(facts, true);
+    planned->target = target.layout ? *target.layout : layout_told(facts, false);
+    planned->conversions = conversions_of(options.program);
     return planned;
 }
 

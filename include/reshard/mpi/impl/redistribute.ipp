@@ -27,14 +27,19 @@ namespace detail {
 /// A job in rounds, which knows both layouts whole.
 ///
 /// \par Collective every rank of the group, in the same order
-inline job prepare_rounds(mpi_group const& ranks, source_tensors have, planned_rounds planned,
-                          options const& options) {
+inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_facts const& facts,
+                          options const& options, std::optional<mapping> program) {
     auto const bind = [ranks](std::shared_ptr<planned_job const> round,
                               const_state_dict const& some, state_dict const& filled) {
         return bind_messages(ranks, std::move(round), some, filled);
     };
-    return job(std::make_unique<rounds_job<mpi_group>>(ranks, std::move(planned),
-                                                       std::move(have.tensors), options, bind));
+    plan_options const nodes{.processes_per_node = options.processes_per_node > 0
+                                                       ? options.processes_per_node
+                                                       : equal_ranks_per_node(facts.nodes)};
+    return job(options.memory.steps->prepare(any_group(ranks),
+                                             {layouts_of_rounds(facts, options), std::move(program),
+                                              nodes, std::move(have.tensors), bind},
+                                             options));
 }
 
 /// What this rank gives and wants, in the first message to all others.
@@ -81,13 +86,18 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     auto notices = values_of_ranks<call_notice>(open_call(world, call.opening));
     mpi_group const ranks = world.with_own_messages(rank_notices_of(notices));
     call_facts facts = facts_of_call(ranks, std::move(call.own), std::move(notices));
-    auto program = mapping_of_call(ranks, options.program, facts);
-    if (runs_at_once && program)
-        check_copies(ranks, have.tensors, *program);
-    if (options.allocate)
-        return prepare_rounds(ranks, std::move(have),
-                              plan_rounds_of(ranks, std::move(facts), std::move(program), options),
-                              options);
+    std::optional<mapping> program;
+    if (program_steps const* const steps = options.program.steps()) {
+        program = steps->make_mapping(any_group(ranks), options.program, facts_of_side(facts, true),
+                                      facts_of_side(facts, false));
+        if (runs_at_once)
+            steps->compare_copies(any_group(ranks), have.tensors, *program,
+                                  [&](const_state_dict const& from, state_dict const& to) {
+                                      redistribute(ranks, from, to);
+                                  });
+    }
+    if (options.memory)
+        return prepare_rounds(ranks, std::move(have), facts, options, std::move(program));
     std::vector<int> const nodes = facts.nodes;
     known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), options);
     auto state = bind_job({ranks, nodes}, plan, have, want, options);

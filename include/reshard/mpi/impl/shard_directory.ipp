@@ -5,6 +5,7 @@
 
 #include <reshard/mpi/shard_directory.hpp>
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 
@@ -35,7 +36,8 @@ std::vector<addressed_text> addressed(std::map<int, std::vector<T>> const& lists
     return texts;
 }
 
-/// The keys for which this rank was told shards, with the levels on which `ranks` ranks file them.
+/// The keys for which this rank has received shards, with the levels on which `ranks` ranks file
+/// them.
 class key_merger {
 public:
     explicit key_merger(int ranks) : ranks_(ranks) {}
@@ -95,8 +97,7 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
         for (std::string const& bytes : elements)
             for (directory_key& element : list_from_bytes<directory_key>(bytes))
                 keys.push_back(std::move(element));
-        std::sort(keys.begin(), keys.end(),
-                  [](directory_key const& a, directory_key const& b) { return a.key < b.key; });
+        sort_by(keys, [](auto const& a, auto const& b) { return a.key < b.key; });
     });
     return keys;
 }
@@ -203,8 +204,9 @@ shard_directory::chosen(std::vector<directory_entry> entries, holder_t target,
     auto const described = [](directory_entry const& entry) {
         return std::tie(entry.key, entry.region, entry.flat, entry.cycles);
     };
-    std::ranges::stable_sort(entries, {},
-                             described); // still by holder and position among equal ones
+    sort_by(entries, [&](auto const& a, auto const& b) {
+        return described(a) < described(b); // still by holder and position among equal ones
+    });
     std::vector<directory_entry> result;
     for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {
         while (last < entries.size() && described(entries[last]) == described(entries[first]))
@@ -238,7 +240,7 @@ RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& 
     auto const position_of = [](directory_entry const& entry) {
         return std::tuple(entry.key, entry.holder, entry.position);
     };
-    std::ranges::sort(entries, {}, position_of);
+    sort_by(entries, [&](auto const& a, auto const& b) { return position_of(a) < position_of(b); });
     auto const remainder = std::ranges::unique(entries, {}, position_of);
     entries.erase(remainder.begin(), remainder.end());
 }

@@ -7,6 +7,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/group/agree.hpp>
+#include <reshard/group/gather_values.hpp>
 
 #include <atomic>
 #include <new>
@@ -15,28 +16,6 @@
 namespace reshard {
 
 namespace detail {
-
-RESHARD_DECL std::byte* node_segments::data(int rank) const { return at(rank).data() + head_bytes; }
-
-RESHARD_DECL address_range node_segments::range(int rank) const {
-    auto const first = reinterpret_cast<std::uintptr_t>(data(rank));
-    return {first, first + static_cast<std::uintptr_t>(at(rank).bytes() - head_bytes)};
-}
-
-RESHARD_DECL barrier_state& node_segments::barrier() const {
-    return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));
-}
-
-RESHARD_DECL void node_segments::open_others(std::vector<peer_segment> const& peer_segments, int me,
-                                             system_calls const& calls) {
-    std::vector<shared_segment> opened;
-    for (std::size_t rank = 0; rank < peer_segments.size(); ++rank)
-        if (static_cast<int>(rank) != me)
-            opened.push_back(shared_segment::open(peer_segments[rank].address,
-                                                  peer_segments[rank].bytes, calls));
-    opened.insert(opened.begin() + me, std::move(all_.back()));
-    all_ = std::move(opened);
-}
 
 /// The number of a new arena: rank 0 counts for all.
 ///
@@ -61,13 +40,9 @@ RESHARD_DECL shared_arena::shared_arena(mpi_group const& world, index_t bytes,
     detail::agree_to_run(world, "make an arena", {"ranks_per_node", per_node}, problem);
     mpi_group const ranks = mpi_group::duplicate_of(world);
     auto node = detail::node_of(ranks, per_node);
-    detail::arena_state state{detail::new_arena_number(ranks),
-                              ranks,
-                              node.group,
-                              std::move(node.numbers),
-                              nullptr,
-                              {},
-                              nullptr};
+    number_ = detail::new_arena_number(ranks);
+    steps_ = &detail::steps_of_arenas();
+    detail::arena_state state{ranks, node.group, std::move(node.numbers), nullptr, {}, nullptr};
     take(state, bytes + index_t{detail::arena_resource::least_bytes}, options);
     state_ = std::make_shared<detail::arena_state const>(std::move(state));
 }

@@ -73,7 +73,7 @@ RESHARD_DECL file_descriptor file_descriptor::open(std::string const& path, int 
         uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); }));
     bool const is_new = (flags & O_CREAT) != 0;
     if (!file.is_open() && errno == ENOENT && !is_new)
-        fail(errc::missing_file, path, ": there is no such file");
+        fail(errc::missing_file, path, ": no such file");
     if (!file.is_open())
         fail_io(path + (is_new ? ": cannot be created" : ": cannot be opened"));
     return file;

@@ -110,7 +110,7 @@ RESHARD_DECL std::unique_ptr<file_store::file>
 system_files::open(std::filesystem::path const& path) const {
     std::optional<input_file> opened = open_if_there(path);
     if (!opened)
-        fail(errc::missing_file, path.string(), ": there is no such file");
+        fail(errc::missing_file, path.string(), ": no such file");
     return std::make_unique<input_file>(std::move(*opened));
 }
 

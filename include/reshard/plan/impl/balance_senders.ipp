@@ -6,6 +6,7 @@
 #include <reshard/plan/balance_senders.hpp>
 
 #include <reshard/core/flat_range.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
 #include <reshard/plan/sender_classes.hpp>
 
@@ -50,7 +51,7 @@ public:
 
     /// Chooses the senders of all cuts.
     ///
-    /// \return false where it is not, and nothing is chosen
+    /// \return false if it is not, and nothing is chosen
     bool deal() {
         for (std::uint32_t const i : all_.largest_first())
             deal(all_.cuts[i]);
@@ -103,7 +104,7 @@ private:
     std::vector<index_t> left_; ///< by node
 };
 
-/// Some of the elements of a cut of one tensor, in row-major order, and who gives them.
+/// Some of the elements of a cut of one tensor, in row-major order, and their sender.
 struct given_range {
     std::uint32_t group = 0;
     std::uint32_t number = 0; ///< of the tensor in its class
@@ -125,7 +126,7 @@ public:
 
     /// Chooses the senders of all cuts.
     ///
-    /// \return those of cuts that are cut again
+    /// \return parts of cuts that are cut again
     std::vector<given_range> divide() && {
         for (std::uint32_t const i : all_.largest_first())
             choose(all_.cuts[i]);
@@ -133,7 +134,7 @@ public:
     }
 
 private:
-    /// What each sender is to send of each load, and how much more than that it may.
+    /// The bytes that each sender has to send of each load, and how much more it may send.
     void share_out(load_balance const& balance) {
         auto const spare = [](std::vector<index_t> const& sent, index_t thousandths) {
             index_t const most = *std::max_element(sent.begin(), sent.end());
@@ -167,8 +168,7 @@ private:
             spare_link_[processes_.node_of(process)] -= more;
     }
 
-    /// The sender that has the most to send still, or else one that has room for so many bytes, if
-    /// there is one.
+    /// The sender that has the most to send still, or else one that has room for `bytes`, if any.
     std::size_t next_sender(std::uint32_t load, index_t bytes) const {
         std::vector<index_t> const& remaining = rest_[load];
         auto const best = static_cast<std::size_t>(
@@ -226,15 +226,15 @@ private:
             .geometry()[cut.number];
     }
 
-    /// What a reshape has touched, and elements smaller than a byte, are not cut again.
+    /// Reshaped tensors, and elements smaller than a byte, are not cut again.
     bool can_be_cut(class_cut const& cut) const {
         reshard::detail::cut const geometry = geometry_of(cut);
         index_t const elements = element_count(geometry.extent);
         return elements > 1 && cut.bytes % elements == 0 && !geometry.joins.any();
     }
 
-    /// A cut is cut between so many elements in row-major order: whole rows, as long as a
-    /// sixty-fourth of it at most.
+    /// A cut is cut between multiples of this number of elements in row-major order: whole rows, as
+    /// long as a sixty-fourth of it at most.
     static index_t grain_of(reshard::detail::cut const& geometry) {
         index_t const most = element_count(geometry.extent) / 64;
         index_t grain = 1;
@@ -247,8 +247,9 @@ private:
     sender_classes& all_;
     plan_processes processes_;
     pattern_plan const& patterns_;
-    std::vector<std::vector<index_t>> rest_; ///< by load, by sender: what it is still to send
-    std::vector<index_t> spare_;             ///< by process: what it may send beside that
+    std::vector<std::vector<index_t>> rest_; ///< by load, by sender: the bytes that it has yet to
+                                             ///< send
+    std::vector<index_t> spare_;             ///< by process: the bytes that it may send beside that
     std::vector<index_t> spare_link_;        ///< by node
     std::vector<given_range> ranges_;
 };
@@ -261,7 +262,7 @@ public:
         : patterns_(patterns), members_(members), ranges_(std::move(ranges)) {}
 
     void add() && {
-        std::sort(ranges_.begin(), ranges_.end(), [](given_range const& a, given_range const& b) {
+        sort_by(ranges_, [](given_range const& a, given_range const& b) {
             return std::tuple(a.tensor(), a.cut, a.range) < std::tuple(b.tensor(), b.cut, b.range);
         });
         for (std::uint32_t tensor = 0; !ranges_.empty() && tensor < members_.size(); ++tensor) {
@@ -314,7 +315,7 @@ private:
     std::vector<given_range> ranges_;
 };
 
-/// Says in `patterns` who gives, for each class of tensors that has a choice.
+/// Writes the senders into `patterns`, for each class of tensors that has a choice.
 inline void write_senders(sender_classes const& classes, pattern_plan& patterns) {
     std::vector<std::uint8_t> has_choice(classes.examples.size(), 0);
     for (class_cut const& cut : classes.cuts)

@@ -57,7 +57,7 @@ inline source_side source_of(mapping_source const& wanted, layout const& source,
             static_cast<std::uint32_t>(layout - source.tensors.data())};
 }
 
-/// What gives an output its shape and type: the source, where it has that tensor as it is.
+/// The tensor that gives an output its shape and type: the source, if it has that tensor unchanged.
 inline std::string_view maker_of(mapping const& program, mapping_output const& output) {
     expression const& value = output.value;
     if (!is_source_box(value))
@@ -177,7 +177,7 @@ inline std::size_t torn_axis(box const& region, block_form const& form) {
     return 0;
 }
 
-/// What a holder of `region` lacks of the scales of its blocks, where it has `boxes` of these.
+/// The scales of its blocks that a holder of `region` lacks, if it has `boxes` of these.
 inline std::string scales_text(relation const& scaled, holder_t holder, box const& region,
                                std::set<box> const& boxes) {
     block_form const form{scaled.block, scaled.count};
@@ -191,7 +191,7 @@ inline std::string scales_text(relation const& scaled, holder_t holder, box cons
                  "; ", cut_advice(scaled, axis));
 }
 
-/// What is wrong with how a tensor and its scales are spread, or nothing.
+/// The error in the spread of a tensor and its scales, if any.
 inline std::string scales_fault(relation const& scaled, layout const& target,
                                 tensor_layout const& tensor, tensor_layout const& scales) {
     block_form const form{scaled.block, scaled.count};

@@ -65,7 +65,7 @@ private:
     std::vector<index_t> staged_; ///< sent and received in the round
 };
 
-/// Puts target tensors into rounds, in their order, as many into each as fit.
+/// Puts target tensors into rounds, in their order, each filled as far as possible.
 class round_maker {
 public:
     constexpr round_maker(plan_flows const& flows, holder_t processes)
@@ -153,7 +153,7 @@ private:
         ledger.remove_staged(kinds_[flows_.kind_of(t)].staged);
     }
 
-    /// True where no process that target `t` concerns needs more than the budget.
+    /// True if no process that target `t` concerns needs more than the budget.
     constexpr bool fits(std::uint32_t t, memory_ledger const& ledger, index_t budget) const {
         auto const fine = [&](process_share const& share) {
             return ledger.needed(share.process) <= budget;
@@ -197,7 +197,7 @@ private:
                                      index_t budget, index_t least) {
     fail_tensor(errc::limit_exceeded, problem.targets[alone.first].key,
                 "cannot be filled with a memory budget of " + std::to_string(budget) +
-                    " bytes: in a round of its own, rank " + std::to_string(alone.peak_process) +
+                    " bytes: even in a separate round, rank " + std::to_string(alone.peak_process) +
                     " needs " + std::to_string(alone.peak_bytes) +
                     " bytes of tensors and staging; a budget of " + std::to_string(least) +
                     " bytes would do");

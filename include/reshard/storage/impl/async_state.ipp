@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_ASYNC_STATE_IPP
 #define RESHARD_STORAGE_IMPL_ASYNC_STATE_IPP
 
+#include <reshard/bind/plan_cache.hpp>
 #include <reshard/storage/save.hpp>
 
 #include <reshard/core/digest.hpp>
@@ -37,7 +38,7 @@
 
 namespace reshard::detail {
 
-/// What is to be written where; equal saves share it.
+/// The pieces and their files; equal saves share it.
 struct files_to_write {
     checkpoint_plan plan;
     file_pieces pieces;
@@ -85,7 +86,7 @@ public:
         remove_given_up();
     }
 
-    /// Memory that no save uses; waits where there is none.
+    /// Memory that no save uses; waits if there is none.
     kept_bytes& acquire(std::size_t bytes) {
         std::unique_lock lock(mutex_);
         kept_bytes* largest = nullptr;
@@ -96,7 +97,7 @@ public:
             return largest != nullptr;
         });
         if (largest->capacity < bytes) {
-            largest->memory.reset(); // before the new one is there
+            largest->memory.reset(); // before the new one exists
             largest->capacity = 0;
             largest->memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
             largest->capacity = bytes;
@@ -121,7 +122,7 @@ public:
         changed_.notify_all();
     }
 
-    /// What a save failed with since the last call.
+    /// The error of a save since the last call.
     local_error take_problem() {
         std::lock_guard const lock(mutex_);
         return std::exchange(problem_, std::nullopt);
@@ -198,9 +199,9 @@ inline save_report report_of_target(save_task const& task) {
             task.removed};
 }
 
-/// Looks whether the save is complete, and completes it where this process may.
+/// Looks whether the save is complete, and completes it if this process may.
 ///
-/// \throws error where a process has given up
+/// \throws error if a process has given up
 inline std::optional<save_report> look(save_task const& task) {
     if (is_at(task.seen, task.position.target.string()))
         return report_of_target(task);
@@ -222,7 +223,7 @@ inline save_report complete_alone(save_task const& task, local_error const& fail
         if (failed)
             throw error(*failed);
         return complete(task, {std::move(runs)});
-    } catch (...) { // whatever a store of the user throws
+    } catch (...) { // a user's store may throw anything
         task.output->clean_up();
         throw;
     }

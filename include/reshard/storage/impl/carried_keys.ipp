@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Values that have names of parameters: their keys, and what is in them.
+/// Values with names of parameters: their keys and content.
 
 namespace reshard::detail {
 

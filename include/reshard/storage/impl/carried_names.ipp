@@ -189,7 +189,7 @@ private:
         if (!names.empty() && count > 0 && names.size() != count)
             fail(errc::unsupported, "'", object.key, "' says that it is '", texts->front(),
                  "', and the program makes ", count, " of the former and ", names.size(),
-                 " of the latter; leave out what is no tensor (--no-objects)");
+                 " of the latter; omit values that are not tensors (--no-objects)");
         return names;
     }
 
@@ -199,7 +199,7 @@ private:
         if (!is_new && match->second.second != added.archive)
             fail(errc::unsupported, "'", match->second.first, "' and '", from,
                  "' are not equal, and the program makes one parameter of both, which can have one "
-                 "value only; leave out what is no tensor (--no-objects)");
+                 "value only; omit values that are not tensors (--no-objects)");
         if (is_new)
             objects.push_back(std::move(added));
     }
@@ -215,15 +215,15 @@ private:
                 if (match->second != key)
                     fail(errc::unsupported, "'", result, "' is made of parameters of '",
                          match->second, "' and of '", key,
-                         "', and an optimizer has a parameter in one group only; leave out what is "
-                         "no tensor (--no-objects)");
+                         "', and an optimizer has a parameter in one group only; omit values that "
+                         "are not tensors (--no-objects)");
                 if (is_new)
                     all.push_back(std::move(result));
             }
         return all;
     }
 
-    /// The prefix of an optimizer's parameters in the model, nothing if the source has none.
+    /// The prefix of an optimizer's parameters in the model, if the source has any.
     std::optional<std::string> const& found_container(std::string const& owner) {
         auto const [match, is_new] = containers_.try_emplace(owner);
         if (!is_new)
@@ -257,7 +257,7 @@ private:
     }
 
     /// The same if the source has the states of a parameter, and not the parameter; none if both
-    /// were left out.
+    /// were omitted.
     std::vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
         auto const& container = found_container(owner);
         bool is_left_out = container && left_out_.contains(*container + name), has_state = false;

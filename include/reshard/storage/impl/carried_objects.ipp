@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// The values and texts that are no tensors: which a conversion carries, and which would be lost.
+/// The values and texts that are not tensors: which a conversion carries, and which would be lost.
 
 namespace reshard::detail {
 
@@ -44,15 +44,15 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
         return {};
     return source.metadata().path.string() + ": " +
            first_and_more("'" + keys.front() + "'", keys.size()) +
-           (keys.size() == 1 ? " is no tensor, but holds some, which are lost with it"
-                             : " are no tensors, but hold some, which are lost with them") +
+           (keys.size() == 1 ? " is not a tensor, but holds some, which are lost with it"
+                             : " are not tensors, but hold some, which are lost with them") +
            " (--no-objects)";
 }
 
-/// What to do about values that are no tensors: another format helps only where they can be read.
+/// The advice about values that are not tensors: another format helps only if they can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
     auto const keys = objects_with_tensors(source);
-    return "; leave out what is no tensor (--no-objects)" +
+    return "; omit values that are not tensors (--no-objects)" +
            (keys.empty() ? ""
                          : ", with the tensors in " +
                                first_and_more("'" + keys.front() + "'", keys.size())) +
@@ -61,8 +61,8 @@ inline std::string advice_on_objects(checkpoint const& source) {
                                        : ", or write torch_dcp");
 }
 
-/// The first tensor among what all ranks of a job of Megatron-Core have in common: in a checkpoint
-/// for it that would be somewhere else, and None there.
+/// The first tensor among the common values of a job of Megatron-Core: in a checkpoint for it that
+/// would be somewhere else, and None there.
 inline std::string const* common_tensor(checkpoint_metadata const& source) {
     for (checkpoint_tensor const& tensor : source.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
@@ -82,7 +82,7 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
                    ", where tensors are not written" + advice_on_objects(source);
     bool const is_one = keys.size() == 1;
     std::string const which = first_and_more("'" + keys.front() + "'", keys.size()) +
-                              (is_one ? " is no tensor" : " are no tensors");
+                              (is_one ? " is not a tensor" : " are not tensors");
     if (!source.can_read_objects())
         return which + ", and values of " + opened.format + " are not carried to other formats" +
                advice_on_objects(source);
@@ -111,7 +111,7 @@ inline void check_all_read(checkpoint_metadata const& source) {
 
 /// The values that are to be carried.
 ///
-/// \throws error with errc::unsupported where the target has no place for them
+/// \throws error with errc::unsupported if the target has no place for them
 inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
                                             convert_options const& options) {
     if (!options.objects)

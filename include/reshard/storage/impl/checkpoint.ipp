@@ -17,7 +17,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Files of a store, with what each was when it was first opened: before its header was read.
+/// Files of a store, with the identity of each when it was first opened: before its header was
+/// read.
 class noted_files : public file_store {
 public:
     explicit noted_files(std::shared_ptr<file_store const> below) : below_(std::move(below)) {}
@@ -78,7 +79,7 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
     for (detail::checkpoint_file const& file : metadata_.files) {
         auto now = files_->open(file.path);
         identities_.push_back(now->facts());
-        if (is_as_stored || shown) // those of a delta are put together
+        if (is_as_stored || shown) // for a delta, of all its files
             noted->check_same(file.path, identities_.back());
         if (identities_.back().bytes != file.bytes)
             fail(errc::corrupt_file, file.path.string(),
@@ -113,8 +114,8 @@ RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const 
         return {};
     if (!read_objects_)
         fail(errc::unsupported, metadata_.path.string(), ": '", keys.front(),
-             "' is no tensor, and values of ", metadata_.format,
-             " are not carried to other formats; leave them out");
+             "' is not a tensor, and values of ", metadata_.format,
+             " are not carried to other formats; omit them");
     return read_objects_({keys.begin(), keys.end()});
 }
 
@@ -148,8 +149,8 @@ RESHARD_DECL void checkpoint::check_unchanged(holder_t file) const {
 RESHARD_DECL void checkpoint::check_same(holder_t file, file_store::file const& now) const {
     if (now.facts() != identities_[file])
         fail(errc::corrupt_file, names_[file],
-             ": was written to, or replaced, after the checkpoint was opened, so what was read may "
-             "be of two versions; open the checkpoint again");
+             ": was written to, or replaced, after the checkpoint was opened, so the bytes read "
+             "may be of two versions; open the checkpoint again");
 }
 
 RESHARD_DECL catalog catalog_of(checkpoint const& source) {

@@ -30,8 +30,8 @@ inline std::uint64_t bytes_in_directory(std::filesystem::path const& directory) 
     return bytes;
 }
 
-/// Finds out whether what has no record is a checkpoint of others, a save of ours that is not
-/// finished, or neither.
+/// Finds out whether a directory without a record is a checkpoint of others, an unfinished save of
+/// ours, or neither.
 inline void judge_without_record(listed_save& save, std::filesystem::path const& path) {
     save.state = completeness::foreign;
     try {
@@ -57,7 +57,7 @@ inline void judge_by_record(listed_save& save, std::filesystem::path const& path
     }
 }
 
-/// True where a replacement was interrupted that `finish_replacement` brings to its end.
+/// True if a replacement was interrupted that `finish_replacement` brings to its end.
 inline bool may_be_needed(std::filesystem::path const& path, temporary_facts const& temporary) {
     std::error_code problem;
     std::filesystem::path old = path;
@@ -89,7 +89,7 @@ inline listed_save look_at_directory(std::filesystem::path const& path) {
 inline std::vector<std::filesystem::path> directories_in(std::filesystem::path const& directory) {
     std::error_code problem;
     if (!std::filesystem::is_directory(directory, problem))
-        fail(errc::missing_file, directory.string(), ": there is no such directory");
+        fail(errc::missing_file, directory.string(), ": no such directory");
     std::vector<std::filesystem::path> paths = files_of_system()->list(directory);
     std::erase_if(paths, [](std::filesystem::path const& path) {
         std::error_code gone;
@@ -134,8 +134,8 @@ inline bool is_name_before(std::string_view a, std::string_view b) {
     return x.empty() == y.empty() ? a < b : x.empty();
 }
 
-/// True where `a` was completed before `b`: by the times in their records, and where these are
-/// equal by their names, in which numbers count as numbers: `step_90` is before `step_100`.
+/// True if `a` was completed before `b`: by the times in their records, and if these are equal by
+/// their names, in which numbers count as numbers: `step_90` is before `step_100`.
 inline bool is_older(listed_save const& a, listed_save const& b) {
     std::int64_t const left = a.record.facts.completed, right = b.record.facts.completed;
     return left != right ? left < right : is_name_before(a.name, b.name);
@@ -155,7 +155,8 @@ RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> cons
 inline std::string reason_against(listed_save const& save) {
     switch (save.state) {
     case completeness::in_progress: return "a save of '" + save.target + "' that is in progress";
-    case completeness::leftover: return "what a writer of '" + save.target + "' that died has left";
+    case completeness::leftover:
+        return "the rest that a dead writer of '" + save.target + "' has left";
     default: return save.problem;
     }
 }

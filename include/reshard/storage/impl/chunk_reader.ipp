@@ -93,7 +93,7 @@ RESHARD_DECL byte_run chunk_reader::whole_chunks(shard_place shard_place, byte_r
     if (!is_verified(shard) || run.size() == 0)
         return run;
     std::uint64_t const size = chunk_bytes_of(shard), total = shard.end - shard.begin;
-    std::uint64_t const last = (run.end - 1) / size * size; // where the last chunk begins
+    std::uint64_t const last = (run.end - 1) / size * size; // the last chunk's begin
     return {run.begin - run.begin % size, total - last <= size ? total : last + size};
 }
 

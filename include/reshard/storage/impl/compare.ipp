@@ -131,7 +131,7 @@ inline index_t bytes_of_shards(checkpoint_tensor const& tensor) {
 }
 
 /// The bytes that are compared of two tensors: each copy of `x` and of `y` with the first one, and
-/// `x` with `y` where they are of one kind.
+/// `x` with `y` if they are of one kind.
 inline index_t bytes_to_compare(checkpoint_tensor const& x, checkpoint_tensor const& y,
                                 bool has_equal_copies) {
     index_t const in_x = byte_count(element_count(x.shape), x.dtype);
@@ -176,7 +176,7 @@ RESHARD_DECL std::size_t compared_tensors::read(std::size_t none) {
         }
         if (first == none && difference_of(x, y, &count))
             first = kept.number;
-        count.reach(done += kept.bytes); // less where a difference ended it
+        count.reach(done += kept.bytes); // less if a difference ended it
     }
     return first;
 }
@@ -198,7 +198,7 @@ RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, compari
     return common;
 }
 
-/// The keys of values that are no tensors, sorted.
+/// The keys of values that are not tensors, sorted.
 inline std::vector<std::string> object_keys(checkpoint const& source) {
     std::vector<std::string> keys;
     for (checkpoint_object const& object : source.metadata().objects)
@@ -214,7 +214,7 @@ using object_map = std::map<std::string, saved_object>;
 inline object_map objects_by_key(checkpoint const& source) {
     object_map objects;
     for (saved_object& object : source.read_objects())
-        if (!object.is_whole) // all in one, which are there one by one as well
+        if (!object.is_whole) // all in one, besides one by one
             objects.insert_or_assign(object.key, std::move(object));
     return objects;
 }
@@ -229,7 +229,7 @@ inline saved_object const& object_at(object_map const& objects, std::string cons
     return position->second;
 }
 
-/// What is shown of a text: the characters around byte `index`.
+/// The excerpt of a text for messages: the characters around byte `index`.
 inline std::string text_around(std::string const& text, std::size_t index) {
     constexpr std::size_t before = 24, most = 72;
     if (text.size() <= most)

@@ -50,7 +50,7 @@ inline index_t status_bytes(std::string_view name) {
 }
 
 RESHARD_DECL memory_watch::memory_watch() {
-    std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins anew, where that is allowed
+    std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins again, if that is allowed
     before_ = status_bytes("VmRSS:");
 }
 
@@ -58,9 +58,9 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
-/// The bytes of a target that are put together at once: few, so that they stay in a near cache,
-/// where the source is read in the same order; else as many as may be, since for each such window
-/// the same parts of the source are read again.
+/// The bytes of a target that are put together at once: few, so that they stay in a near cache, if
+/// the source is read in the same order; else the maximum, since each such window reads the same
+/// parts of the source again.
 inline std::uint64_t window_bytes_for(bound_plan const& bound,
                                       std::span<transfer const* const> transfers, data_type dtype,
                                       index_t budget) {
@@ -98,7 +98,7 @@ inline void check_held(checkpoint_metadata const& source) {
     }
 }
 
-/// \throws error what a program throws
+/// \throws error as the program
 inline mapping mapping_of_call(convert_options const& options, checkpoint const& source) {
     if (mapping const* const mapping = options.program.known())
         return *mapping;
@@ -117,9 +117,9 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
     return names;
 }
 
-/// What a process makes of a call before it reads data.
+/// The plan of a conversion, made before any data is read.
 ///
-/// \invariant the members refer to one another
+/// \invariant the members refer to each other
 struct planned_conversion {
     mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
     std::vector<std::string> notes; ///< as `convert_report::notes`
@@ -133,7 +133,7 @@ struct planned_conversion {
     plan_problem problem;
     plan reads;                                ///< of this process
     std::vector<std::filesystem::path> beside; ///< files that this process copies
-    std::string note_beside;                   ///< of what it does not copy, or empty
+    std::string note_beside;                   ///< of the part that it does not copy, or empty
 
     planned_conversion() = default;
     planned_conversion(planned_conversion const&) = delete;
@@ -205,7 +205,7 @@ struct planned_conversion {
         });
     }
 
-    /// What is beside the source is copied by the first process: the files, and no directories.
+    /// The first process copies the files beside the source, and no directories.
     ///
     /// \throws error with errc::io
     void find_beside(checkpoint const& source, convert_options const& options) {
@@ -227,7 +227,7 @@ struct planned_conversion {
     }
 };
 
-/// What the ranks of a conversion must have alike.
+/// The arguments that must be equal on all ranks of a conversion.
 ///
 /// \throws error as `convert`
 inline compared_values conversion_fingerprint(planned_conversion const& work,
@@ -291,7 +291,7 @@ inline std::span<std::byte const> content_from_files(bound_plan const& bound, ch
         loops.push_back(
             {{bound.problem.sources[part.from->source_key].tensor, part.from->source_shard},
              part.loop,
-             conversion_of(bound.whole, *part.from),
+             conversion_of(bound, *part.from),
              buffer.data()});
     run(reader, std::move(loops));
     return buffer;
@@ -301,7 +301,7 @@ inline std::span<std::byte const> content_from_files(bound_plan const& bound, ch
 inline std::uint64_t put_converted(written_files& writer, checkpoint const& source,
                                    planned_conversion const& work, convert_options const& options) {
     auto const targets = shapes_of(work.files.metadata, work.pieces);
-    bound_plan const bound{work.reads, work.problem, source.shapes(), targets};
+    bound_plan const bound{work.reads, work.problem, source.shapes(), targets, &all_conversions()};
     chunk_reader reader(source, options.verify);
     progress_count count(options.progress, work.bytes_to_write());
     std::vector<std::byte> buffer;
@@ -332,7 +332,7 @@ inline std::vector<std::string> names_kept(std::filesystem::path const& target,
     return names;
 }
 
-/// What a rank tells of its share of a conversion.
+/// The report of a rank on its share of a conversion.
 struct conversion_share {
     std::uint64_t bytes_read = 0;
     index_t peak_bytes = 0;

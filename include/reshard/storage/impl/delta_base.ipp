@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// A path by which others are seen from it, whether it is there or not.
+/// A path that reaches others from it, even if it does not exist.
 inline std::filesystem::path real_path(std::filesystem::path const& path) {
     std::filesystem::path const real =
         std::filesystem::weakly_canonical(std::filesystem::absolute(path));
@@ -39,9 +39,8 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
              save_record_name, "; save it whole first, as convert does");
     record_ = read_record_head(*files, path / save_record_name); // all of it was checked above
     if (record_.save != metadata_.save)
-        fail(errc::corrupt_file, path.string(), ": the save ", record_.save,
-             " took the place of the save ", metadata_.save,
-             " while it was opened; try again when it is no longer written");
+        fail(errc::corrupt_file, path.string(), ": the save ", record_.save, " replaced the save ",
+             metadata_.save, " while it was opened; try again when nothing writes it");
     if (std::ranges::any_of(metadata_.files,
                             [](checkpoint_file const& file) { return file.chunk_bytes == 0; }))
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
@@ -121,7 +120,7 @@ RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,
     if (there == target_)
         fail(errc::usage, target_.string(),
              ": is to be replaced, but the delta would need the save ", save,
-             " that is there; give another target, or another base");
+             " there; give another target, or another base");
     std::string const text = there.lexically_relative(target_).string();
     if (find_invalid_utf8(text) != text.size())
         fail(errc::usage, there.string(),

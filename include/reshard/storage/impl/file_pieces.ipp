@@ -85,14 +85,14 @@ RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size)
     return pieces;
 }
 
-/// Elements of a whole tensor, in row-major order, that a process holds one behind the other.
+/// Elements of a whole tensor, in row-major order, that a process holds one after the other.
 struct held_run {
     index_t begin = 0;
     index_t end = 0;
     holder_t process = 0;
 };
 
-/// The elements of a region, where the tensor has them one behind the other.
+/// The elements of a region, if they are one run of the tensor.
 inline std::optional<flat_range> run_of(box const& region, index_vector const& shape) {
     std::size_t axis = 0;
     while (axis < shape.size() && region.shape[axis] == 1)
@@ -168,7 +168,7 @@ RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout c
     return pieces;
 }
 
-/// The elements of its shard that a piece is, or nothing where it is all of them.
+/// The elements of its shard that a piece has; none if it has all of them.
 inline std::optional<flat_range> flat_of(checkpoint_tensor const& tensor, file_piece const& piece) {
     checkpoint_shard const& shard = tensor.shards[piece.position.shard];
     if (piece.bytes.size() == shard_bytes(shard))

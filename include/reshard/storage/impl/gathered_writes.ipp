@@ -105,7 +105,7 @@ inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces co
 
 /// What this process gives to windows, which transfers of a plan are parts of.
 ///
-/// The members refer to one another.
+/// The members refer to each other.
 struct window_parts {
     window_parts(checkpoint_metadata const& written, file_pieces const& windows,
                  layout const& layout, const_state_dict const& tensors, mpi_group const& world)
@@ -121,11 +121,12 @@ struct window_parts {
     window_parts(window_parts const&) = delete;
     window_parts& operator=(window_parts const&) = delete;
 
-    /// Copies this process's elements of a window to where its bytes are put together.
+    /// Copies this process's elements of a window to the memory in which its bytes are put
+    /// together.
     void put(std::size_t window, std::byte* bytes) const {
-        bound_plan const bound{whole, problem, sources, targets};
+        bound_plan const bound{whole, problem, sources, targets, &all_conversions()};
         for (transfer const* const t : transfers.of(window))
-            copy_elements(loop_of(bound, *t), conversion_of(whole, *t), source_end(bound, *t).data,
+            copy_elements(loop_of(bound, *t), conversion_of(bound, *t), source_end(bound, *t).data,
                           bytes);
     }
 
@@ -138,7 +139,7 @@ struct window_parts {
     piece_transfers transfers;
 };
 
-/// Writes windows in rounds: in each, all ranks put what they hold into the slots, and the owner of
+/// Writes windows in rounds: in each, all ranks put their elements into the slots, and the owner of
 /// each slot writes it while the other slots are filled.
 ///
 /// \par Collective every rank of the node, in the same order

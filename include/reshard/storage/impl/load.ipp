@@ -47,7 +47,7 @@ inline compared_values load_fingerprint(checkpoint const& source, options const&
     return fingerprint;
 }
 
-/// What one process of a load knows before it reads. The members refer to one another.
+/// The data of one process of a load before it reads. The members refer to each other.
 struct load_plan {
     mapping program;
     layout wanted;
@@ -83,12 +83,12 @@ void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& wor
     }
 }
 
-/// A shard as it stands in messages, without its tensor.
+/// A shard's name in messages, without its tensor.
 inline std::string place_text(box const& region, std::optional<flat_range> const& flat) {
     return to_string(region) + (flat ? " flat " + to_string(*flat) : "");
 }
 
-/// What the files of a rank have of a tensor, of a checkpoint for one layout only.
+/// The elements of a tensor in a rank's files, of a checkpoint for one layout only.
 inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
                                                      checkpoint_metadata const& saved) {
     std::vector<checkpoint_shard> shards;
@@ -121,8 +121,8 @@ inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor
     });
 }
 
-/// Refuses another layout than that of a checkpoint that is for its own only. Common values, which
-/// one rank saves, are for all.
+/// Refuses another layout than the checkpoint's, for a checkpoint that is for one layout only.
+/// Common values, which one rank saves, are for all.
 inline void check_this_layout(checkpoint_metadata const& saved, layout const& wanted, holder_t me,
                               any_program const& program) {
     if (saved.this_layout_only.empty())
@@ -185,7 +185,7 @@ inline std::vector<stored_loop> loops_of(bound_plan const& bound) {
         if (!is_zeros(t))
             loops.push_back({{bound.problem.sources[t.source_key].tensor, t.source_shard},
                              loop_of(bound, t),
-                             conversion_of(bound.whole, t),
+                             conversion_of(bound, t),
                              target_end(bound, t).data});
     return loops;
 }
@@ -197,10 +197,9 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
                                  ? without_twins(want.tensors, source.metadata().aliases)
                                  : want.tensors;
     reshard::detail::check_memory({}, {&apart, 1});
-    if (options.allocate || options.release || options.memory_budget != any_budget || options.cache)
+    if (options.memory || options.cache)
         fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
-             " has no rounds and keeps no plans; leave options.allocate, release, memory_budget "
-             "and cache out");
+             " has no rounds and keeps no plans; leave options.memory and options.cache out");
     if (options.relays && (options.reads == file_reads::direct || source.is_mapped()))
         fail(errc::usage, "options.relays passes on what one rank has read, and ",
              source.is_mapped()
@@ -210,15 +209,10 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
 }
 
 inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
-    return {work.whole, work.problem, source.shapes(), work.targets};
+    return {work.whole, work.problem, source.shapes(), work.targets, &all_conversions()};
 }
 
-struct rank_of_load {
-    int rank = 0;
-    int ranks = 1;
-};
-
-/// What a process does before it reads.
+/// The work of a process before it reads.
 struct load_stage {
     std::unique_ptr<load_plan> work;
     std::unique_ptr<planned_reads> reads;
@@ -227,17 +221,16 @@ struct load_stage {
 /// Plans the reads of one rank, and compares its share of the copies that are read. Does not
 /// communicate.
 inline load_stage stage_load(checkpoint const& source, target_tensors const& want, layout wanted,
-                             rank_of_load at, options const& options) {
+                             group_place at, options const& options) {
     load_stage stage;
-    at_path(source.metadata().path, [&] {
-        stage.work =
-            plan_load(source, want, std::move(wanted), static_cast<holder_t>(at.rank), options);
-    });
+    at_path(source.metadata().path,
+            [&] { stage.work = plan_load(source, want, std::move(wanted), at.me, options); });
     load_plan const& work = *stage.work;
-    check_copies(source, work.program, at.rank, at.ranks);
+    auto const rank = static_cast<int>(at.me), ranks = static_cast<int>(at.ranks);
+    check_copies(source, work.program, rank, ranks);
     if (!united(source))
-        check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), at.rank,
-                             at.ranks);
+        check_saved_replicas(source, tensors_used(work.problem, source.files_layout()), rank,
+                             ranks);
     stage.reads =
         std::make_unique<planned_reads>(source, loops_of(bound_by(work, source)), options.verify);
     return stage;
@@ -258,13 +251,13 @@ strict_verdict load_as(group auto const& world, checkpoint const& source, target
     load_stage stage;
     read_notice own_notice;
     own_notice.problem = encode(attempt([&] {
-        stage = stage_load(source, want, std::move(wanted), {world.rank(), world.size()}, options);
+        stage = stage_load(
+            source, want, std::move(wanted),
+            {static_cast<holder_t>(world.rank()), static_cast<holder_t>(world.size())}, options);
         own_notice = notice_of(*stage.reads, options.reads);
     }));
     auto const reads = gather_values(world, own_notice);
-    for (read_notice const& notice : reads)
-        if (auto const problem = decode(notice.problem))
-            throw error(*problem);
+    throw_first(reads, &read_notice::problem);
     if (united(source))
         check_replicas(world, source, tensors_used(stage.work->problem, source.files_layout()));
     for (transfer const& t : stage.work->whole.transfers)

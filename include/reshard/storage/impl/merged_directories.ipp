@@ -27,7 +27,7 @@ inline std::string header_bytes(open_file& file, std::string const& name) {
         bytes += read_bytes(
             file, safetensors_json_bytes(std::as_bytes(std::span(bytes)), file.bytes, name));
     });
-    return bytes; // what is wrong with it is said when it is opened
+    return bytes; // opening it reports its errors
 }
 
 inline bool is_text_of_checkpoint(std::string const& name) {
@@ -94,7 +94,8 @@ RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metada
         bool const is_alone = name(file) == own.path.filename(); // no file of a directory
         if (is_alone || std::ranges::find(united.files, name(file), name) == united.files.end())
             fail(errc::ranks_disagree, own.path.string(), ": ", name(file).string(),
-                 ", which a rank opens there, is no part of what other ranks open; every rank must "
+                 ", which a rank opens there, is not among the files that other ranks open; every "
+                 "rank must "
                  "open the same checkpoint");
     }
 }

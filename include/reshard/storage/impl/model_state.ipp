@@ -82,13 +82,13 @@ RESHARD_DECL built_state build_all(model_state const& state) {
 
 /// How many bytes a checkpoint has under a key.
 ///
-/// \throws error with errc::unknown_key where it has none, `noun` saying what is sought;
-///         errc::dtype_mismatch where they are no bytes
+/// \throws error with errc::unknown_key if it has none, `noun` names the sought value;
+///         errc::dtype_mismatch if they are not bytes
 inline std::size_t stored_bytes(layout const& stored, std::string const& key,
                                 std::string const& noun) {
     tensor_layout const* const tensor = stored.find(key);
     if (!tensor)
-        fail(errc::unknown_key, "there is no ", noun, ", which would be '", key, "'",
+        fail(errc::unknown_key, "has no ", noun, ", which would be '", key, "'",
              did_you_mean_key(key, stored.tensors, &tensor_layout::key));
     index_vector const& shape = stored.shape_of(*tensor);
     if (tensor->dtype != data_type::u8 || shape.size() != 1)
@@ -99,7 +99,7 @@ inline std::size_t stored_bytes(layout const& stored, std::string const& key,
 
 inline constexpr std::string_view cell_sign = "/shard_";
 
-/// The numbers of `1.0`, or nothing where it is something else.
+/// The numbers of `1.0`; none for another text.
 inline std::optional<index_vector> numbers_of(std::string_view text) {
     index_vector numbers;
     while (!text.empty() && numbers.size() < max_ndim) {
@@ -118,7 +118,7 @@ inline std::optional<index_vector> numbers_of(std::string_view text) {
     return text.empty() ? std::optional(numbers) : std::nullopt;
 }
 
-/// The cell that a tensor of a checkpoint is, or nothing: what `tensor_key` makes, backwards.
+/// The cell that a tensor of a checkpoint is, if any: the inverse of `tensor_key`.
 inline std::optional<object_cell> cell_of(std::string_view key) {
     std::size_t const sign = key.rfind(cell_sign);
     if (sign == key.npos)
@@ -144,7 +144,7 @@ inline std::optional<index_vector> stored_array(layout const& stored, std::strin
     return std::nullopt;
 }
 
-/// \throws error, unless the rule of the object says what it gets
+/// \throws error, unless the rule of the object gives it a value
 inline void check_beyond(stored_object const& object, index_vector const& array) {
     if (object.beyond == object_rule::refuse)
         fail(errc::unknown_key, "object ", to_string(object.cell),
@@ -155,7 +155,7 @@ inline void check_beyond(stored_object const& object, index_vector const& array)
 
 /// The cell that a load takes for an object; nothing: it stays as it is.
 ///
-/// \throws error with errc::unknown_key where the object is beyond the array that the checkpoint
+/// \throws error with errc::unknown_key if the object is beyond the array that the checkpoint
 ///         has, and shall not be; errc::shape_mismatch for an array of another number of axes
 inline std::optional<object_cell> cell_to_load(stored_object const& object, layout const& stored) {
     object_cell cell = object.cell;

@@ -30,8 +30,8 @@ public:
     static constexpr std::size_t most_windows = 8;
     static_assert(most_windows <= window_slots::most_windows);
 
-    /// \param most_bytes the most that a window has, on every rank alike
-    /// \pre   `ranks` has messages of its own; `nodes`, `relayed` and `reader` live as long
+    /// \param most_bytes the size of the largest window, on every rank
+    /// \pre   `ranks` has its own messages; `nodes`, `relayed` and `reader` live as long
     window_relay(mpi_group const& ranks, group_nodes const& nodes, relayed_windows const& relayed,
                  chunk_reader& reader, std::uint64_t most_bytes)
         : nodes_(nodes),
@@ -64,7 +64,7 @@ public:
         return reader_.whole_chunks(window.window.position, window.window.bytes);
     }
 
-    /// Waits for what others send of a round's windows.
+    /// Waits for the windows of a round that others send.
     ///
     /// \pre  nobody copies from the slot any more
     /// \throws error with errc::deadline
@@ -100,7 +100,7 @@ public:
         return filled;
     }
 
-    /// Lets MPI send what a round passes on, while this rank does something else.
+    /// Lets MPI send a round's windows while this rank does something else.
     void progress(std::size_t round) { messages(round).are_sent(); }
 
     /// Returns when nothing is sent any more.
@@ -116,12 +116,12 @@ private:
     std::size_t parts() const { return nodes_.least_ranks; }
     std::size_t me() const { return static_cast<std::size_t>(nodes_.own.group.rank()); }
 
-    /// By how many places the nodes of a window are rotated, so that each reads as many.
+    /// By how many positions the nodes of a window are rotated, so that all read the same number.
     std::size_t rotation(relayed_window const& window) const {
         return static_cast<std::size_t>(window.turn / parts() % relayed_.nodes(window).size());
     }
 
-    /// Where this node stands among those that a window comes to.
+    /// The position of this node among the nodes of a window.
     std::uint32_t place_of(relayed_window const& window) const {
         auto const& receivers = relayed_.nodes(window);
         auto const index = static_cast<std::size_t>(
@@ -130,7 +130,7 @@ private:
                                           receivers.size());
     }
 
-    /// The rank at a place that fills the same slot as this one.
+    /// The rank at a position that fills the same slot as this one.
     int rank_at(relayed_window const& window, std::uint32_t index) const {
         auto const& receivers = relayed_.nodes(window);
         return nodes_.ranks[receivers[(index + rotation(window)) % receivers.size()]][me()];
@@ -156,7 +156,7 @@ private:
         return !problem;
     }
 
-    /// To the nodes behind this one; no bytes where a rank before could not read them.
+    /// To the nodes after this one; no bytes if a rank before could not read them.
     void pass_on(std::byte const* slot, std::size_t round, std::size_t entry,
                  relayed_window const& window, bool exists) {
         std::size_t const bytes = exists ? bytes_of(window).size() : 0;
@@ -204,7 +204,8 @@ inline local_error run_rounds(window_slots const& slots, window_relay& relay, mp
     for (std::size_t round = 0; round < rounds; ++round) {
         slots.set_filled(round, relay.fill(slots.own_slot(round), round, problem));
         slots.meet();
-        // All have copied from the other slot: what is next arrives while they copy from this one.
+        // All have copied from the other slot: the next window arrives while they copy from this
+        // one.
         if (round + 1 < rounds)
             relay.begin(slots.own_slot(round + 1), round + 1);
         keep_first(problem, attempt([&] { copy_round(slots, relay, node, reads, round); }));
@@ -213,7 +214,7 @@ inline local_error run_rounds(window_slots const& slots, window_relay& relay, mp
     return problem;
 }
 
-/// What messages are still read from and written to where a wait is given up.
+/// The memory that messages still read and write after a wait is given up.
 struct relay_memory {
     std::unique_ptr<window_slots> slots;
     std::unique_ptr<window_relay> relay;

@@ -38,7 +38,7 @@ struct value_of_nodes {
     std::vector<std::uint32_t> nodes;
 };
 
-/// What nodes have: as replicas have the same, the first node that has a value tells it.
+/// The values of nodes: replicas have equal ones, so the first node that has a value sends it.
 ///
 /// \param own_value the same on all ranks of a node
 /// \par Collective every rank of the group, in the same order
@@ -95,7 +95,7 @@ using shard_of_nodes = value_of_nodes<needed_shard>;
 
 /// The shards of which several nodes need windows: by shard, and by which windows these are.
 ///
-/// \param nodes what each node needs
+/// \param nodes the windows that each node needs
 inline std::vector<shard_of_nodes>
 shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& nodes) {
     std::vector<std::pair<needed_shard, std::uint32_t>> sorted;
@@ -122,7 +122,7 @@ shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& 
 /// Windows of a shard, and the nodes that need them.
 using windows_of_nodes = value_of_nodes<std::vector<window_run>>;
 
-/// What several nodes need windows of. Only digests tell of the rest.
+/// The loops whose windows several nodes need. Of the rest only digests are sent.
 ///
 /// \param own what this rank's node needs
 /// \par Collective every rank of the group, in the same order

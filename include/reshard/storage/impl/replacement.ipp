@@ -40,8 +40,8 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
     return canonical;
 }
 
-/// The names of the checkpoint in a directory: those that its record or index lists, and these
-/// themselves; without either, those of the files that it is read from.
+/// The names of the checkpoint in a directory: the names that its record or index lists, and the
+/// record and index themselves; without either, the names of the files that it is read from.
 inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& directory) {
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
@@ -54,7 +54,7 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     return names;
 }
 
-/// What `read` gives, or nothing where what is there cannot be understood.
+/// The result of `read`, or none if the content cannot be understood.
 auto understood(auto&& read) -> decltype(read()) {
     try {
         return read();
@@ -65,8 +65,7 @@ auto understood(auto&& read) -> decltype(read()) {
     }
 }
 
-/// The same; none where what is there cannot be understood: then no file is known to be of a
-/// checkpoint.
+/// The same; none if the content cannot be understood: then no file is known to be of a checkpoint.
 inline std::set<std::string> names_if_any(std::filesystem::path const& directory) {
     return understood([&] { return names_of_checkpoint(directory); });
 }
@@ -74,11 +73,11 @@ inline std::set<std::string> names_if_any(std::filesystem::path const& directory
 [[noreturn]] inline void refuse_replacement(std::filesystem::path const& target,
                                             std::filesystem::path const& lost) {
     fail(errc::already_exists, target.string(), ": is not replaced, for ", lost.string(),
-         " is not part of a checkpoint that is there and would be lost; move it away, or give "
+         " is not part of the checkpoint there and would be lost; move it away, or give "
          "another target");
 }
 
-/// What is in a directory beside its checkpoint, sorted; all of it where there is none.
+/// The entries of a directory beside its checkpoint, sorted; all if there is none.
 inline std::vector<std::filesystem::path> beside_checkpoint(std::filesystem::path const& directory,
                                                             std::set<std::string> const& listed) {
     std::vector<std::filesystem::path> beside;
@@ -145,7 +144,7 @@ RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::p
     return beside;
 }
 
-/// What stands before the tensors of a record; nothing where there is none.
+/// The part of a record before its tensors; empty without a record.
 inline std::optional<save_record> head_in(std::filesystem::path const& directory) {
     std::error_code problem;
     if (!std::filesystem::exists(directory / save_record_name, problem))
@@ -153,7 +152,7 @@ inline std::optional<save_record> head_in(std::filesystem::path const& directory
     return read_record_head(*files_of_system(), directory / save_record_name);
 }
 
-/// The saves that the one in a directory needs; none where it is damaged, and so cannot be read
+/// The saves that the one in a directory needs; none if it is damaged, and so cannot be read
 /// anyway.
 inline std::vector<std::string> needs_of(std::filesystem::path const& directory) {
     auto const head = understood([&] { return head_in(directory); });

@@ -109,7 +109,7 @@ private:
         else if (is_being_replaced(save))
             keep(i, "a save of it is in progress");
         else if (!rules_.last && !rules_.best)
-            keep(i, "there is no rule");
+            keep(i, "no rule was given");
     }
 
     void keep_last() {
@@ -192,8 +192,8 @@ inline std::string_view name_of(completeness state) {
     }
 }
 
-/// Deletes a directory that has a temporary name. The record goes first: what is left by a process
-/// that dies meanwhile is no checkpoint.
+/// Deletes a directory that has a temporary name. The record goes first: the rest that a dying
+/// process leaves is not a checkpoint.
 inline void delete_temporary(std::filesystem::path const& temporary) {
     std::error_code problem;
     std::filesystem::remove(temporary / save_record_name, problem);
@@ -226,7 +226,7 @@ RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_sav
     delete_temporary(temporary);
 }
 
-/// Deletes what is to go: a save before those that it needs.
+/// Deletes the doomed saves: each before the saves that it needs.
 inline void delete_all(std::filesystem::path const& directory,
                        std::vector<listed_save> const& saves,
                        std::vector<retention_verdict> const& verdicts) {
@@ -248,7 +248,7 @@ inline void delete_all(std::filesystem::path const& directory,
             return std::none_of(going.begin(), going.end(),
                                 [&](std::size_t by) { return is_needed(i, by); });
         });
-        if (next == going.end()) // saves that need each other are no saves of ours
+        if (next == going.end()) // saves that need each other are not ours
             next = going.begin();
         delete_save(directory, saves[*next]);
         going.erase(next);

@@ -31,7 +31,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Refuses names without tensors where the format has no place for them.
+/// Refuses names without tensors if the format cannot hold them.
 inline void check_alias_tensors(layout const& layout, save_options const& options) {
     if (!is_other_format(options.writing.format))
         return;
@@ -51,9 +51,10 @@ inline checkpoint_plan files_to_save(layout const& layout, save_options const& o
                      options.writing, options.aliases);
 }
 
-/// What is known of a save without its tensors, on one process; equal saves share it.
+/// The part of a save that does not depend on its tensors' memory, on one process; equal saves
+/// share it.
 ///
-/// \invariant the members refer to one another
+/// \invariant the members refer to each other
 struct planned_save {
     layout all;
     checkpoint_plan files;
@@ -93,7 +94,8 @@ inline void put_held(written_files& writer, planned_save const& planned,
                      const_state_dict const& tensors, holder_t me, int size) {
     shard_views<const_tensor_view> sources;
     sources.add(tensors, planned.all, me);
-    bound_plan const bound{planned.whole, planned.work, sources, planned.targets};
+    bound_plan const bound{planned.whole, planned.work, sources, planned.targets,
+                           &all_conversions()};
     std::vector<std::byte> buffer;
     put_pieces(
         bound, planned.mine, me, size, writer, [](auto&&...) { return std::uint64_t{1} << 20; },
@@ -103,7 +105,7 @@ inline void put_held(written_files& writer, planned_save const& planned,
         [](std::uint64_t) {});
 }
 
-/// Agrees on the files of a save that `plan` makes, which differ where a user's function does.
+/// Agrees on the files of a save that `plan` makes, which differ if a user's function does.
 ///
 /// \par Collective every rank of the group, in the same order
 void agree_on_files(group auto const& world, checkpoint_plan const& files,
@@ -125,8 +127,8 @@ inline save_options options_of_plan(save_options options) {
     return options;
 }
 
-/// A digest of what all ranks hold, of how it is saved and of which rank this one is, whose pieces
-/// the plan has.
+/// A digest of the shards of all ranks, of the options, and of this rank, whose pieces the plan
+/// has.
 ///
 /// \par Collective every rank of the group, in the same order
 std::uint64_t digest_of_save(group auto const& world, source_tensors const& have,
@@ -157,7 +159,7 @@ std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors&
     return planned;
 }
 
-/// The same, from the cache where every rank has it there.
+/// The same, from the cache if every rank has it there.
 ///
 /// \par Collective every rank of the group, in the same order
 std::shared_ptr<planned_save const> planned_before(group auto const& world, source_tensors& have,
@@ -225,7 +227,7 @@ RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_st
     for (auto const& [descriptor, tensor] : tensors)
         if (descriptor.key.starts_with(common_prefix))
             fail(errc::bad_layout, "'", descriptor.key, "': keys that begin with '", common_prefix,
-                 "' are those of common values; give it another one");
+                 "' are for common values; give it another one");
     for (common_value const& value : common_values(state))
         if (is_first)
             tensors.add(bytes_tensor(std::string(common_prefix) + std::string(value.name),

@@ -37,7 +37,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Where each of some pieces lies in memory: one behind the other, from cache lines on.
+/// The offset of each piece in memory: one after the other, each from a cache line on.
 inline std::size_t bytes_for(std::vector<file_piece> const& pieces) {
     std::size_t bytes = 0;
     for (file_piece const& piece : pieces)
@@ -53,7 +53,7 @@ inline state_dict kept_tensors(save_task& task) {
         shard_descriptor const shard = descriptor_of(task.files->plan.metadata, piece);
         index_vector const shape = local_shape(shard);
         if (bits(shard.dtype) % 8 != 0)
-            std::memset(at, 0, piece.bytes.size()); // bits behind the last element
+            std::memset(at, 0, piece.bytes.size()); // bits after the last element
         kept.add(shard, tensor_view{at, shard.dtype, shape, row_major_strides(shape)});
         task.bytes.push_back(at);
         at += (piece.bytes.size() + 63) / 64 * 64;
@@ -69,22 +69,22 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     if (auto const match = options.writing.writer ? nullptr : state.known_files.find(digest))
         return *match;
     if (options.writing.single_file)
-        fail(errc::usage, "a save in the background is a directory; leave out single_file, or use "
+        fail(errc::usage, "a save in the background is a directory; omit single_file, or use "
                           "save");
     if (!options.writing.format.empty())
-        fail(errc::usage, "a save in the background has the formats of safetensors; leave out "
+        fail(errc::usage, "a save in the background has the formats of safetensors; omit "
                           "write_options.format, or use save");
     auto shared = std::make_shared<files_to_write>();
     shared->plan = files_to_save(layout, options);
     shared->pieces = options.form == save_form::sharded
                          ? pieces_by_rank(shared->plan, size)
                          : pieces_by_holder(shared->plan, layout, size);
-    if (!options.writing.writer) // which the digest does not tell
+    if (!options.writing.writer) // which the digest does not cover
         state.known_files.add(digest, std::shared_ptr<files_to_write const>(shared));
     return shared;
 }
 
-/// What the first rank says of a save: any rank may write the record.
+/// The first rank's data about a save: any rank may write the record.
 ///
 /// \par Collective every rank of the group, in the same order
 std::map<std::string, double> numbers_of_first(group auto const& world,
@@ -118,10 +118,10 @@ inline void see(save_task& task, std::filesystem::path const& target,
     task.seen.try_share();
 }
 
-/// Copies what is to be written into memory that no other save uses.
+/// Copies the pieces into memory that no other save uses.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank alike; then the memory is free again
+/// \throws error on every rank; then the memory is free again
 void copy_tensors(group auto const& world, source_tensors have, async_state& state,
                   save_task& task) {
     state_dict kept;

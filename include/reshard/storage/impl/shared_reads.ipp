@@ -51,7 +51,7 @@ inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run
     return most;
 }
 
-/// Reads the shared windows, in rounds: rank `r` of `size` those of the `r`-th part of them.
+/// Reads the shared windows, in rounds: rank `r` of `size` reads the `r`-th part of them.
 ///
 /// \par Collective every rank of the node, in the same order, with equal windows
 /// \return what this rank could not read: it goes on, since others wait for it
@@ -92,7 +92,7 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
 struct node_windows {
     node_ranks node;
     std::vector<window_run> windows;
-    std::unique_ptr<window_slots> slots; ///< null where there is nothing to share, or no memory
+    std::unique_ptr<window_slots> slots; ///< null if there is nothing to share, or no memory
 };
 
 /// \param runs the windows that this rank needs
@@ -125,7 +125,7 @@ struct sent_window {
     window_run window;
 };
 
-/// What each rank sends others, in the order of files; the same on every rank.
+/// The bytes that each rank sends others, in the order of files; the same on every rank.
 inline std::vector<std::vector<sent_window>>
 windows_to_send(chunk_reader const& reader, window_reads const& reads,
                 merged_directories const& files,
@@ -159,7 +159,7 @@ inline std::size_t round_end(std::vector<sent_window> const& windows, std::size_
     return last;
 }
 
-/// The texts of a round: to each rank what it needs, one run behind the other.
+/// The texts of a round: for each rank its runs, one after the other.
 ///
 /// \return what could not be read: texts end before it
 inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window const> windows,
@@ -175,7 +175,7 @@ inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window co
 
 /// Brings windows of files that this rank does not see from ranks that do, in rounds.
 ///
-/// \par Collective every rank of the group, in the same order, where ranks see different files
+/// \par Collective every rank of the group, in the same order, if ranks see different files
 /// \return what this rank could not read: it goes on, since others wait for it
 inline local_error read_from_others(mpi_group const& world, merged_directories const& files,
                                     chunk_reader& reader, window_reads& reads,
@@ -218,7 +218,7 @@ inline local_error read_from_others(mpi_group const& world, merged_directories c
     return problem;
 }
 
-/// Reads what the loops need where ranks see different files.
+/// Reads the bytes that the loops need, if ranks see different files.
 ///
 /// \par Collective every rank of the group, in the same order
 inline local_error read_united(mpi_group const& world, merged_directories const& files,

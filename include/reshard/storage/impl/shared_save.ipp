@@ -58,7 +58,7 @@ inline bool is_written(std::filesystem::path const& path) {
     return std::filesystem::exists(path, ignored);
 }
 
-/// \throws error what the lowest process failed with that did
+/// \throws error of the lowest process that failed
 inline void check_failures(shared_save const& save) {
     for (int rank = 0; rank < save.size; ++rank) {
         std::filesystem::path const path = failure_path(save, rank);
@@ -81,7 +81,7 @@ inline bool has_all_notes(shared_save const& save) {
     return true;
 }
 
-/// \pre this process has the claim, or others remove what is read here
+/// \pre this process has the claim, or others remove the files read here
 inline runs_by_rank runs_of_all(shared_save const& save) {
     runs_by_rank runs;
     for (int rank = 0; rank < save.size; ++rank)
@@ -98,9 +98,9 @@ inline void drop_claim(shared_save const& save) {
         std::filesystem::remove(save.target / claim_path(save).filename(), ignored);
 }
 
-/// Makes the file that claims a save; false where there is one, or no place for it any more.
+/// Makes the file that claims a save; false if there is one, or no place for it any more.
 ///
-/// \throws error with errc::io where that fails again and again: waiting would not end
+/// \throws error with errc::io if that fails again and again: waiting would not end
 inline bool create_claim(shared_save const& save) {
     local_error problem;
     for (int tries = 0; tries < 3; ++tries) {

@@ -24,7 +24,7 @@ RESHARD_DECL std::string random_text() { return hex_text(new_token()) + hex_text
 /// Which machine wrote something, and since which start of it.
 struct machine {
     std::string host;
-    std::string boot; ///< empty where the system does not say
+    std::string boot; ///< empty if the system does not say
 };
 
 /// \par Source /proc/sys/kernel/random/boot_id of Linux
@@ -49,7 +49,7 @@ RESHARD_DECL std::string temporary_name(std::filesystem::path const& target) {
            random_text().substr(0, 16);
 }
 
-/// The machine that a temporary name tells, or nothing for another name.
+/// The machine in a temporary name; none for another name.
 inline machine machine_of(std::string_view name, std::string const& prefix) {
     if (!name.starts_with(prefix))
         return {};
@@ -62,7 +62,7 @@ inline machine machine_of(std::string_view name, std::string const& prefix) {
             std::string(name.substr(middle + 1, last - middle - 1))};
 }
 
-/// The lock that a writer holds while it lives, or nothing where one does, or none can be had.
+/// The lock that a writer holds while it lives; none if a writer holds it, or locks do not work.
 inline file_descriptor lock_of(std::filesystem::path const& path) {
     try {
         file_descriptor file = file_descriptor::open(path, O_RDONLY);
@@ -73,7 +73,7 @@ inline file_descriptor lock_of(std::filesystem::path const& path) {
     return {};
 }
 
-/// Runs `work` where the writer of what is at `path` is dead; it cannot come back meanwhile.
+/// Runs `work` if the writer of `path` is dead; it cannot come back meanwhile.
 bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& work) {
     machine const here = this_machine();
     if (writer.boot.empty() || here.boot.empty())

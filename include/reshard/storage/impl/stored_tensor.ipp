@@ -168,7 +168,7 @@ RESHARD_DECL void compare_replicas(checkpoint const& source,
             auto const& shards = source.metadata().tensors[digest.tensor].shards;
             fail(errc::overlap, source.file_names()[shards[digest.shard].file], ": '",
                  source.metadata().tensors[digest.tensor].key, "': the digest of the elements ",
-                 hex_text(digest.digest), " differs from that of the copy in ",
+                 hex_text(digest.digest), " differs from the digest of the copy in ",
                  source.file_names()[shards[match->second.shard].file], ", ",
                  hex_text(match->second.digest));
         }

@@ -83,15 +83,14 @@ inline catalog without_keys(catalog const& full_catalog,
     return catalog(std::move(entries));
 }
 
-/// Refuses what a single file has no place for.
+/// Refuses options that a single file cannot hold.
 inline void check_single_file(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted)
-        fail(errc::usage,
-             "one file holds whole tensors, and a layout of shards is asked for; leave "
-             "out the layout, or write a directory");
+        fail(errc::usage, "one file holds whole tensors, and a layout of shards is requested; omit "
+                          "the layout, or write a directory");
     if (!options.numbers.empty())
         fail(errc::usage, "one file has no record, which would have the number '",
-             options.numbers.begin()->first, "'; leave out the numbers, or write a directory");
+             options.numbers.begin()->first, "'; omit the numbers, or write a directory");
     if (!options.program.empty())
         fail(errc::usage, "one file has no record, which would have the program's text; leave "
                           "that out, or write a directory");
@@ -102,14 +101,14 @@ inline bool writes_replicas(write_options const& options) {
     return options.replicas || options.per_rank || options.this_layout_only;
 }
 
-/// Refuses what has no meaning without a layout, or beside something else.
+/// Refuses options that have no meaning without a layout, or beside another option.
 inline void check_replicas_wanted(std::optional<layout> const& wanted,
                                   write_options const& options) {
     if (!writes_replicas(options))
         return;
     if (!wanted)
         fail(errc::usage, "replicas are shards of a layout, and whole tensors are to be written; "
-                          "give a layout, or leave out replicas");
+                          "give a layout, or omit replicas");
     if (options.writer)
         fail(errc::usage, "write_options.writer chooses who writes a replica, and with replicas "
                           "each rank writes its own; leave one of them out");
@@ -138,11 +137,11 @@ RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout
     return written;
 }
 
-/// Refuses what a format of another library has no place for.
+/// Refuses options that another library's format cannot hold.
 inline void check_other_format(write_options const& options) {
     auto const refuse = [&](std::string_view noun, std::string_view of_these) {
-        fail(errc::unsupported, options.format, " has no place for ", noun, "; leave out ",
-             of_these, ", or write safetensors");
+        fail(errc::unsupported, options.format, " has no place for ", noun, "; omit ", of_these,
+             ", or write safetensors");
     };
     if (!options.numbers.empty())
         refuse("the number '" + options.numbers.begin()->first + "'", "the numbers");
@@ -219,13 +218,12 @@ inline std::map<std::string, std::string> names_to_keep(std::map<std::string, st
     return aliases;
 }
 
-/// Refuses a layout where the format has whole tensors.
+/// Refuses a layout if the format has whole tensors.
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted && !options.format.empty() && written_format_of(options.format).is_whole)
-        fail(
-            errc::usage, options.format,
-            " has whole tensors, and a layout of shards is asked for; leave out the layout (a save "
-            "has the form huggingface then), or write sharded_safetensors");
+        fail(errc::usage, options.format,
+             " has whole tensors, and a layout of shards is requested; omit the layout (a save "
+             "has the form huggingface then), or write sharded_safetensors");
 }
 
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,

@@ -51,7 +51,7 @@ inline std::string outermost(std::vector<std::string> const& names,
 inline bool is_shared_embedding(std::string const& name, std::string const& embedding) {
     auto const model_of = [](std::string_view key) {
         std::size_t const tensor = key.substr(0, key.rfind('.')).rfind('.');
-        return key.substr(0, tensor + 1); // nothing if it is npos
+        return key.substr(0, tensor + 1); // empty if it is npos
     };
     std::string const model(model_of(embedding));
     return is_word_embedding(name) &&

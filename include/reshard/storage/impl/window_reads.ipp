@@ -24,8 +24,8 @@ inline loop_span span_of(std::span<window_part const> parts) {
     return full_span;
 }
 
-/// Non-temporal where all loops together fill more than caches hold: beside a direct read into
-/// their memory this saves the reading of what is overwritten.
+/// Non-temporal if all loops together fill more than caches hold: then overwritten bytes are not
+/// read first.
 inline stores stores_of(std::vector<stored_loop> const& loops) {
     index_t bytes = 0;
     for (stored_loop const& loop : loops)

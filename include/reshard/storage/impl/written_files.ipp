@@ -27,8 +27,8 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
     return bytes;
 }
 
-/// Where the header of a file stands in the first file of a delta; of the file behind the last one,
-/// where the chunks begin.
+/// The position of a file's header in the first file of a delta; for the index after the last file,
+/// the position of the chunks.
 inline std::uint64_t header_position(checkpoint_plan const& plan, holder_t file) {
     std::uint64_t position = delta_data_offset;
     for (holder_t i = 0; i < file; ++i)
@@ -112,7 +112,7 @@ RESHARD_DECL void written_files::put_changed(shard_place shard_place, std::uint6
     }
 }
 
-/// Writes behind what this process has written, and returns where that is.
+/// Appends to this process's bytes, and returns the position.
 RESHARD_DECL std::uint64_t written_files::append(std::span<std::byte const> chunk) {
     if (!changes_) {
         changes_ = open_delta(own_delta_file());
@@ -127,7 +127,7 @@ RESHARD_DECL std::uint64_t written_files::append(std::span<std::byte const> chun
     return position;
 }
 
-/// Takes the digest of what was written a moment ago, while a near cache has it.
+/// Takes the digest of bytes that were just written, while a near cache has them.
 RESHARD_DECL std::uint64_t written_files::put_chunk(checkpoint_shard const& shard,
                                                     std::uint64_t begin,
                                                     std::span<std::byte const> chunk) {
@@ -255,7 +255,7 @@ public:
     }
 
 private:
-    /// Bytes of a file, and where they are.
+    /// Bytes of a file, and their position.
     struct piece {
         holder_t file = 0;
         byte_run bytes;
@@ -274,7 +274,7 @@ private:
         return {begin, std::min(begin + chunk_bytes(shard), shard.end)};
     }
 
-    /// Adds bytes that are those of the base's file `file` from `position` on.
+    /// Adds bytes of the base's file `file` from `position` on.
     void add_unchanged(holder_t own, byte_run bytes, holder_t file, std::uint64_t position) {
         auto const& runs = base_.runs(file);
         auto run = std::ranges::upper_bound(runs, position, {}, &delta_run::end);
@@ -322,7 +322,7 @@ private:
     std::vector<piece> pieces_;
 };
 
-/// What the record of a delta says, given the chunks that all processes have written.
+/// The record of a delta, from the chunks that all processes have written.
 ///
 /// \pre together the runs are all chunks, each once
 inline record_delta delta_of(checkpoint_plan const& plan,
@@ -348,7 +348,7 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
     auto const digests = digests_by_file(plan, runs);
     if (!base)
         return seal(plan, digests, salt, facts);
-    // What is as in the base is another save all the same: it needs the base.
+    // An unchanged save is still another save: it needs the base.
     return seal(plan, digests, "delta of " + base->save() + std::string(salt), facts,
                 delta_of(plan, runs, *base));
 }

@@ -25,10 +25,10 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
                  expected[axis], " in a tensor of extent ", elements.shape[axis]);
 }
 
-/// The axis along which shards fill an array one behind the other: the first along which one of
-/// them does not have the array's extent.
+/// The axis along which shards fill an array one after the other: the first along which one of them
+/// does not have the array's extent.
 ///
-/// \pre there are several, all of as many axes as the array
+/// \pre there are several, all with the array's number of axes
 inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
                                 index_vector const& shape) {
     std::size_t axis = 0;
@@ -40,7 +40,7 @@ inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
     return axis;
 }
 
-/// Refuses an array that several shards do not fill one behind the other along an axis.
+/// Refuses an array that several shards do not fill one after the other along an axis.
 inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size_t along,
                           index_vector const& shape) {
     index_vector expected = local_shape(shards.front());
@@ -57,7 +57,7 @@ inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size
     }
 }
 
-/// Refuses an array with elements where the rank holds none.
+/// Refuses an array with elements if the rank holds none.
 inline void check_none(std::string_view key, index_t rank, const_tensor_view const& local) {
     for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
         if (element_count(local.shape) > 0)
@@ -119,7 +119,7 @@ RESHARD_DECL void check_writable(shard_descriptor const& shard, tensor_view cons
         fail(errc::memory_overlap, axis, elements.shape[match->axis],
              " elements at one address (stride 0) cannot be written");
     fail(errc::memory_overlap, axis, "a stride of ", elements.strides[match->axis],
-         " elements, where the inner axes span ", match->taken,
+         " elements, but the inner axes span ", match->taken,
          ": elements that share memory cannot be written");
 }
 

@@ -3,7 +3,7 @@
 #ifndef RESHARD_AOA_MACRO_IMPL_CHAIN_IPP
 #define RESHARD_AOA_MACRO_IMPL_CHAIN_IPP
 
-#include <reshard/aoa/macro/chain.hpp>
+#include <reshard/aoa/statement_trace.hpp>
 
 #include <reshard/core/config.hpp>
 

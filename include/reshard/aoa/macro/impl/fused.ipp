@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/macro/macros.hpp>
 
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/key_index.hpp>
 
@@ -50,7 +50,7 @@ public:
             if (!known)
                 refuse(words("has no attribute '", each_attribute.word, "'",
                              find_attribute_word(each_attribute.word)
-                                 ? ", which goes into a statement of its own"
+                                 ? ", which needs a separate statement"
                                  : meant(each_attribute.word, others)),
                        each_attribute.where);
             if (find_attribute(context_.code, one_, each_attribute.word) != &each_attribute)
@@ -112,7 +112,7 @@ public:
             return;
         if (name const* const again = repeated_name(context_.code.right(one_)))
             refuse("has '" + text(*again) +
-                       "' twice on the right, where each tensor needs its own name",
+                       "' twice on the right, but each tensor needs its own name",
                    again->where);
     }
 

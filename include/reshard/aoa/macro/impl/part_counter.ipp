@@ -5,7 +5,7 @@
 
 #include <reshard/aoa/macro/parts.hpp>
 
-#include <reshard/aoa/list_text.hpp>
+#include <reshard/aoa/operation.hpp>
 #include <reshard/core/error.hpp>
 
 #include <algorithm>
@@ -183,7 +183,7 @@ RESHARD_DECL void part_counter::add_parts(std::string const& key, index_t axis,
         throw statement_error{errc::bad_macro,
                               words("the ", side_, " cuts '", key, "' into ", count,
                                     " parts along axis ", index,
-                                    " that are not equal, and those of a fused tensor are"),
+                                    " that are not equal; a fused tensor has equal parts"),
                               {},
                               key};
     if (parts && *parts != count)

@@ -90,7 +90,7 @@ private:
             std::string_view const key = values_->text(pairs[i].key, "the name of a tensor");
             std::uint32_t const number = number_of(key);
             if (number < entries_.size())
-                refuse("'", key, "' stands twice in state_dict_metadata");
+                refuse("'", key, "' occurs twice in state_dict_metadata");
             if (values_->is_made_by(pairs[i].value,
                                     "torch.distributed.checkpoint.metadata.BytesStorageMetadata")) {
                 entries_.push_back({true, static_cast<std::uint32_t>(result_.objects.size())});
@@ -247,7 +247,7 @@ private:
         std::uint32_t const chunk = chunk_of(item.number, index, named);
         checkpoint_shard& shard = result_.tensors[item.number].shards[chunk];
         if (shard.file != unplaced)
-            refuse(named, ": the shard at ", shard.region.offset, " stands twice in storage_data");
+            refuse(named, ": the shard at ", shard.region.offset, " occurs twice in storage_data");
         shard.file = static_cast<holder_t>(file);
         items_[file].push_back({item.number, chunk, bytes});
     }

@@ -39,7 +39,7 @@ public:
                  "' is not the name of a file in the directory");
         std::filesystem::path const path = directory_ / name;
         if (files_.find(path) != file_store::kind::file)
-            fail(errc::missing_file, path.string(), ": there is no such file, and ", metadata,
+            fail(errc::missing_file, path.string(), ": no such file, but ", metadata,
                  " says that it has ", noun);
         found_.push_back({path, files_.open(path)->facts().bytes, 0});
         return numbers_.emplace(name, found_.size() - 1).first->second;
@@ -81,7 +81,7 @@ inline void make_flat(checkpoint_tensor& tensor, index_vector const& shape,
         block[axis] = fits ? shape[axis] / blocks[axis] : 0;
     }
     if (!fits || element_count_of(block, [&] { return noun + ": "; }) != blocks[shape.size()])
-        fail(errc::corrupt_file, noun, ": blocks ", blocks, " are not those of the shape ", shape);
+        fail(errc::corrupt_file, noun, ": blocks ", blocks, " do not fit the shape ", shape);
     for (checkpoint_shard& shard : tensor.shards) {
         index_t const begin = shard.region.offset[shape.size()];
         shard.flat = flat_range{begin, begin + shard.region.shape[shape.size()]};

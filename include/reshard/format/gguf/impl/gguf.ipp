@@ -111,7 +111,7 @@ private:
                  ": its numbers are big-endian, and only little-endian ones are read");
         if (version_ != 2 && version_ != 3)
             fail(errc::unsupported, name_, ": is of version ", version_,
-                 ", and those of 2 and 3 are read");
+                 "; versions 2 and 3 are read");
         tensor_count_ = input_.number(8);
         value_count_ = input_.number(8);
     }
@@ -165,7 +165,7 @@ private:
         if (key == "split.tensors.count")
             tensors_of_all_ = number;
         if (!keys_.insert(key).second)
-            refuse("the name '" + key + "' is there twice");
+            refuse("the name '" + key + "' occurs twice");
         if (!key.starts_with("split.") && !all_.has(key)) // of several parts the first counts
             all_.add_object(std::move(key));
     }
@@ -283,7 +283,7 @@ private:
         }
         if (next && bytes_ > data && bytes_ - data > *next)
             fail(errc::corrupt_file, name_, ": goes on for ", bytes_ - data - *next,
-                 " bytes behind the ", counted(static_cast<index_t>(tensor_count_), "tensor"),
+                 " bytes after the ", counted(static_cast<index_t>(tensor_count_), "tensor"),
                  " that it counts; was it damaged?");
     }
 
@@ -311,7 +311,7 @@ private:
         file_.read(begin, std::as_writable_bytes(std::span(bytes)));
         if (std::size_t const index = bytes.find_first_not_of('\0'); index != bytes.npos)
             fail(errc::corrupt_file, noun, "ends at byte ", begin, ", and byte ", begin + index,
-                 " behind it is no padding; was the file damaged?");
+                 " after it is not padding; was the file damaged?");
     }
 
     file_store::file const& file_;

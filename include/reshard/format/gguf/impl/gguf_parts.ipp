@@ -102,7 +102,7 @@ inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
         parts.push_back(path.parent_path() / (stem + "-" + number + "-of-" + count + ".gguf"));
         if (files.find(parts.back()) != file_store::kind::file)
             fail(errc::missing_file, path.string(), ": is one of ", total, " files, and ",
-                 parts.back().string(), " is not there");
+                 parts.back().string(), " is missing");
     }
     return parts;
 }
@@ -130,7 +130,7 @@ RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store co
         if (std::ranges::find(parts, path) == parts.end())
             fail(errc::unsupported, directory.string(), ": ",
                  gguf_files.front().filename().string(), " and ", path.filename().string(),
-                 " are models of their own, by their names; give the one that is wanted");
+                 " are separate models, by their names; give the one that is wanted");
     return open_gguf_files(std::move(files), directory, parts);
 }
 

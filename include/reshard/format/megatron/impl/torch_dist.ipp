@@ -114,9 +114,9 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
         append(checkpoint, with_whole(open_torch_file(checkpoint.files, common), below, common));
     else if (!has_common_state(checkpoint.metadata))
         checkpoint.metadata.warnings.push_back(
-            directory.string() + ": there is no " + std::string(megatron_common_name) +
-            ", which has what all ranks share (args, iteration); was "
-            "it lost, or the save not finished?");
+            directory.string() + ": " + std::string(megatron_common_name) +
+            " is missing, which has the values that all ranks share (args, "
+            "iteration); was it lost, or the save not finished?");
     return checkpoint;
 }
 

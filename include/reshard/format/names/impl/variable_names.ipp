@@ -121,7 +121,7 @@ RESHARD_DECL name_table const& find_name_table(std::string_view name) {
     std::string known_names;
     for (name_table const& table : name_tables())
         known_names += (known_names.empty() ? "" : ", ") + std::string(table.name);
-    fail(errc::usage, "there is no table of names '", name, "'",
+    fail(errc::usage, "unknown table of names '", name, "'",
          detail::did_you_mean(name, name_tables(), &name_table::name), "; the tables are ",
          known_names);
 }

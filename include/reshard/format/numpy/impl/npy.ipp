@@ -216,7 +216,7 @@ public:
     /// Adds an array: a tensor, texts, or an entry that is only listed.
     void add(std::string const& key, std::string const& noun, byte_run where) {
         if (!noun.ends_with(".npy") && !begins_as_npy(*file_, where))
-            return all_.add_opaque(key, "is no array of NumPy");
+            return all_.add_opaque(key, "is not an array of NumPy");
         npy_array const array = read_npy(*file_, noun, where);
         if (array.is_of_objects())
             return all_.add_opaque(key,

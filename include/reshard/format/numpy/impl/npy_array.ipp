@@ -42,7 +42,7 @@ public:
         }
         skip_blanks();
         if (!rest_.empty())
-            refuse("goes on behind its dict");
+            refuse("continues after its dict");
         if (!descr || !is_fortran || !shape)
             refuse("lacks descr, fortran_order or shape");
     }
@@ -186,8 +186,7 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
         fail(errc::corrupt_file, noun, ": does not begin as an array of NumPy does");
     unsigned const version = start[6];
     if (version < 1 || version > 3)
-        fail(errc::unsupported, noun, ": is of version ", version,
-             ", and those of 1 to 3 are read");
+        fail(errc::unsupported, noun, ": is of version ", version, "; versions 1 to 3 are read");
     std::uint64_t const length_bytes = version == 1 ? 2 : 4;
     std::uint64_t header = 0;
     for (std::uint64_t i = 0; i < length_bytes && 8 + i < start.size(); ++i)
@@ -227,7 +226,7 @@ inline void check_npy_bytes(npy_array const& array, std::uint64_t bytes, std::st
                             std::string const& noun) {
     if (std::uint64_t const there = array.elements.size(); there != bytes)
         fail(errc::corrupt_file, noun, ": ", kind, " ", array.shape, " has ", bytes, " bytes, and ",
-             there, " are there", there < bytes ? "; was it cut short?" : "");
+             there, " are present", there < bytes ? "; was it cut short?" : "");
 }
 
 } // namespace reshard::detail

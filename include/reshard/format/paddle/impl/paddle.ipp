@@ -73,7 +73,7 @@ inline void paddle_file::read(file_store::file const& file) {
     for (auto const& [key, tensor] : there)
         if (!listed.contains(key))
             fail(errc::corrupt_file, name, ": tensor '", key,
-                 "' is there, and the metadata do not list it; were they damaged?");
+                 "' is in the file, but the metadata do not list it; were they damaged?");
 }
 
 inline void paddle_file::read_pickle(file_store::file const& file) {
@@ -154,7 +154,7 @@ private:
             return std::nullopt;
         index_vector const ends = torch_extents(*values_, *range, noun + ": flattened_range");
         if (ends.size() != 2 || ends[0] > ends[1])
-            refuse(noun, ": flattened_range ", ends, " is no range");
+            refuse(noun, ": flattened_range ", ends, " is not a range");
         return flat_range{ends[0], ends[1]};
     }
 
@@ -169,7 +169,7 @@ private:
             std::string const noun = "tensor '" + key + "'";
             auto const boxes = values_->elements(pairs[i].value, noun);
             if (!numbers_.emplace(key, result_.tensors.size()).second)
-                refuse(noun, " stands twice");
+                refuse(noun, " occurs twice");
             checkpoint_tensor& tensor = result_.tensors.emplace_back();
             tensor.key = std::move(key);
             for (pickle_value const& value : boxes)
@@ -262,8 +262,8 @@ private:
         if (name.empty() || path.parent_path() != directory_ || name.find('\0') != name.npos)
             refuse(noun, ": '", name, "' is not the name of a file in the directory");
         if (files_->find(path) != file_store::kind::file)
-            fail(errc::missing_file, path.string(), ": there is no such file, and ",
-                 values_->file(), " says that it has ", noun);
+            fail(errc::missing_file, path.string(), ": no such file, but ", values_->file(),
+                 " says that it has ", noun);
         result_.files.push_back({path, 0, 0});
         by_file_.push_back(std::make_shared<paddle_file>());
         shown_.emplace_back();

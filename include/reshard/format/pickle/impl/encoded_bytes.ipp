@@ -75,8 +75,8 @@ RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text) {
 RESHARD_DECL encoded_bytes::encoded_bytes(byte_run text, std::uint64_t bytes, std::string noun)
     : text_(text), bytes_(bytes), what_(std::move(noun)) {
     if (text_.size() < bytes_ || text_.size() / 2 > bytes_)
-        fail(errc::corrupt_file, what_, ": ", bytes_, " bytes should be there, and a text of ",
-             text_.size(), " bytes does not have as many characters");
+        fail(errc::corrupt_file, what_, ": ", bytes_, " bytes are expected, and a text of ",
+             text_.size(), " bytes does not have that number of characters");
 }
 
 RESHARD_DECL void encoded_bytes::refuse(std::string_view problem) const {
@@ -130,7 +130,7 @@ RESHARD_DECL void encoded_bytes::read(file_store::file const& file, std::uint64_
         next += used;
     }
     if (is_last && next != text_.size())
-        refuse("goes on behind them");
+        refuse("continues after them");
 }
 
 RESHARD_DECL
@@ -150,7 +150,7 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
         std::uint64_t const begin = real_bytes_ + where.begin;
         auto const [match, is_new] = in_file_.try_emplace(begin, where, bytes, named);
         if (!is_new && match->second.bytes() != bytes)
-            fail(errc::corrupt_file, named, ": ", bytes, " bytes, where another tensor has ",
+            fail(errc::corrupt_file, named, ": ", bytes, " bytes, but another tensor has ",
                  match->second.bytes());
         return begin;
     }

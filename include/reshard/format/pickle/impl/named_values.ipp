@@ -285,7 +285,7 @@ private:
     std::string long_name(byte_run where) const {
         if (where.size() > most_pickled_name_bytes)
             fail(errc::limit_exceeded, values_.file(), ": byte ", where.begin, " begins a name of ",
-                 where.size(), " bytes; those of more than ", most_pickled_name_bytes,
+                 where.size(), " bytes; names of more than ", most_pickled_name_bytes,
                  " are not read");
         std::string name(static_cast<std::size_t>(where.size()), '\0');
         file_.read(where.begin, std::as_writable_bytes(std::span(name)));
@@ -382,7 +382,7 @@ RESHARD_DECL std::string opaque_search::reason(pickle_value value) {
         return "has a value that is within itself";
     if (values_in_one_another > most_carried_depth)
         return words("has values within values, ", values_in_one_another,
-                     " of them, and those of more than ", most_carried_depth, " are not read");
+                     " of them, and more than ", most_carried_depth, " are not read");
     auto const match = values_.has_unknown() ? unknown_.find_in(value) : std::nullopt;
     return match ? "names '" + std::string(*values_.unknown_class(*match)) +
                        "', which is none of the classes and functions that such a file may have; "

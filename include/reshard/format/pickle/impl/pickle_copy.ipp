@@ -73,7 +73,7 @@ private:
 
     [[noreturn]] void refuse(pickle_value value) const {
         fail(errc::unsupported, values_.file(), ": ", what_, " has ", values_.described(value),
-             ", which is not carried; leave out what is no tensor (--no-objects)");
+             ", which is not carried; omit values that are not tensors (--no-objects)");
     }
 
     void put_elements(std::span<pickle_value const> elements, std::size_t depth) {
@@ -147,8 +147,8 @@ private:
     void put_text(std::string const& text) {
         if (text.size() > std::numeric_limits<std::uint32_t>::max())
             fail(errc::limit_exceeded, values_.file(), ": ", what_, " has ", text.size(),
-                 " bytes as a text, more than a pickle of protocol 2 can have; leave out what is "
-                 "no tensor (--no-objects)");
+                 " bytes as a text, more than a pickle of protocol 2 can have; omit values that "
+                 "are not tensors (--no-objects)");
         out_.text(text);
     }
 

@@ -61,7 +61,7 @@ private:
     void check_protocol(unsigned protocol) const {
         if (protocol < 2 || protocol > 5)
             refuse("begins a pickle of protocol " + std::to_string(protocol) +
-                       "; those of 2 to 5 are read",
+                       "; protocols 2 to 5 are read",
                    errc::unsupported);
     }
 
@@ -176,14 +176,14 @@ private:
     /// Adds values that lie above a container to it.
     void fill_with(kind type, std::span<pickle_value const> values) {
         if (stack_.size() - values.size() <= floor())
-            refuse("adds to a value where there is none");
+            refuse("adds to a missing value");
         pickle_value container = stack_[stack_.size() - values.size() - 1];
         if (container.type == kind::object && result_.unknown_class(container))
             container = added_to(container, type);
         else if (type == kind::list && result_.is_made_by(container, "collections.deque"))
             container = list_of_deque(container);
         if (container.type != type)
-            refuse(std::string("adds to ") + result_.described(container) + ", which is no " +
+            refuse(std::string("adds to ") + result_.described(container) + ", which is not a " +
                    (type == kind::dict  ? "dict"
                     : type == kind::set ? "set"
                                         : "list"));
@@ -293,7 +293,7 @@ private:
         }
         if (callable.type != kind::global && callable.type != kind::unknown)
             // words for each of millions would take their time
-            result_.refuse(words("byte ", code_at_, ": what is called"), callable,
+            result_.refuse(words("byte ", code_at_, ": the callee"), callable,
                            "the name of a class or a function");
         std::string_view const name = result_.global(callable, {});
         if (arguments.type != kind::tuple)

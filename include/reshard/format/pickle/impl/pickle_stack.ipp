@@ -55,7 +55,7 @@ protected:
     /// The value on top, above the last mark.
     pickle_value& top() {
         if (stack_.size() <= floor())
-            refuse("takes a value where there is none");
+            refuse("takes a missing value");
         return stack_.back();
     }
 
@@ -81,7 +81,7 @@ protected:
     /// The values on top; they stay on the stack until `drop`.
     std::span<pickle_value const> take(std::size_t count) {
         if (stack_.size() - floor() < count)
-            refuse("takes " + std::to_string(count) + " values where there are fewer");
+            refuse("takes " + std::to_string(count) + " values, but there are fewer");
         return std::span<pickle_value const>(stack_).last(count);
     }
 

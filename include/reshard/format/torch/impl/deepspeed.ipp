@@ -116,7 +116,7 @@ inline void check_has_all(deepspeed_parameters const& parameters) {
     for (auto const& [key, parameter] : parameters) {
         if (!parameter.has_weight)
             fail(errc::corrupt_file, (parameter.directory / deepspeed_weight).string(),
-                 ": there is no such tensor, and the parameter '", key,
+                 ": no such tensor, but the parameter '", key,
                  "' has a directory; was ds_to_universal interrupted? Run it again");
         std::set<std::string> states;
         for (auto const& [state, shape] : parameter.states)
@@ -130,7 +130,7 @@ inline void check_has_all(deepspeed_parameters const& parameters) {
                     more, [&](std::string const& state) { return !few.contains(state); });
                 fail(errc::corrupt_file,
                      (parameters.at(lacking).directory / (lost + ".pt")).string(),
-                     ": there is no such file, and the parameter '", other,
+                     ": no such file, but the parameter '", other,
                      "' has one; was ds_to_universal interrupted? Run it again");
             }
 }
@@ -273,7 +273,7 @@ inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
         opened.warnings.push_back(
             directory.string() + ": not read: " + remaining.front() +
             (remaining.size() > 1 ? " and " + counted(remaining.size() - 1, "more file") : "") +
-            ", which hold the model in its own data type, and what is no parameter's");
+            ", which hold the model in its own data type, and values of no parameter");
 }
 
 /// The tensor of a file: the file itself, or `param` of its dict; empty if it is another

@@ -203,7 +203,7 @@ RESHARD_DECL void torch_archive::check_storages() const {
             (storage.elements < 0 || bytes / *size != static_cast<std::uint64_t>(storage.elements)))
             fail(errc::corrupt_file, name_, ": the pickle says that ", storage.name, " has ",
                  counted(storage.elements, "element"), " of ", storage.type, ", and ",
-                 bytes / *size, " are there; was the file damaged?");
+                 bytes / *size, " are present; was the file damaged?");
     }
     for (auto const& [name, bytes] : members_)
         if (name.starts_with("data/") && !said.contains(name))

@@ -178,7 +178,7 @@ private:
                     factor = checked_multiply(factor, ranks.axes()[j].extent);
             if (factor != factors[i])
                 refuse(words("_StridedShard has the split factor ", factors[i],
-                             ", and the axes of its mesh behind it give ", factor,
+                             ", and the axes of its mesh after it give ", factor,
                              "; other orders of cuts are not read"),
                        errc::unsupported);
         }
@@ -192,7 +192,7 @@ private:
         for (pickle_value const entry : values_.elements(*order, what_)) {
             auto const members = members_of_tuple(entry);
             if (members.size() != 2)
-                refuse("has an order of cuts that is no tensor axis with mesh axes");
+                refuse("has an order of cuts that is not a tensor axis with mesh axes");
             index_vector const axes = torch_extents(values_, members[1], what_);
             if (!std::is_sorted(axes.begin(), axes.end()))
                 refuse(words("the mesh axes ", axes, " cut axis ",
@@ -244,8 +244,8 @@ inline std::string lacking_part(spread_tensor const& tensor) {
     for (holder_t index = 0; index < std::min(spread.ranks().rank_count(), most_places); ++index)
         if (!tensor.parts.contains(place_of_box(spread, index)) &&
             element_count(spread.region(index)->shape) > 0) {
-            lacking = words("that of ", place_text(spread.ranks(), index), " is ",
-                            *spread.region(index), " and is not there");
+            lacking = words("the part of ", place_text(spread.ranks(), index), " is ",
+                            *spread.region(index), " and is missing");
             break;
         }
     return words("is a DTensor ", spread, ", of which ", counted(tensor.parts.size(), "part"),

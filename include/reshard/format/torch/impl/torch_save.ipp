@@ -321,7 +321,7 @@ inline void check_numbered(file_store const& files, std::filesystem::path const&
             if (file.size() == name.size() && file.starts_with(stem) &&
                 file.ends_with(std::string_view(name).substr(tail)))
                 fail(errc::corrupt_file, index.string(), ": lists ", file, ", and nothing in ",
-                     name, ", which is there; was the index damaged?");
+                     name, ", which exists; was the index damaged?");
     }
 }
 
@@ -339,7 +339,7 @@ RESHARD_DECL opened_checkpoint open_torch_index(std::shared_ptr<file_store const
         std::filesystem::path const path = index.parent_path() / file;
         if (torch_files.files().find(path) != file_store::kind::file)
             fail(errc::missing_file, index.string(), ": '", keys.front(), "' is listed in ", file,
-                 ", but there is no such file");
+                 ", but that file is missing");
         torch_files.add(path, [&](index_keys names) {
             return keys_elsewhere(torch_files, followed, file, keys, std::move(names));
         });

@@ -32,7 +32,7 @@ public:
     inflate_state(inflate_state const& state)
         : position(state.position), consumed(state.consumed), checksum(state.checksum) {
         if (inflateCopy(&stream_, const_cast<z_stream*>(&state.stream_)) != Z_OK)
-            fail(errc::io, "zlib cannot keep its place: not enough memory?");
+            fail(errc::io, "zlib cannot save its state: not enough memory?");
     }
     inflate_state& operator=(inflate_state const&) = delete;
     ~inflate_state() { inflateEnd(&stream_); }
@@ -152,7 +152,7 @@ private:
         stream.avail_in = 0;
         if (result == Z_DATA_ERROR || result == Z_NEED_DICT || result == Z_MEM_ERROR ||
             result == Z_STREAM_ERROR)
-            refuse(words("cannot be inflated behind byte ", state_->consumed, " of ",
+            refuse(words("cannot be inflated after byte ", state_->consumed, " of ",
                          member_.bytes.size(),
                          stream.msg ? std::string(" (") + stream.msg + ")" : ""));
         bool const is_stuck = used == 0 && room == stream.avail_out;
@@ -170,7 +170,7 @@ private:
             refuse("has more");
         if (state_->consumed != member_.bytes.size())
             refuse(words("ends ", member_.bytes.size() - state_->consumed,
-                         " bytes before its place in the file does"));
+                         " bytes before its data in the file does"));
         if (state_->checksum != member_.packing->checksum)
             refuse("has others than its checksum says");
         state_.reset();
@@ -191,7 +191,7 @@ inline byte_run shown_bytes(zip_member const& member, std::uint64_t end, std::st
     if (bytes / most_a_byte > member.bytes.size() ||
         bytes > std::numeric_limits<std::uint64_t>::max() - end - 1)
         fail(errc::corrupt_file, name, ": ", member.name, ": inflated, it is said to have ", bytes,
-             " bytes, and ", member.bytes.size(), " deflated ones do not have as many");
+             " bytes, but ", member.bytes.size(), " deflated ones cannot hold that many");
     return {end, end + bytes};
 }
 

@@ -219,7 +219,7 @@ private:
             if (said != elsewhere)
                 return;
             if (numbers.size() < 8)
-                refuse(at, "the member '" + found_entry.name + "' lacks its size, or where it is");
+                refuse(at, "the member '" + found_entry.name + "' lacks its size or its position");
             number = number_at<std::uint64_t>(numbers, 0);
             numbers.remove_prefix(8);
         };
@@ -248,9 +248,8 @@ private:
             check_gap(before, current_entry.header);
             std::uint64_t const begin = data_of(current_entry);
             if (begin > end || current_entry.bytes > end - begin)
-                refuse(begin,
-                       words("the member '", current_entry.name, "' has ", current_entry.bytes,
-                             " bytes, and exceeds what is before the directory"));
+                refuse(begin, words("the member '", current_entry.name, "' has ",
+                                    current_entry.bytes, " bytes, and reaches into the directory"));
             before = begin + current_entry.bytes;
             members[i] = {current_entry.name, {where_.begin + begin, where_.begin + before}};
             if (!current_entry.is_stored())
@@ -282,7 +281,7 @@ private:
         std::uint64_t const name_bytes = number_at<std::uint16_t>(header, 26);
         if (name_bytes != current_entry.name.size() || !header.ends_with(current_entry.name))
             refuse(current_entry.header,
-                   "the member '" + current_entry.name + "' has another name where it lies");
+                   "the member '" + current_entry.name + "' has another name in its own header");
         return current_entry.header + local_bytes + name_bytes +
                number_at<std::uint16_t>(header, 28);
     }

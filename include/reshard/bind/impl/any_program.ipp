@@ -1,0 +1,140 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_IMPL_ANY_PROGRAM_IPP
+#define RESHARD_BIND_IMPL_ANY_PROGRAM_IPP
+
+#include <reshard/bind/options.hpp>
+
+#include <reshard/bind/equal_tensors.hpp>
+#include <reshard/copy/copy_elements.hpp>
+#include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/group/gather_layout.hpp>
+#include <reshard/group/gather_values.hpp>
+#include <reshard/group/solo.hpp>
+#include <reshard/plan/planned_job.hpp>
+#include <reshard/plan/problem.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+inline std::uint64_t digest_of_program(mapping const& program) {
+    return digest_of_all(digest_of(program), program.left_over());
+}
+
+inline catalog catalog_of(side_facts const& side) {
+    return side.known ? catalog_of(*side.known) : merge_cuts(side.cuts);
+}
+
+/// A mapping with the unused sources, for ranks that have none.
+struct shipped_mapping {
+    std::string bytes;
+    std::vector<std::string> left_over;
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
+};
+
+/// The mapping of the lowest rank that has one, on every rank, if some have none.
+///
+/// \param  has by rank
+/// \par Collective every rank of the group, in the same order
+/// \throws error on every rank: errc::ranks_disagree if ranks have different ones
+inline mapping mapping_of_others(any_group const& ranks, std::vector<std::uint8_t> const& has,
+                                 mapping new_mapping) {
+    auto const first = static_cast<int>(std::ranges::find(has, 1) - has.begin());
+    shipped_mapping shipped_mapping;
+    if (ranks.rank() == first)
+        shipped_mapping = {to_bytes(new_mapping), new_mapping.left_over()};
+    auto const received = gather_values(ranks, shipped_mapping)[static_cast<std::size_t>(first)];
+    mapping mapping_of_first = from_bytes<mapping>(received.bytes);
+    for (std::string const& key : received.left_over)
+        mapping_of_first.leave_over(key);
+    agree_on(ranks, [&] {
+        if (has[static_cast<std::size_t>(ranks.rank())] &&
+            digest_of_program(new_mapping) != digest_of_program(mapping_of_first))
+            fail(errc::ranks_disagree, "rank ", first, " and rank ", ranks.rank(),
+                 " have programs that make different mappings; every rank that has one must have "
+                 "the same");
+    });
+    return mapping_of_first;
+}
+
+/// The report of a rank on the mapping that its program makes.
+struct mapping_notice {
+    bool has_program = false;
+    std::string problem; ///< as `encode` writes it
+    std::uint64_t digest = 0;
+
+    static constexpr void members(auto& self, auto&& visit) {
+        visit(self.has_program, self.problem, self.digest);
+    }
+};
+
+/// \throws error with errc::ranks_disagree
+inline void check_equal(std::vector<mapping_notice> const& notices) {
+    for (std::size_t rank = 1; rank < notices.size(); ++rank)
+        if (notices[rank].digest != notices[0].digest)
+            fail(errc::ranks_disagree, "rank 0 has a program that makes a mapping with digest ",
+                 notices[0].digest, ", and rank ", rank, " one with digest ", notices[rank].digest,
+                 "; every rank must have the same");
+}
+
+/// The mapping that a program makes, on every rank.
+inline mapping make_mapping(any_group const& ranks, any_program const& program,
+                            side_facts const& source, side_facts const& target) {
+    if (mapping const* const mapping = program.known())
+        return *mapping;
+    mapping mapping;
+    mapping_notice own_notice{!program.is_of_other_ranks(), {}, 0};
+    own_notice.problem = encode(attempt([&] {
+        catalog const wanted = catalog_of(target);
+        mapping = (*program.made())(catalog_of(source), &wanted);
+        own_notice.digest = digest_of_program(mapping);
+    }));
+    std::vector<mapping_notice> notices = gather_values(ranks, own_notice);
+    auto const owners = std::ranges::count(notices, true, &mapping_notice::has_program);
+    if (owners == 0 || owners == ranks.size()) {
+        throw_first(notices, &mapping_notice::problem);
+        check_equal(notices);
+        return mapping;
+    }
+    std::vector<std::uint8_t> has;
+    for (mapping_notice& notice : notices) {
+        has.push_back(notice.has_program);
+        if (!notice.has_program)
+            notice.problem.clear(); // it is the lack of a program
+    }
+    throw_first(notices, &mapping_notice::problem);
+    return mapping_of_others(ranks, has, std::move(mapping));
+}
+
+inline void compare_copies(any_group const& world, const_state_dict const& tensors,
+                           mapping const& program, tensor_mover const& move) {
+    if (std::ranges::count(program.relations(), relation::kind::number, &relation::type) > 0)
+        check_numbers(gather_values(world, numbers_in(tensors, program)));
+    for (relation const& relation : tensors_to_compare(program)) {
+        auto const match =
+            difference_between(world, tensors, relation.companion, relation.key, move);
+        if (match)
+            fail(errc::overlap,
+                 copies_differ(relation,
+                               unravel_index(match->position, shape_in(program, relation.key)),
+                               match->alias, match->key));
+    }
+}
+
+RESHARD_DECL program_steps const& steps_of_programs() {
+    static program_steps const steps{make_mapping, compare_copies, digest_of_program, check_scales,
+                                     all_conversions()};
+    return steps;
+}
+
+} // namespace reshard::detail
+
+#endif

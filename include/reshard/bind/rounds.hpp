@@ -1,0 +1,38 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_BIND_ROUNDS_HPP
+#define RESHARD_BIND_ROUNDS_HPP
+
+#include <reshard/bind/options.hpp>
+#include <reshard/core/config.hpp>
+#include <reshard/tensor/state_dict.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+/// \file
+/// Redistribution in rounds, so that no rank needs more memory than it may.
+
+namespace reshard {
+
+/// For `options::memory`. Tensors are filled in rounds, as in `rounds_of`: in each, targets are
+/// allocated and filled, and sources that no later round reads are given up. Sources that the
+/// program does not name are neither counted nor given up. The target is given as a layout without
+/// tensors; all travels in messages.
+///
+/// \param budget   the most bytes of tensors and staging that a rank may need
+/// \param allocate this rank's shards of these target tensors, allocated now
+/// \param release  nothing reads this rank's shards of these source tensors any more
+/// \throws error with errc::usage without a function that allocates
+RESHARD_DECL detail::memory_rounds
+rounds(index_t budget, std::function<state_dict(std::vector<std::string> const& keys)> allocate,
+       std::function<void(std::vector<std::string> const& keys)> release = {});
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/bind/impl/rounds.ipp>
+#endif
+
+#endif

@@ -1,0 +1,287 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_MPI_IMPL_ARENA_TRANSFERS_IPP
+#define RESHARD_MPI_IMPL_ARENA_TRANSFERS_IPP
+
+#include <reshard/mpi/shared_arena.hpp>
+
+#include <reshard/group/agree.hpp>
+#include <reshard/group/bytes.hpp>
+#include <reshard/mpi/node_transfers.hpp>
+#include <reshard/mpi/sparse_exchange.hpp>
+#include <reshard/os/page_advice.hpp>
+#include <reshard/tensor/view.hpp>
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// The number of a rank within the node of an arena whose memory it shares; nothing for others.
+inline std::optional<int> node_number(arena_state const* arena, int rank) {
+    if (!arena || !arena->segments)
+        return std::nullopt;
+    auto const& ranks = arena->node_ranks;
+    auto const position = std::lower_bound(ranks.begin(), ranks.end(), rank);
+    if (position == ranks.end() || *position != rank)
+        return std::nullopt;
+    return static_cast<int>(position - ranks.begin());
+}
+
+/// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make
+/// them.
+///
+/// For each pair of ranks both list the transfers between them in the order of the plan, and send
+/// each other the position of the ends that the other one reaches. So both know the same: a
+/// transfer with a known target is pushed by the source, another one with a known source is pulled
+/// by the target.
+class node_transfers {
+public:
+    node_transfers(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
+        : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
+
+    /// The data that each neighbour needs of this rank's memory.
+    std::vector<addressed_text> tell(sorted_transfers const& transfers) const {
+        std::vector<addressed_text> texts;
+        for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
+            std::vector<peer_end> ends;
+            for (std::uint32_t const number : incoming(transfers, peer))
+                ends.push_back(described(own_target(number), arenas_.target));
+            for (std::uint32_t const number : outgoing(transfers, peer))
+                ends.push_back(described(own_source(number), arenas_.source));
+            if (!ends.empty())
+                texts.push_back({peer, list_to_bytes(ends)});
+        }
+        return texts;
+    }
+
+    /// Takes the transfers that need no message out of `transfers`; those that this rank makes are
+    /// the result.
+    ///
+    /// \pre `addressed_texts` is what came of the texts of all ranks
+    std::vector<node_transfer> take(sorted_transfers& transfers,
+                                    std::vector<addressed_text> const& addressed_texts) const {
+        std::vector<node_transfer> new_transfers;
+        std::size_t most = 0;
+        for (std::size_t peer = 0; peer < transfers.to.size(); ++peer)
+            most += transfers.to[peer].size() + (arenas_.source ? transfers.from[peer].size() : 0);
+        new_transfers.reserve(most);
+        for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
+            auto const text =
+                std::find_if(addressed_texts.begin(), addressed_texts.end(),
+                             [&](auto const& element) { return element.rank == peer; });
+            auto const ends = text == addressed_texts.end()
+                                  ? std::vector<peer_end>()
+                                  : list_from_bytes<peer_end>(text->bytes);
+            auto from = ends.begin();
+            take_pushed(from, peer, transfers.to[at(peer)], new_transfers);
+            take_pulled(from, peer, transfers.from[at(peer)], new_transfers);
+        }
+        return new_transfers;
+    }
+
+private:
+    using numbers = std::vector<std::uint32_t>;
+
+    /// The position of an end, in bytes from the begin of its rank's arena; none if it lies
+    /// elsewhere.
+    using peer_end = std::optional<bound_end<index_t>>;
+    using peer_ends = std::vector<peer_end>::const_iterator;
+
+    /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie
+    /// there.
+    numbers const& incoming(sorted_transfers const& transfers, int peer) const {
+        return node_number(arenas_.target.get(), peer) ? transfers.from[at(peer)] : none_;
+    }
+    numbers const& outgoing(sorted_transfers const& transfers, int peer) const {
+        return node_number(arenas_.source.get(), peer) ? transfers.to[at(peer)] : none_;
+    }
+
+    static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+    transfer const& moved(std::uint32_t number) const { return bound_.whole.transfers[number]; }
+
+    /// This rank's end of a transfer, if it lies in the arena.
+    ///
+    /// Elements of less than a byte are not written by others: two ranks would change the same
+    /// byte.
+    std::optional<bound_end<void const*>> own_target(std::uint32_t number) const {
+        transfer const& transfer = moved(number);
+        if (bits(bound_.whole.target_dtypes[transfer.target_key]) < 8 ||
+            !holds(*arenas_.target, bound_.targets.at(transfer.target_key, transfer.target_shard)))
+            return std::nullopt;
+        auto const end = target_end(bound_, transfer);
+        return bound_end<void const*>{end.data, end.position};
+    }
+    std::optional<bound_end<void const*>> own_source(std::uint32_t number) const {
+        transfer const& transfer = moved(number);
+        source_side const& side = bound_.problem.sources[transfer.source_key];
+        if (!holds(*arenas_.source, bound_.sources.at(side.tensor, transfer.source_shard)))
+            return std::nullopt;
+        return source_end(bound_, transfer);
+    }
+
+    static bool holds(arena_state const& arena, const_tensor_view const& tensor) {
+        return arena.segments->range(arena.node.rank()).contains(addresses(tensor));
+    }
+
+    static peer_end described(std::optional<bound_end<void const*>> const& end,
+                              std::shared_ptr<arena_state const> const& arena) {
+        if (!end)
+            return std::nullopt;
+        auto const* const data = static_cast<std::byte const*>(end->data);
+        return bound_end<index_t>{data - arena->segments->data(arena->node.rank()), end->position};
+    }
+
+    /// \pre `peer` is a rank of the arena's node, and has sent another end
+    static std::optional<bound_end<void*>> next_end(peer_ends& from, arena_state const& arena,
+                                                    int peer) {
+        peer_end const end = *from++;
+        if (!end)
+            return std::nullopt;
+        std::byte* const first = arena.segments->data(*node_number(&arena, peer));
+        return bound_end<void*>{first + end->data, end->position};
+    }
+
+    /// Transfers to `peer`: pushed by this rank, or pulled by the peer.
+    void take_pushed(peer_ends& from, int peer, numbers& all_numbers,
+                     std::vector<node_transfer>& transfers) const {
+        bool const is_stated = node_number(arenas_.target.get(), peer).has_value();
+        bool const tells = node_number(arenas_.source.get(), peer).has_value();
+        std::erase_if(all_numbers, [&](std::uint32_t number) {
+            auto const target = is_stated ? next_end(from, *arenas_.target, peer) : std::nullopt;
+            if (target)
+                transfers.push_back(
+                    {number, turn_of(peer), false, {source_end(bound_, moved(number)), *target}});
+            return target || (tells && own_source(number));
+        });
+    }
+
+    /// Transfers from `peer`: pushed by it, or pulled by this rank.
+    void take_pulled(peer_ends& from, int peer, numbers& all_numbers,
+                     std::vector<node_transfer>& transfers) const {
+        bool const is_stated = node_number(arenas_.source.get(), peer).has_value();
+        bool const tells = node_number(arenas_.target.get(), peer).has_value();
+        std::erase_if(all_numbers, [&](std::uint32_t number) {
+            auto const source = is_stated ? next_end(from, *arenas_.source, peer) : std::nullopt;
+            if (tells && own_target(number))
+                return true;
+            if (source)
+                transfers.push_back({number,
+                                     turn_of(peer),
+                                     true,
+                                     {bound_end<void const*>{source->data, source->position},
+                                      target_end(bound_, moved(number))}});
+            return source.has_value();
+        });
+    }
+
+    /// How many ranks on `peer` is, counted round.
+    int turn_of(int peer) const { return peer > rank_ ? peer - rank_ : peer - rank_ + size_; }
+
+    bound_plan const& bound_;
+    side_arenas const& arenas_;
+    int rank_;
+    int size_;
+    numbers none_ = {};
+};
+
+inline std::vector<node_transfer> take_on_node(mpi_group const& ranks, bound_plan const& bound,
+                                               side_arenas const& arenas,
+                                               sorted_transfers& sorted) {
+    node_transfers const reach(bound, arenas, ranks);
+    std::vector<addressed_text> texts;
+    agree_on(ranks, [&] { texts = reach.tell(sorted); });
+    auto const received = sparse_exchange(ranks).run(std::move(texts));
+    std::vector<node_transfer> taken;
+    agree_on(ranks, [&] { taken = reach.take(sorted, received); });
+    return taken;
+}
+
+inline std::vector<shared_barrier> meetings_of(side_arenas const& arenas) {
+    std::vector<shared_barrier> meetings;
+    for (arena_state const* const state : {arenas.source.get(), arenas.target.get()})
+        if (state && state->segments && (meetings.empty() || arenas.source != arenas.target))
+            meetings.emplace_back(state->segments->barrier(),
+                                  static_cast<std::uint32_t>(state->node.size()));
+    return meetings;
+}
+
+/// Segments of the target's arena without writes, this rank's first and then the ones after it.
+inline std::vector<segment_writes> segments_of(arena_state const& arena) {
+    std::vector<segment_writes> writes;
+    int const size = arena.node.size();
+    for (int i = 0; i < size; ++i) {
+        writes.push_back({arena.segments->range((arena.node.rank() + i) % size)});
+    }
+    return writes;
+}
+
+/// What this process writes to the segments of an arena, its own first.
+///
+/// \pre   the arena has segments
+/// \param taken copies of other ranks that it makes
+/// \param local the numbers of those that it makes for itself
+inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_state const& arena,
+                                             std::vector<node_transfer> const& taken,
+                                             std::vector<std::uint32_t> const& local) {
+    auto elements = segments_of(arena);
+    auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
+        transfer const& moved = bound.whole.transfers[number];
+        data_type const dtype = bound.whole.target_dtypes[moved.target_key];
+        index_vector const shape = cut_of(bound.whole, moved).extent;
+        auto const* const data = static_cast<std::byte const*>(end.data) +
+                                 byte_place_of(end.position.offset, dtype).bytes;
+        address_range const range = addresses({data, dtype, shape, end.position.strides});
+        auto const at = std::ranges::find_if(
+            elements, [&](segment_writes const& writes) { return writes.segment.contains(range); });
+        if (at != elements.end() && !range.empty())
+            at->add(range, element_count(shape) * bits(dtype) / 8);
+    };
+    for (std::uint32_t const number : local) {
+        auto const end = target_end(bound, bound.whole.transfers[number]);
+        add(number, {end.data, end.position});
+    }
+    for (node_transfer const& transfer : taken) {
+        bound_end<void*> const end = transfer.ends.target;
+        add(transfer.number, {end.data, end.position});
+    }
+    return elements;
+}
+
+/// Has the system take, at once, pages that were not written yet: a fault for each costs half as
+/// much again.
+inline void prefault(bound_plan const& bound, arena_state const& target,
+                     std::vector<node_transfer> const& taken,
+                     std::vector<std::uint32_t> const& local) {
+    if (!target.segments || !target.segments->is_first_use())
+        return;
+    for (segment_writes const& writes : writes_of(bound, target, taken, local))
+        if (writes.is_dense())
+            populate(reinterpret_cast<void*>(writes.hull.begin),
+                     writes.hull.end - writes.hull.begin);
+}
+
+inline void check_arena(mpi_group const& world, arena_state const& arena) {
+    int mode = MPI_IDENT;
+    MPI_Comm_compare(world.base(), arena.world.base(), &mode);
+    if (mode != MPI_IDENT && mode != MPI_CONGRUENT)
+        fail(errc::usage, "the arena was made by ranks other than the ", world.size(),
+             " of this redistribution, or in another order; make one over the same communicator");
+}
+
+RESHARD_DECL arena_steps const& steps_of_arenas() {
+    static constexpr arena_steps steps{check_arena, take_on_node, meetings_of, prefault};
+    return steps;
+}
+
+} // namespace reshard::detail
+
+#endif

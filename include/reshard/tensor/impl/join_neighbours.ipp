@@ -1,0 +1,139 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_TENSOR_IMPL_JOIN_NEIGHBOURS_IPP
+#define RESHARD_TENSOR_IMPL_JOIN_NEIGHBOURS_IPP
+
+#include <reshard/tensor/join_neighbours.hpp>
+
+#include <reshard/core/sorting.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace reshard::detail {
+
+/// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
+class neighbour_joiner {
+public:
+    explicit neighbour_joiner(std::vector<joined_shard> shards) : shards_(std::move(shards)) {}
+
+    std::vector<joined_shard> joined() && {
+        std::size_t most_axes = 0;
+        for (joined_shard const& each : shards_)
+            most_axes = std::max(most_axes, each.value.tensor.ndim());
+        for (std::size_t axis = most_axes; axis-- > 0;)
+            join_along(axis);
+        sort_by(shards_, [](auto const& a, auto const& b) { return a.position < b.position; });
+        return std::move(shards_);
+    }
+
+private:
+    using shard = const_local_shard;
+
+    void join_along(std::size_t axis) {
+        sort_by(shards_, [axis](joined_shard const& a, joined_shard const& b) {
+            return comes_before(a.value, b.value, axis);
+        });
+        std::size_t last = 0;
+        for (std::size_t next = 1; next < shards_.size(); ++next)
+            if (is_neighbour(shards_[last].value, shards_[next].value, axis))
+                extend(shards_[last], shards_[next], axis);
+            else if (++last != next)
+                shards_[last] = std::move(shards_[next]);
+        shards_.erase(shards_.begin() +
+                          static_cast<std::ptrdiff_t>(std::min(last + 1, shards_.size())),
+                      shards_.end());
+    }
+
+    /// Shards of a row along the axis come together, by their position in it.
+    static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
+        if (int const order = a.descriptor.key.compare(b.descriptor.key))
+            return order < 0;
+        box const row_a = row_of(a, axis), row_b = row_of(b, axis);
+        if (row_a.offset != row_b.offset)
+            return std::ranges::lexicographical_compare(row_a.offset, row_b.offset);
+        if (row_a.shape != row_b.shape)
+            return std::ranges::lexicographical_compare(row_a.shape, row_b.shape);
+        return std::pair(line_of(a, axis), offset(a, axis)) <
+               std::pair(line_of(b, axis), offset(b, axis));
+    }
+
+    /// Equal for all shards of a row: their position on the other axes.
+    static box row_of(shard const& current_shard, std::size_t axis) {
+        box row = current_shard.descriptor.region;
+        if (axis < row.ndim())
+            row.offset[axis] = row.shape[axis] = 0;
+        return row;
+    }
+
+    static index_t offset(shard const& current_shard, std::size_t axis) {
+        return axis < current_shard.descriptor.region.ndim()
+                   ? current_shard.descriptor.region.offset[axis]
+                   : 0;
+    }
+
+    /// Where the tensor's first element along the axis would be: equal for neighbours in one array,
+    /// so that copies in other arrays do not come between them.
+    static std::uintptr_t line_of(shard const& current_shard, std::size_t axis) {
+        return axis < current_shard.tensor.ndim()
+                   ? address_of(current_shard.tensor, axis, -offset(current_shard, axis))
+                   : 0;
+    }
+
+    static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
+        shard_descriptor const &a = first.descriptor, &b = next.descriptor;
+        if (a.flat || b.flat || !a.cycles.empty() || !b.cycles.empty() || axis >= a.region.ndim() ||
+            is_empty(a.region) || is_empty(b.region))
+            return false;
+        return a.key == b.key && a.dtype == b.dtype && a.global_shape == b.global_shape &&
+               row_of(first, axis) == row_of(next, axis) &&
+               b.region.offset[axis] == a.region.offset[axis] + a.region.shape[axis] &&
+               is_behind(first.tensor, next.tensor, axis);
+    }
+
+    /// True if `next` continues `first` in memory, element by element along the axis.
+    static bool is_behind(const_tensor_view const& first, const_tensor_view const& next,
+                          std::size_t axis) {
+        return first.memory == next.memory && first.strides == next.strides &&
+               bits(first.dtype) % 8 == 0 && is_countable(first, next, axis) &&
+               address_of(first, axis, first.shape[axis]) == address_of(next, axis, 0);
+    }
+
+    /// True if 64 bits count the bytes from the first element to after the last one of both.
+    static bool is_countable(const_tensor_view const& first, const_tensor_view const& next,
+                             std::size_t axis) {
+        index_t const limit = std::numeric_limits<index_t>::max() / bits(first.dtype) /
+                              (first.shape[axis] + next.shape[axis]);
+        return -limit < first.strides[axis] && first.strides[axis] < limit;
+    }
+
+    /// Where element `index` along the axis is, or would be.
+    static std::uintptr_t address_of(const_tensor_view const& elements, std::size_t axis,
+                                     index_t index) {
+        auto const size = static_cast<std::uintptr_t>(bits(elements.dtype) / 8);
+        return reinterpret_cast<std::uintptr_t>(elements.data) +
+               static_cast<std::uintptr_t>(index) *
+                   static_cast<std::uintptr_t>(elements.strides[axis]) * size;
+    }
+
+    static void extend(joined_shard& first, joined_shard const& next, std::size_t axis) {
+        index_t const more = next.value.tensor.shape[axis];
+        first.value.descriptor.region.shape[axis] += more;
+        first.value.tensor.shape[axis] += more;
+        first.position = std::min(first.position, next.position);
+    }
+
+    std::vector<joined_shard> shards_;
+};
+
+RESHARD_DECL std::vector<joined_shard> joined_shards(std::vector<joined_shard> shards) {
+    return neighbour_joiner(std::move(shards)).joined();
+}
+
+} // namespace reshard::detail
+
+#endif

@@ -1,0 +1,18 @@
+// expect: static assertion failed.*: a typed::source has another data type than the tensor of the source
+// facts: "b".*wanted<.*f32.*actual<.*f64
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/expr/typed_expression.hpp>
+#include <reshard/plan/typed_plan.hpp>
+
+using namespace reshard;
+
+struct trained
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{4, 2}, shard{0}>,
+                    typed::tensor<"b", float, index_vector{4, 2}, shard{1}>> {};
+struct served : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{4, 2}>> {};
+
+std::size_t const bad =
+    typed::plan<trained, served,
+                typed::definition<
+                    "a", typed::cast<typed::source<"b", double, index_vector{4, 2}>, float>>>::size;

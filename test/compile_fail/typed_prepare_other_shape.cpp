@@ -1,0 +1,15 @@
+// expect: static assertion failed.*: a tensor of the target has another shape than that of its key in the source
+// facts: "a".*on_axis<1.*wanted<4.*3.*actual<4.*2
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/typed.hpp>
+
+using namespace reshard;
+
+struct trained
+    : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{4, 3}, shard{0}>> {};
+struct served : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{4, 2}>> {};
+
+job ready(const_state_dict const& have, state_dict const& want) {
+    return prepare<typed::plan<trained, served>>(solo(), have, want);
+}

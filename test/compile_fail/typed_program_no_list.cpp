@@ -1,0 +1,15 @@
+// expect: errc::syntax, .*in_statement<1>, .*at_column<9>.*: ... is not a list of integers in brackets
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/aoa/typed_program.hpp>
+#include <reshard/plan/typed_plan.hpp>
+
+using namespace reshard;
+
+struct source : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{3, 4}>,
+                              typed::tensor<"b", float, index_vector{3, 4}>> {};
+struct target : typed::layout<mesh{}, typed::tensor<"c", float, index_vector{6, 4}>> {};
+
+using wrong = typed::plan<source, target, typed::program<"a -> c, permute = \"1, 0\"">>;
+
+constexpr std::size_t bad = wrong::size;
