@@ -105,7 +105,7 @@ RESHARD_DECL statement_analysis analyze(program const& code, statement const& st
     return result;
 }
 
-inline attribute text_attribute(std::string word, std::string value, attribute const& like) {
+inline attribute make_attribute(std::string word, std::string value, attribute const& like) {
     return {std::move(word), std::move(value), '"', like.where};
 }
 
@@ -121,7 +121,7 @@ inline attribute_list inverse_permute(attribute_step const& step) {
     }
     if (is_identity)
         return {};
-    return {text_attribute("permute", list_text(inverse), *step.applied)};
+    return {make_attribute("permute", list_text(inverse), *step.applied)};
 }
 
 /// A pair of types specifies its own reverse, so it may round.
@@ -143,9 +143,9 @@ inline attribute_list inverse_cast(attribute_step const& step, bool allow_roundi
                                     "\"  to cast it back anyway (option allow_rounding)"),
                               step.applied->where};
     if (!is_pair)
-        return {text_attribute("dtype", before, *step.applied)};
-    return {text_attribute("src_dtype", after, *step.applied),
-            text_attribute("dst_dtype", before, *step.applied)};
+        return {make_attribute("dtype", before, *step.applied)};
+    return {make_attribute("src_dtype", after, *step.applied),
+            make_attribute("dst_dtype", before, *step.applied)};
 }
 
 /// Refuses what leaves elements out.
@@ -169,13 +169,13 @@ inline attribute_list inverse_resize(attribute_step const& step) {
     for (std::size_t axis = 0; axis < before.size(); ++axis)
         text += std::string(axis == 0 ? "" : ", ") +
                 (before[axis] == after[axis] ? ":" : "0:" + std::to_string(before[axis]));
-    return {text_attribute("slice", '[' + text + ']', *step.applied)};
+    return {make_attribute("slice", '[' + text + ']', *step.applied)};
 }
 
 inline attribute_list inverse_reshape(attribute_step const& step) {
     if (step.before.shape == step.after.shape)
         return {};
-    return {text_attribute("reshape", list_text(step.before.shape), *step.applied)};
+    return {make_attribute("reshape", list_text(step.before.shape), *step.applied)};
 }
 
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding) {
@@ -240,7 +240,7 @@ inline std::vector<attribute> cuts_of(statement_analysis const& of) {
                 std::string(i == 0 ? "[" : ", ") +
                 (i == cut ? std::to_string(offset) + ':' + std::to_string(offset + facts.shape[i])
                           : ":");
-        cuts.push_back(text_attribute("slice", text + ']', *of.axis));
+        cuts.push_back(make_attribute("slice", text + ']', *of.axis));
         offset += facts.shape[cut];
     }
     return cuts;
@@ -259,7 +259,7 @@ RESHARD_DECL inverse_statement invert(statement_analysis const& of, bool allow_r
     if (of.joined.size() > 1)
         if (auto const sizes = uneven_sizes(of.joined, std::get<index_t>(of.axis->value));
             !sizes.empty())
-            result.join.push_back(text_attribute("sizes", list_text(sizes), *of.axis));
+            result.join.push_back(make_attribute("sizes", list_text(sizes), *of.axis));
     return result;
 }
 
