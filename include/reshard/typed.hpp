@@ -3,6 +3,8 @@
 #ifndef RESHARD_TYPED_HPP
 #define RESHARD_TYPED_HPP
 
+#include <reshard/plan/typed_definition.hpp> // first: errors then name few files
+
 #include <reshard/aoa/typed_program.hpp>
 #include <reshard/bind/typed_redistribute.hpp>
 #include <reshard/expr/typed_expression.hpp>

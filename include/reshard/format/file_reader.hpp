@@ -96,7 +96,7 @@ private:
         if (bytes > left())
             fail(errc::corrupt_file, name_, ": ends early: ", counted(bytes, "byte"),
                  bytes == 1 ? " is" : " are", " wanted from byte ", position(), " on, and ", left(),
-                 left() == 1 ? " is" : " are", " there; was it cut short?");
+                 left() == 1 ? " is" : " are", " present; was it cut short?");
     }
 
     void refill(std::uint64_t bytes) {

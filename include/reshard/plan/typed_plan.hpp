@@ -266,6 +266,18 @@ private:
     }
 };
 
+/// A plan with an error moves nothing, so that the error is the only one.
+template <class Source, class Target, class... Definitions>
+    requires(!(detail::program_type<Definitions> || ...) &&
+             !detail::is_plan<Source, Target, Definitions...>)
+class plan<Source, Target, Definitions...> : public plan<detail::no_tensors, detail::no_tensors> {
+    static_assert(detail::check_rule(detail::broken_by_plan<Source, Target, Definitions...>()));
+
+public:
+    using source_layout = Source;
+    using target_layout = Target;
+};
+
 /// The same with programs, whose definitions are the plan's; it does nothing if one is wrong, since
 /// its error is said already.
 template <class Source, class Target, class... Items>

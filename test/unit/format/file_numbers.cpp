@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_lost_file_is_missed) {
     counter.add(says("1 of 3"), "a");
     counter.add(says("3 of 3"), "c");
     BOOST_CHECK_EXCEPTION(counter.check_complete("dir"), error,
-                          with(errc::missing_file, "dir: file 2 of 3 is missing: 2 , and "
+                          with(errc::missing_file, "dir: file 2 of 3 is missing: found 2, and "
                                                    "a says how many there were"));
 }
 

@@ -181,7 +181,7 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
                                   std::min(start.size(), npy_magic.size()));
     if (start.size() < least && npy_magic.starts_with(begins))
         fail(errc::corrupt_file, noun, ": an array of NumPy has ", least, " bytes at least, and ",
-             start.size(), start.size() == 1 ? " is" : " are", " there; was it cut short?");
+             start.size(), start.size() == 1 ? " is" : " are", " present; was it cut short?");
     if (begins != npy_magic)
         fail(errc::corrupt_file, noun, ": does not begin as an array of NumPy does");
     unsigned const version = start[6];

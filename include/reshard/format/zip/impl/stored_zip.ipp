@@ -123,7 +123,7 @@ private:
         if (where_.size() < end_bytes)
             refuse(0, words("an archive has ", end_bytes, " bytes at least, and ",
                             counted(where_.size(), "byte"), where_.size() == 1 ? " is" : " are",
-                            " there; was it cut short?"));
+                            " present; was it cut short?"));
         // Most have no comment, and of those that have one it is 65,535 bytes at most.
         std::string tail = read(where_.size() - end_bytes, end_bytes);
         if (mark_at(tail, 0) != end_mark || number_at<std::uint16_t>(tail, 20) != 0) {
