@@ -51,12 +51,12 @@ using transpose_k =
 int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
-    auto const rank = static_cast<holder_t>(world.rank());
+    int const rank = world.rank();
 
     // Of each rank: two rows of q, one of k, the norm.
     std::array<float, 8> indices{};
     for (std::size_t i = 0; i < indices.size(); ++i)
-        indices[i] = static_cast<float>(10 * rank + i);
+        indices[i] = 10 * static_cast<float>(rank) + static_cast<float>(i);
     layout const before = trained{}, after = served{};
     state_dict have, want;
     have.add("q", before, rank, adapt::raw_tensor(&indices[0], {2, 2}));

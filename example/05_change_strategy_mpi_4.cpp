@@ -14,9 +14,9 @@
 
 namespace {
 
+// [model]
 using namespace reshard;
 
-// [model]
 /// 13 words, 5 layers, of which the first is dense; 4 experts in each of the others.
 std::vector<model::parallel_tensor> transformer() {
     std::vector<model::parallel_tensor> tensors{
@@ -71,7 +71,7 @@ struct rank_tensors {
 
     rank_tensors() = default;
     rank_tensors(std::vector<tensor_sharding> const& shardings, int rank) {
-        for (shard_descriptor const& shard : shards_of(shardings, static_cast<holder_t>(rank))) {
+        for (shard_descriptor const& shard : shards_of(shardings, rank)) {
             index_vector const shape = local_shape(shard);
             memory.emplace_back(
                 static_cast<std::size_t>(byte_count(element_count(shape), shard.dtype)));

@@ -43,7 +43,7 @@ deferred_tensor as_bfloat16(std::string const& key, tensor_view const& tensor) {
     auto const build = [](std::string const& name, tensor_view const& from) {
         auto const memory = std::make_shared<std::vector<bfloat16>>(
             static_cast<std::size_t>(element_count(from.shape)));
-        detail::built_shards built{.shards = {}, .memory = memory};
+        deferred_tensor::built built{.shards = {}, .memory = memory};
         built.shards.add(replicated("model." + name, data_type::bf16, from.shape),
                          tensor_view{memory->data(), data_type::bf16, from.shape, from.strides});
         state_dict have;
@@ -62,7 +62,7 @@ deferred_tensor not_yet_there(std::string const& key, index_vector const& shape,
                               std::vector<float>& elements) {
     auto const build = [&elements](std::string const& name, tensor_view const& wanted) {
         elements.resize(static_cast<std::size_t>(element_count(wanted.shape)));
-        detail::built_shards built;
+        deferred_tensor::built built;
         built.shards.add(replicated(name, wanted.dtype, wanted.shape), view_of(elements));
         return built;
     };

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
         return 1;
 
     layout const layout = served();
-    auto const rank = static_cast<holder_t>(world.rank());
+    int const rank = world.rank();
     index_t const columns = hidden / handover::servers;
     std::vector<bfloat16> qkv(4 * head * hidden);
     std::vector<bfloat16> o(static_cast<std::size_t>(hidden * columns));

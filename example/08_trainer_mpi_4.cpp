@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
     layout const layout = trained();
     std::map<std::string, std::vector<float>> weights;
     const_state_dict have;
-    for (shard_descriptor const& shard : shards_of(layout, static_cast<holder_t>(world.rank()))) {
+    for (shard_descriptor const& shard : shards_of(layout, world.rank())) {
         weights[shard.key] = initial(shard);
         have.add(shard, adapt::raw_tensor(weights[shard.key].data(), shard.region.shape));
     }

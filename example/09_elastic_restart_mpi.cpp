@@ -30,12 +30,12 @@
 
 namespace {
 
+// [spread]
 using namespace reshard;
 
-// [spread]
 /// The layout of the model and of its state on `ranks` ranks. Nothing here divides evenly.
-std::vector<tensor_sharding> spread(holder_t ranks) {
-    holder_t const tp = ranks % 2 == 0 ? 2 : 1;
+std::vector<tensor_sharding> spread(int ranks) {
+    int const tp = ranks % 2 == 0 ? 2 : 1;
     mesh const grid{{"dp", ranks / tp}, {"tp", tp}};
     auto const weight = [&](char const* key, index_vector const& shape, placement along_tp) {
         return sharding_of(key, data_type::bf16,
@@ -74,7 +74,7 @@ public:
     std::map<std::string, std::vector<float>> slices;     ///< of masters and moments
     state_dict all, masters_only, weights_only;
 
-    trainer(holder_t ranks, holder_t rank) {
+    trainer(int ranks, int rank) {
         for (shard_descriptor const& shard : shards_of(spread(ranks), rank))
             if (shard.dtype == data_type::bf16)
                 hold(shard, weights[shard.key], weights_only);
@@ -163,7 +163,7 @@ int main(int argc, char** argv) {
     }
     std::filesystem::path const directory = argv[1];
     std::filesystem::create_directories(directory);
-    auto const size = static_cast<holder_t>(ranks.size());
+    int const size = ranks.size();
 
     // The same training on this rank alone, to begin with and to compare with.
     trainer alone(1, 0);
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
     initialise(alone, gather_alone);
 
     // [loop]
-    trainer own_trainer(size, static_cast<holder_t>(ranks.rank()));
+    trainer own_trainer(size, ranks.rank());
     job gather = own_trainer.all_gather(ranks);
     std::string before = "nothing";
     if (auto const saved = latest_in(ranks, directory)) {

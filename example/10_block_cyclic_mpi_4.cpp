@@ -15,9 +15,9 @@
 
 namespace {
 
+// [descriptor]
 using namespace reshard;
 
-// [descriptor]
 /// The array descriptor that DESCINIT fills, by the names of its entries.
 enum { dtype_, ctxt_, m_, n_, mb_, nb_, rsrc_, csrc_, lld_ };
 using array_descriptor = std::array<int, 9>;
@@ -27,14 +27,13 @@ constexpr int nprow = 2, npcol = 2;
 
 /// The same for Reshard. The first block is at (RSRC, CSRC): the ranks of the mesh begin there.
 layout layout_of_array(array_descriptor const& a) {
+    mesh const grid{{"p", nprow}, {"q", npcol}};
     std::vector<holder_t> ranks;
     for (int p = 0; p < nprow; ++p)
         for (int q = 0; q < npcol; ++q)
-            ranks.push_back(
-                static_cast<holder_t>((p + a[rsrc_]) % nprow * npcol + (q + a[csrc_]) % npcol));
-    distribution const blocks(rank_mesh({{"p", nprow}, {"q", npcol}}, ranks),
-                              {block_cyclic{0, a[mb_]}, block_cyclic{1, a[nb_]}}, {a[m_], a[n_]});
-    return layout_of({sharding_of("A", data_type::f64, blocks)});
+            ranks.push_back(grid.rank_at({(p + a[rsrc_]) % nprow, (q + a[csrc_]) % npcol}));
+    return layout_of("A", data_type::f64, {a[m_], a[n_]}, rank_mesh(grid, ranks),
+                     {block_cyclic{0, a[mb_]}, block_cyclic{1, a[nb_]}});
 }
 // [/descriptor]
 
@@ -84,7 +83,7 @@ int main(int argc, char** argv) {
         std::cerr << "Run this on four ranks: mpiexec -n 4 10_block_cyclic_mpi_4\n";
         return 1;
     }
-    auto const rank = static_cast<holder_t>(world.rank());
+    int const rank = world.rank();
 
     // 10 x 7 in blocks of 3 x 2, the first of them on process (1, 0).
     array_descriptor const desc{1, 0, 10, 7, 3, 2, 1, 0, 8};
@@ -95,8 +94,8 @@ int main(int argc, char** argv) {
 
     // [there]
     layout const blocks = layout_of_array(desc);
-    layout const by_rows = layout_of(
-        {sharding_of("A", data_type::f64, {{{"rows", world.size()}}, {shard{0}}, {m, n}})});
+    layout const by_rows =
+        layout_of("A", data_type::f64, {m, n}, {{"rows", world.size()}}, {shard{0}});
 
     // This rank's rows, one after the other: 3, 3, 3 and 1.
     box const box = shards_of(by_rows, rank).front().region;

@@ -55,7 +55,7 @@ struct quantised {
     std::vector<float> scales;
     state_dict tensors;
 
-    quantised(layout const& layout, holder_t rank) {
+    quantised(layout const& layout, int rank) {
         for (shard_descriptor const& shard : shards_of(layout, rank)) {
             bool const is_weight = shard.dtype == data_type::f8_e4m3;
             (is_weight ? position : scales_place) = shard.region;
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
         std::cerr << "Run this on four ranks: mpiexec -n 4 11_fp8_block_scales_mpi_4\n";
         return 1;
     }
-    auto const rank = static_cast<holder_t>(world.rank());
+    int const rank = world.rank();
     auto const say = [&](auto const&... words) {
         if (rank == 0)
             (std::cout << ... << words) << '\n';

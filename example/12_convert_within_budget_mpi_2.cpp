@@ -77,13 +77,12 @@ bool is_slanted(mpi_group const& ranks, std::filesystem::path const& path, layou
     std::vector<float> memory;
     state_dict want;
     shard_descriptor shard;
-    if (static_cast<holder_t>(ranks.rank()) < wanted.holders)
-        for (auto& each : shards_of(wanted, static_cast<holder_t>(ranks.rank())))
-            if (each.key == "embed") {
-                memory.resize(static_cast<std::size_t>(element_count(each.region)));
-                want.add(shard = each, tensor_view{memory.data(), data_type::f32, each.region.shape,
-                                                   row_major_strides(each.region.shape)});
-            }
+    for (auto& each : shards_of(wanted, ranks.rank()))
+        if (each.key == "embed") {
+            memory.resize(static_cast<std::size_t>(element_count(each.region)));
+            want.add(shard = each, tensor_view{memory.data(), data_type::f32, each.region.shape,
+                                               row_major_strides(each.region.shape)});
+        }
     load(ranks, open_checkpoint(ranks, path), want);
     for (std::size_t i = 0; i < memory.size(); ++i) {
         auto const columns = static_cast<std::size_t>(shard.region.shape[1]);

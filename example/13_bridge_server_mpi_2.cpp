@@ -18,6 +18,8 @@
 #include <cstdint>
 #include <iostream>
 #include <vector>
+
+using namespace reshard;
 // [/includes]
 
 // Serves the layer that 13_bridge_trainer_mpi_4.cpp trains, tensor parallel over two ranks, with q,
@@ -26,7 +28,6 @@
 
 namespace {
 
-using namespace reshard;
 namespace layer = bridge_example;
 
 // [program]
@@ -67,7 +68,7 @@ struct weights {
     std::vector<bfloat16> qkv = std::vector<bfloat16>(4 * layer::head * layer::hidden);
     std::vector<bfloat16> o = std::vector<bfloat16>(layer::hidden * columns);
 
-    state_dict views(layout const& layout, holder_t rank) {
+    state_dict views(layout const& layout, int rank) {
         state_dict tensors;
         tensors.add("qkv_proj.weight", layout, rank,
                     adapt::raw_tensor(qkv.data(), {4 * layer::head, layer::hidden}));
@@ -93,7 +94,7 @@ struct weights {
 /// Takes over versions up to the last one of the trainer; false if one was wrong.
 bool serve(boost::mpi::communicator const& world, char const* port_file) {
     layout const layout = served();
-    auto const rank = static_cast<holder_t>(world.rank());
+    int const rank = world.rank();
     bool is_right = true;
     // [take_over]
     // One set serves while the other one is filled. The server may start before the trainer.

@@ -16,6 +16,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+using namespace reshard;
 // [/includes]
 
 // Trains a layer of attention, tensor parallel over two ranks times data parallel over two, and
@@ -27,7 +29,6 @@
 
 namespace {
 
-using namespace reshard;
 namespace layer = bridge_example;
 
 /// Megatron's: q, k and v by rows, o by columns; data-parallel ranks have copies.
@@ -54,8 +55,7 @@ void train(shard_descriptor const& shard, std::uint64_t step, std::vector<float>
 /// True if a server has taken the last version.
 bool train_and_publish(boost::mpi::communicator const& world, std::string const& port) {
     layout const layout = trained();
-    std::vector<shard_descriptor> const shards =
-        shards_of(layout, static_cast<holder_t>(world.rank()));
+    std::vector<shard_descriptor> const shards = shards_of(layout, world.rank());
     std::map<std::string, std::vector<float>> weights;
     const_state_dict have;
     for (shard_descriptor const& shard : shards) {

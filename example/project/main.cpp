@@ -56,12 +56,12 @@ int main(int argc, char** argv) {
         return 1;
     }
     using reshard::layout, reshard::shard;
-    auto const rank = static_cast<reshard::holder_t>(world.rank());
+    int const rank = world.rank();
 
     // The layouts of a 10 x 6 matrix: by rows, and by columns, as evenly as possible.
     auto const along = [&](std::size_t axis) {
-        return reshard::layout_of({sharding_of(
-            "w", reshard::data_type::f32, {{{"ranks", world.size()}}, {shard{axis}}, {10, 6}})});
+        return reshard::layout_of("w", reshard::data_type::f32, {10, 6}, {{"ranks", world.size()}},
+                                  {shard{axis}});
     };
     layout const by_rows = along(0), by_columns = along(1);
     reshard::box const box = shards_of(by_rows, rank).front().region;

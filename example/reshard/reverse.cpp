@@ -72,8 +72,12 @@ void add_reverse_command(CLI::App& app, invocation& chosen) {
         "  reshard reverse --program fuse.aoa --source model\n"
         "  reshard reverse --program fuse.aoa --source model --target fused --allow-rounding");
     add_required_program(*command, *files);
-    add_source(*command, chosen, *files);
-    add_target(*command, chosen, *files);
+    add_source(*command, chosen, *files)
+        ->description("The tensors that --program reads, and its reverse makes: a checkpoint or a "
+                      "layout file");
+    add_target(*command, chosen, *files)
+        ->description("The tensors that --program makes, and its reverse reads: a layout file or a "
+                      "checkpoint");
     add_reversing(*command, *files);
     command->add_flag("--unfolded", *unfolded,
                       "Print each statement of each layer, without placeholders and macros");

@@ -19,8 +19,6 @@
 // test/data/layouts. The expectations are worked out by hand from those frameworks' rules;
 // PyTorch's are compared with PyTorch itself in test/unit/format/torch_layouts.cpp.
 
-using namespace reshard;
-
 namespace {
 
 int failures = 0;
@@ -36,11 +34,11 @@ void expect_equal(std::string const& match, std::string const& expected,
 
 /// The shards of a tensor on each rank, as `0[0:2, 0:4] 1[2:4, 0:4]`; `/a:b` after it is a flat
 /// range.
-std::string text_of(layout const& layout, std::string const& key,
-                    holder_t ranks) {
+std::string text_of(reshard::layout const& layout, std::string const& key,
+                    reshard::holder_t ranks) {
     std::string text;
-    for (holder_t rank = 0; rank < ranks; ++rank)
-        for (shard_descriptor const& shard : shards_of(layout, rank)) {
+    for (reshard::holder_t rank = 0; rank < ranks; ++rank)
+        for (reshard::shard_descriptor const& shard : shards_of(layout, rank)) {
             if (shard.key != key)
                 continue;
             text += (text.empty() ? "" : " ") + std::to_string(rank) +
@@ -51,29 +49,31 @@ std::string text_of(layout const& layout, std::string const& key,
     return text;
 }
 
-catalog_entry entry(std::string const& key, index_vector const& shape) {
-    catalog_entry result;
+reshard::catalog_entry entry(std::string const& key,
+                             reshard::index_vector const& shape) {
+    reshard::catalog_entry result;
     result.key = key;
     result.shape = shape;
-    result.parts = index_vector(shape);
+    result.parts = reshard::index_vector(shape);
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         result.parts[axis] = 1;
-    result.dtype = data_type::f32;
+    result.dtype = reshard::data_type::f32;
     return result;
 }
 
-std::string text_of(std::string const& file, catalog_entry const& tensor) {
-    auto const table =
-        detail::table_of(detail::read_layout_file(std::string(RESHARD_TEST_DATA) +
-                                                  "/layouts/" + file),
-                         catalog(std::vector<catalog_entry>{tensor}));
+std::string text_of(std::string const& file,
+                    reshard::catalog_entry const& tensor) {
+    auto const table = reshard::detail::table_of(
+        reshard::detail::read_layout_file(std::string(RESHARD_TEST_DATA) +
+                                          "/layouts/" + file),
+        reshard::catalog(std::vector<reshard::catalog_entry>{tensor}));
     std::string text;
     for (auto const& row : table.rows)
         for (std::size_t i = 0; row.key == tensor.key && i < row.shards.size();
              ++i) {
             text += (text.empty() ? "" : " ") +
                     std::to_string(row.shards.holder(i)) +
-                    to_string(row.shards.region(i));
+                    reshard::to_string(row.shards.region(i));
             if (row.shards.flat(i))
                 text += "/" + to_string(*row.shards.flat(i));
         }
@@ -133,27 +133,29 @@ void megatron() {
     model::parallel_job const job({.tp = 2, .dp = 2, .pp = 2},
                                   model::even_pipeline(2, 2));
     auto const shardings = std::vector{
-        sharding_of({.key = "decoder.layers.1.self_attention.linear_qkv.weight",
-                     .shape = {16, 4},
-                     .cut = model::fused_qkv_cut(4, 2),
-                     .stage = model::on_layer(1)},
-                    job),
-        sharding_of({.key = "decoder.layers.1.self_attention.linear_proj.weight",
-                     .shape = {4, 8},
-                     .cut = model::row_parallel(),
-                     .stage = model::on_layer(1)},
-                    job),
-        sharding_of({.key = "decoder.layers.1.mlp.linear_fc1.weight",
-                     .shape = {12, 4},
-                     .cut = model::fused_gate_up(),
-                     .stage = model::on_layer(1)},
-                    job),
-        sharding_of({.key = "embedding.word_embeddings.weight",
-                     .shape = {10, 4},
-                     .cut = model::vocabulary_parallel(
-                         model::padded_vocabulary(10, 4, 2)),
-                     .stage = model::on_first_stage()},
-                    job)};
+        reshard::sharding_of(
+            {.key = "decoder.layers.1.self_attention.linear_qkv.weight",
+             .shape = {16, 4},
+             .cut = model::fused_qkv_cut(4, 2),
+             .stage = model::on_layer(1)},
+            job),
+        reshard::sharding_of(
+            {.key = "decoder.layers.1.self_attention.linear_proj.weight",
+             .shape = {4, 8},
+             .cut = model::row_parallel(),
+             .stage = model::on_layer(1)},
+            job),
+        reshard::sharding_of({.key = "decoder.layers.1.mlp.linear_fc1.weight",
+                              .shape = {12, 4},
+                              .cut = model::fused_gate_up(),
+                              .stage = model::on_layer(1)},
+                             job),
+        reshard::sharding_of({.key = "embedding.word_embeddings.weight",
+                              .shape = {10, 4},
+                              .cut = model::vocabulary_parallel(
+                                  model::padded_vocabulary(10, 4, 2)),
+                              .stage = model::on_first_stage()},
+                             job)};
     // The distributed optimizer: a master weight and two moments, in slices of buckets.
     auto const state =
         model::states_of(model::shard_buffers(shardings, model::megatron_buckets),
@@ -168,7 +170,7 @@ void megatron() {
     auto const in_one_bucket = model::shard_buffers(shardings, one_bucket);
     // [/one_bucket]
     expect_equal(std::to_string(in_one_bucket.size()), "4", "one bucket");
-    layout const layout = layout_of(shardings);
+    reshard::layout const layout = reshard::layout_of(shardings);
     // Ranks 4 to 7 are the second stage; tensor-parallel ranks are neighbours.
     expect_equal(
         text_of(layout, "decoder.layers.1.self_attention.linear_qkv.weight", 8),
@@ -200,7 +202,7 @@ std::string text_of_file(std::string const& path) {
 void megatron_program() {
     std::string const from = "model.layers.0.";
     std::string const to = "decoder.layers.0.";
-    catalog const source(std::vector<catalog_entry>{
+    reshard::catalog const source(std::vector<reshard::catalog_entry>{
         entry("model.embed_tokens.weight", {10, 4}),
         entry(from + "input_layernorm.weight", {4}),
         entry(from + "self_attn.q_proj.weight", {8, 4}),
@@ -212,32 +214,35 @@ void megatron_program() {
         entry(from + "mlp.up_proj.weight", {6, 4}),
         entry(from + "mlp.down_proj.weight", {4, 6}),
         entry("model.norm.weight", {4}), entry("lm_head.weight", {10, 4})});
-    std::vector<tensor_sharding> wanted;
-    auto const want = [&](std::string const& key, index_vector const& shape,
-                          placement placement) {
-        wanted.push_back(sharding_of(key, data_type::f32,
-                                     {mesh{{"tp", 2}}, {placement}, shape}));
+    std::vector<reshard::tensor_sharding> wanted;
+    auto const want = [&](std::string const& key,
+                          reshard::index_vector const& shape,
+                          reshard::placement placement) {
+        wanted.push_back(
+            sharding_of(key, reshard::data_type::f32,
+                        {reshard::mesh{{"tp", 2}}, {placement}, shape}));
     };
-    want("embedding.word_embeddings.weight", {10, 4}, shard{0});
-    want(to + "self_attention.linear_qkv.layer_norm_weight", {4}, replicate{});
-    want(to + "self_attention.linear_qkv.weight", {16, 4}, shard{0});
-    want(to + "self_attention.linear_proj.weight", {4, 8}, shard{1});
-    want(to + "mlp.linear_fc1.layer_norm_weight", {4}, replicate{});
-    want(to + "mlp.linear_fc1.weight", {12, 4}, shard{0});
-    want(to + "mlp.linear_fc2.weight", {4, 6}, shard{1});
-    want("decoder.final_layernorm.weight", {4}, replicate{});
-    want("output_layer.weight", {10, 4}, shard{0});
-    catalog const target = catalog_of(layout_of(wanted));
-    mapping const program =
-        mapping_of(aoa::parse(text_of_file(RESHARD_TEST_DOC "/megatron.aoa"),
-                              "megatron.aoa"),
-                   source, &target);
+    want("embedding.word_embeddings.weight", {10, 4}, reshard::shard{0});
+    want(to + "self_attention.linear_qkv.layer_norm_weight", {4},
+         reshard::replicate{});
+    want(to + "self_attention.linear_qkv.weight", {16, 4}, reshard::shard{0});
+    want(to + "self_attention.linear_proj.weight", {4, 8}, reshard::shard{1});
+    want(to + "mlp.linear_fc1.layer_norm_weight", {4}, reshard::replicate{});
+    want(to + "mlp.linear_fc1.weight", {12, 4}, reshard::shard{0});
+    want(to + "mlp.linear_fc2.weight", {4, 6}, reshard::shard{1});
+    want("decoder.final_layernorm.weight", {4}, reshard::replicate{});
+    want("output_layer.weight", {10, 4}, reshard::shard{0});
+    reshard::catalog const target = catalog_of(layout_of(wanted));
+    reshard::mapping const program = mapping_of(
+        reshard::aoa::parse(text_of_file(RESHARD_TEST_DOC "/megatron.aoa"),
+                            "megatron.aoa"),
+        source, &target);
 
     /// The source of each row, as `q0`, by the first letter of its name and its row there.
-    auto const rows_of = [&](std::string const& key, index_t rows) {
+    auto const rows_of = [&](std::string const& key, reshard::index_t rows) {
         std::vector<std::string> names(static_cast<std::size_t>(rows));
-        for (piece const& each : explain(program, key))
-            for (index_t i = 0; i < each.target_box().shape[0]; ++i) {
+        for (reshard::piece const& each : explain(program, key))
+            for (reshard::index_t i = 0; i < each.target_box().shape[0]; ++i) {
                 std::string const name(program.sources()[each.source].key);
                 std::size_t const dot = name.find('.', from.size()) + 1;
                 names[static_cast<std::size_t>(each.target_box().offset[0] + i)] =
@@ -263,8 +268,8 @@ void deepspeed() {
     namespace model = reshard::model;
     model::parallel_job const job({.dp = 2});
     auto const parameters = std::vector{
-        sharding_of({.key = "model.norm.weight", .shape = {7}}, job),
-        sharding_of({.key = "model.up.weight", .shape = {2, 2}}, job)};
+        reshard::sharding_of({.key = "model.norm.weight", .shape = {7}}, job),
+        reshard::sharding_of({.key = "model.up.weight", .shape = {2, 2}}, job)};
     // Stage 3: each parameter in equal slices, the last one shorter.
     auto const stage_3 = model::shard_slices(parameters);
     // Stages 1 and 2: state in slices of one buffer that ends at a multiple of twice the ranks.
@@ -274,11 +279,12 @@ void deepspeed() {
     auto const stage_1 = model::states_of(
         model::shard_buffers(parameters, buffer), model::torch_states());
     // [/deepspeed]
-    layout const third = layout_of(stage_3);
+    reshard::layout const third = reshard::layout_of(stage_3);
     expect_equal(text_of(third, "model.norm.weight", 2), "0[0:7]/0:4 1[0:7]/4:7",
                  "stage 3");
     // 7 + 4 elements are padded to 12: a rank has 6 of them.
-    layout const first = layout_of(model::shard_buffers(parameters, buffer));
+    reshard::layout const first =
+        layout_of(model::shard_buffers(parameters, buffer));
     expect_equal(text_of(first, "model.norm.weight", 2), "0[0:7]/0:6 1[0:7]/6:7",
                  "stage 1");
     expect_equal(text_of(first, "model.up.weight", 2), "1[0:2, 0:2]/0:4",
@@ -294,14 +300,14 @@ void paddle() {
     auto const order =
         model::weight_order::in_out; // as PaddlePaddle stores weights
     auto const parameters =
-        std::vector{sharding_of({.key = "layers.0.up_gate_proj.weight",
-                                 .shape = {4, 12},
-                                 .cut = model::column_parallel(order)},
-                                job),
-                    sharding_of({.key = "layers.0.down_proj.weight",
-                                 .shape = {6, 4},
-                                 .cut = model::row_parallel(order)},
-                                job)};
+        std::vector{reshard::sharding_of({.key = "layers.0.up_gate_proj.weight",
+                                          .shape = {4, 12},
+                                          .cut = model::column_parallel(order)},
+                                         job),
+                    reshard::sharding_of({.key = "layers.0.down_proj.weight",
+                                          .shape = {6, 4},
+                                          .cut = model::row_parallel(order)},
+                                         job)};
     auto const sharding_v1 = model::shard_whole(parameters);
     auto const sharding_v2 =
         model::shard_buffers(parameters, [](reshard::index_t ranks) {
@@ -310,16 +316,17 @@ void paddle() {
     auto const stage_3 = model::shard_slices(parameters);
     auto const state = model::states_of(sharding_v2, model::paddle_states());
     // [/paddle]
-    layout const layout = layout_of(parameters);
+    reshard::layout const layout = reshard::layout_of(parameters);
     expect_equal(text_of(layout, "layers.0.up_gate_proj.weight", 4),
                  "0[0:4, 0:6] 1[0:4, 6:12] 2[0:4, 0:6] 3[0:4, 6:12]",
                  "column parallel");
     expect_equal(
         text_of("paddle.json", entry("layers.0.up_gate_proj.weight", {4, 12})),
         text_of(layout, "layers.0.up_gate_proj.weight", 4), "paddle.json");
-    expect_equal(text_of(layout_of(sharding_v1), "layers.0.down_proj.weight", 4),
-                 "2[0:3, 0:4] 3[3:6, 0:4]",
-                 "sharding V1: the smaller one goes to the second");
+    expect_equal(
+        text_of(reshard::layout_of(sharding_v1), "layers.0.down_proj.weight", 4),
+        "2[0:3, 0:4] 3[3:6, 0:4]",
+        "sharding V1: the smaller one goes to the second");
     // 24 and 12 elements of a tensor-parallel rank make a buffer of 40: 20 each.
     expect_equal(
         text_of(layout_of(sharding_v2), "layers.0.up_gate_proj.weight", 4),
@@ -336,11 +343,11 @@ void model_layouts() {
     model::parallel_job const job({.tp = 8, .dp = 4, .pp = 16},
                                   model::uneven_pipeline(126, 16));
     reshard::tensor_sharding const q =
-        sharding_of({.key = "model.layers.7.self_attn.q_proj.weight",
-                     .shape = {16384, 16384},
-                     .cut = model::column_parallel(),
-                     .stage = model::on_layer(7)},
-                    job);
+        reshard::sharding_of({.key = "model.layers.7.self_attn.q_proj.weight",
+                              .shape = {16384, 16384},
+                              .cut = model::column_parallel(),
+                              .stage = model::on_layer(7)},
+                             job);
     // Rows 6144 to 8191.
     auto const on_rank_3 = shards_of(q, 3);
     // Who holds row 0: ranks 0, 8, 16 and 24; the first of them: rank 0.
@@ -352,9 +359,9 @@ void model_layouts() {
     // [/model_layouts]
     expect_equal(to_string(on_rank_3.at(0).region), "[6144:8192, 0:16384]",
                  "rank 3");
-    auto const listed = [](std::vector<holder_t> const& ranks) {
+    auto const listed = [](std::vector<reshard::holder_t> const& ranks) {
         std::string text;
-        for (holder_t rank : ranks)
+        for (reshard::holder_t rank : ranks)
             text += std::to_string(rank) + " ";
         return text;
     };
@@ -375,21 +382,21 @@ void model_layouts() {
 /// The program of doc/guide/transform.md, over a model of one layer.
 void transform_program() {
     std::string const from = "model.layers.0.self_attn.";
-    catalog const source(std::vector<catalog_entry>{
+    reshard::catalog const source(std::vector<reshard::catalog_entry>{
         entry(from + "q_proj.weight", {32, 4}),
         entry(from + "k_proj.weight", {8, 4}),
         entry(from + "v_proj.weight", {8, 4}), entry("model.norm.weight", {4}),
         entry("lm_head.weight", {10, 4})});
-    catalog const target(std::vector<catalog_entry>{
+    reshard::catalog const target(std::vector<reshard::catalog_entry>{
         entry("layers.0.qkv.weight", {4, 48}), entry("norm.weight", {4})});
-    mapping const program =
-        mapping_of(aoa::parse(text_of_file(RESHARD_TEST_DOC "/transform.aoa"),
-                              "transform.aoa"),
-                   source, &target);
+    reshard::mapping const program = mapping_of(
+        reshard::aoa::parse(text_of_file(RESHARD_TEST_DOC "/transform.aoa"),
+                            "transform.aoa"),
+        source, &target);
     std::string
         columns; // of the first row: the first of four query heads, its key, its value
-    for (piece const& each :
-         explain(program, "layers.0.qkv.weight", box{{0, 3}, {1, 3}}))
+    for (reshard::piece const& each :
+         explain(program, "layers.0.qkv.weight", reshard::box{{0, 3}, {1, 3}}))
         columns += std::string(program.sources()[each.source].key)
                        .substr(from.size(), 1) +
                    std::to_string(each.source_box().offset[0]) + " ";
@@ -397,10 +404,11 @@ void transform_program() {
 }
 
 /// The number of rows that a process has, by the formula of ScaLAPACK's NUMROC.
-index_t numroc(index_t n, index_t block, index_t process, index_t processes) {
-    index_t const blocks = n / block;
-    index_t const extra = blocks % processes;
-    index_t const whole_blocks = blocks / processes * block;
+reshard::index_t numroc(reshard::index_t n, reshard::index_t block,
+                        reshard::index_t process, reshard::index_t processes) {
+    reshard::index_t const blocks = n / block;
+    reshard::index_t const extra = blocks % processes;
+    reshard::index_t const whole_blocks = blocks / processes * block;
     return whole_blocks + (process < extra    ? block
                            : process == extra ? n % block
                                               : 0);
@@ -414,25 +422,30 @@ void scalapack() {
         reshard::mesh{{"p", 2}, {"q", 2}},
         {reshard::block_cyclic{0, 4}, reshard::block_cyclic{1, 4}}, {10, 6});
     // [/scalapack]
-    layout const layout = layout_of({sharding_of("A", data_type::f64, matrix)});
-    for (holder_t rank = 0; rank < 4; ++rank)
-        expect_equal(to_string(local_shape(shards_of(layout, rank).front())),
-                     to_string(index_vector{numroc(10, 4, rank / 2, 2),
-                                            numroc(6, 4, rank % 2, 2)}),
+    reshard::layout const layout =
+        reshard::layout_of({sharding_of("A", reshard::data_type::f64, matrix)});
+    for (reshard::holder_t rank = 0; rank < 4; ++rank)
+        expect_equal(reshard::to_string(reshard::local_shape(
+                         reshard::shards_of(layout, rank).front())),
+                     reshard::to_string(reshard::index_vector{
+                         numroc(10, 4, rank / 2, 2), numroc(6, 4, rank % 2, 2)}),
                      "numroc");
     expect_equal(text_of("scalapack.json", entry("A", {10, 6})),
                  text_of(layout, "A", 4), "scalapack.json");
-    for (index_t n : {0, 1, 7, 8, 9, 23})
-        for (index_t block : {1, 3, 8})
-            for (index_t processes : {1, 2, 5})
-                for (index_t rank = 0; rank < processes; ++rank) {
-                    distribution const line(mesh{{"p", processes}},
-                                            {block_cyclic{0, block}}, {n});
-                    auto const shards = shards_of(
-                        layout_of({sharding_of("A", data_type::f64, line)}),
-                        static_cast<holder_t>(rank));
-                    index_t const rows =
-                        shards.empty() ? 0 : local_shape(shards.front())[0];
+    for (reshard::index_t n : {0, 1, 7, 8, 9, 23})
+        for (reshard::index_t block : {1, 3, 8})
+            for (reshard::index_t processes : {1, 2, 5})
+                for (reshard::index_t rank = 0; rank < processes; ++rank) {
+                    reshard::distribution const line(
+                        reshard::mesh{{"p", processes}},
+                        {reshard::block_cyclic{0, block}}, {n});
+                    auto const shards = reshard::shards_of(
+                        reshard::layout_of({reshard::sharding_of(
+                            "A", reshard::data_type::f64, line)}),
+                        rank);
+                    reshard::index_t const rows =
+                        shards.empty() ? 0
+                                       : reshard::local_shape(shards.front())[0];
                     expect_equal(
                         std::to_string(rows),
                         std::to_string(numroc(n, block, rank, processes)),
@@ -452,7 +465,7 @@ int main() {
         scalapack();
         model_layouts();
         transform_program();
-    } catch (error const& problem) {
+    } catch (reshard::error const& problem) {
         std::cout << problem.what() << '\n';
         ++failures;
     }

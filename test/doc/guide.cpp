@@ -40,8 +40,6 @@
 // The quotes of the pages of doc/: each part between two marks is on a page, and test/doc/pages.py
 // compares them. Most of it runs here, on any number of ranks.
 
-using namespace reshard;
-
 namespace {
 
 int failures = 0;
@@ -55,17 +53,18 @@ void expect(bool is_right, char const* noun) {
 
 /// The rows, or columns, of `n` that a rank has: as many as the others, and the rest on the last.
 struct interval {
-    index_t first = 0;
-    index_t count = 0;
+    reshard::index_t first = 0;
+    reshard::index_t count = 0;
 };
 
-interval share_of(index_t n, index_t rank, index_t ranks) {
-    index_t const each = n / ranks;
+interval share_of(reshard::index_t n, reshard::index_t rank,
+                  reshard::index_t ranks) {
+    reshard::index_t const each = n / ranks;
     return {rank * each, rank + 1 == ranks ? n - rank * each : each};
 }
 
 void rows_to_columns(boost::mpi::communicator const& world) {
-    index_t const n = 8;
+    reshard::index_t const n = 8;
     auto const [first, rows] = share_of(n, world.rank(), world.size());
     auto const [left, columns] = share_of(n, world.rank(), world.size());
     std::vector<float> own_values(static_cast<std::size_t>(rows * n));
@@ -86,17 +85,18 @@ void rows_to_columns(boost::mpi::communicator const& world) {
             result.data(), reshard::data_type::f32, {n, columns}, {columns, 1}});
     reshard::redistribute(world, have, want);
     // [/rows_to_columns]
-    for (index_t row = 0; row < n; ++row)
-        for (index_t column = 0; column < columns; ++column)
+    for (reshard::index_t row = 0; row < n; ++row)
+        for (reshard::index_t column = 0; column < columns; ++column)
             expect(result[static_cast<std::size_t>(row * columns + column)] ==
                        static_cast<float>(row * n + left + column),
                    "rows_to_columns");
 
     std::vector<float> again(result.size());
-    state_dict want_again;
+    reshard::state_dict want_again;
     want_again.add(
-        {"w", data_type::f32, {n, n}, {{0, left}, {n, columns}}, {}},
-        tensor_view{again.data(), data_type::f32, {n, columns}, {columns, 1}});
+        {"w", reshard::data_type::f32, {n, n}, {{0, left}, {n, columns}}, {}},
+        reshard::tensor_view{
+            again.data(), reshard::data_type::f32, {n, columns}, {columns, 1}});
     // [prepare]
     // Plans, and binds the tensors.
     reshard::job ready = reshard::prepare(world, have, want_again);
@@ -109,7 +109,7 @@ void rows_to_columns(boost::mpi::communicator const& world) {
     try {
         redistribute(world, have, want_again,
                      {.deadline = std::chrono::minutes(5)});
-    } catch (error const& problem) {
+    } catch (reshard::error const& problem) {
         std::cerr << problem.what()
                   << '\n'; // rank 0 of 8 waited 300000 ms for ranks that ...: 3
         world.abort(1);
@@ -135,17 +135,21 @@ void rows_to_columns(boost::mpi::communicator const& world) {
 
 /// Rank `r` wants rows `r` and `r + 1`, of which its neighbours want one each.
 void overlapping_targets(boost::mpi::communicator const& world) {
-    index_t const ranks = world.size();
-    index_t const rank = world.rank();
+    reshard::index_t const ranks = world.size();
+    reshard::index_t const rank = world.rank();
     std::vector<float> row{static_cast<float>(rank)};
-    const_state_dict have;
-    have.add(equal_shares("w", data_type::f32, {1}, {{0, rank, ranks}}), row);
-    index_t const first = std::min(rank, std::max<index_t>(ranks - 2, 0));
+    reshard::const_state_dict have;
+    have.add(reshard::equal_shares("w", reshard::data_type::f32, {1},
+                                   {{0, rank, ranks}}),
+             row);
+    reshard::index_t const first =
+        std::min(rank, std::max<reshard::index_t>(ranks - 2, 0));
     std::vector<float> two(ranks < 2 ? 1 : 2);
-    auto const count = static_cast<index_t>(two.size());
-    state_dict want;
-    want.add({"w", data_type::f32, {ranks}, {{first}, {count}}, {}}, two);
-    redistribute(world, have, want);
+    auto const count = static_cast<reshard::index_t>(two.size());
+    reshard::state_dict want;
+    want.add({"w", reshard::data_type::f32, {ranks}, {{first}, {count}}, {}},
+             two);
+    reshard::redistribute(world, have, want);
     for (std::size_t i = 0; i < two.size(); ++i)
         expect(two[i] == static_cast<float>(first) + static_cast<float>(i),
                "overlap");
@@ -153,22 +157,23 @@ void overlapping_targets(boost::mpi::communicator const& world) {
         return;
     // Sources that overlap and are not equal: two ranks have row 0, one of them row 1 beside it.
     std::vector<float> rows(rank == 0 ? 1 : 2);
-    const_state_dict overlapping;
-    overlapping.add({"w", data_type::f32, {2}, {{0}, {rank == 0 ? 1 : 2}}, {}},
-                    rows);
-    state_dict nothing;
+    reshard::const_state_dict overlapping;
+    overlapping.add(
+        {"w", reshard::data_type::f32, {2}, {{0}, {rank == 0 ? 1 : 2}}, {}},
+        rows);
+    reshard::state_dict nothing;
     try {
-        redistribute(world, overlapping, nothing);
+        reshard::redistribute(world, overlapping, nothing);
         expect(false, "overlapping sources were taken");
-    } catch (error const& problem) {
-        expect(problem.code() == errc::overlap, problem.what());
+    } catch (reshard::error const& problem) {
+        expect(problem.code() == reshard::errc::overlap, problem.what());
     }
 }
 
 /// The description of a rank's tensors.
-void describe(holder_t rank) {
-    index_t const n = 12;
-    index_t const columns = 6;
+void describe(int rank) {
+    reshard::index_t const n = 12;
+    reshard::index_t const columns = 6;
     // [shares]
     // Row by row: the last axis runs fastest.
     reshard::mesh const ranks{{"dp", 3}, {"tp", 2}};
@@ -180,41 +185,46 @@ void describe(holder_t rank) {
     // A third of this rank's columns, in a row.
     auto const moment = reshard::flat_share(w, data.index, data.count);
     // [/shares]
-    expect(w.global_shape == index_vector{12, 12} && norm.region == whole({12}),
+    expect(w.global_shape == reshard::index_vector{12, 12} &&
+               norm.region == reshard::whole({12}),
            "shares");
     expect(moment.flat->size() == 24, "shares: the moment");
 }
 
-void rules(mpi_group const& group) {
-    index_t const n = 4;
-    auto const rank = static_cast<holder_t>(group.rank());
-    mesh const ranks{{"tp", group.size()}};
+void rules(reshard::mpi_group const& group) {
+    reshard::index_t const n = 4;
+    int const rank = group.rank();
+    reshard::mesh const ranks{{"tp", group.size()}};
     // [rules]
-    std::vector<reshard::detail::named_tensor> const tensors{
+    std::vector<reshard::shard_rules::tensor> const tensors{
         {"qkv.weight", reshard::data_type::bf16, {3 * n, n}}, // what is here
         {"out.weight", reshard::data_type::bf16, {n, n}},
         {"norm.weight", reshard::data_type::bf16, {n}}};
     reshard::shard_rules const layer{"layers.3.",
                                      {{reshard::key_pattern("qkv.*"), 0},
                                       {reshard::key_pattern("out.weight"), 1}}};
-    auto const shards = apply(layer, tensors, axis_share(ranks, rank, "tp", 0));
+    auto const shards =
+        apply(layer, tensors, reshard::axis_share(ranks, rank, "tp", 0));
     check_rules(group, layer, tensors, shards);
     // [/rules]
-    expect(shards.shards[0].global_shape == index_vector{3 * n * group.size(), n},
+    expect(shards.shards[0].global_shape ==
+               reshard::index_vector{3 * n * group.size(), n},
            "rules");
     expect(shards.unmatched == std::vector<std::string>{"layers.3.norm.weight"},
            "rules: the norm");
 }
 
 void arenas(boost::mpi::communicator const& world) {
-    index_t const n = 4;
+    reshard::index_t const n = 4;
     std::vector<float> own_values{0, 1, 2, 3};
-    state_dict have;
-    auto const rank = static_cast<index_t>(world.rank());
-    have.add(equal_shares("w", data_type::f32, {n}, {{0, rank, world.size()}}),
+    reshard::state_dict have;
+    auto const rank = static_cast<reshard::index_t>(world.rank());
+    have.add(reshard::equal_shares("w", reshard::data_type::f32, {n},
+                                   {{0, rank, world.size()}}),
              own_values);
     auto const elements = static_cast<std::size_t>(n * world.size());
-    index_t const bytes = n * world.size() * index_t{sizeof(float)};
+    reshard::index_t const bytes =
+        n * world.size() * reshard::index_t{sizeof(float)};
     // [arena]
     // Collective. 128 bytes a tensor beside its elements.
     reshard::shared_arena arena(world, bytes + 128);
@@ -225,7 +235,7 @@ void arenas(boost::mpi::communicator const& world) {
     want.add(
         reshard::replicated("w", reshard::data_type::f32, {n * world.size()}),
         std::span(result, elements));
-    auto ready = prepare(world, have, {want, {}, &arena});
+    auto ready = reshard::prepare(world, have, {want, {}, &arena});
     run(ready);
     // [/arena]
     for (std::size_t i = 0; i < elements; ++i)
@@ -250,20 +260,18 @@ void arenas(boost::mpi::communicator const& world) {
 }
 
 void block_cyclic_matrix() {
-    index_t const m = 10;
-    index_t const n = 6;
+    reshard::index_t const m = 10;
+    reshard::index_t const n = 6;
     // [block_cyclic]
     // Ranks row by row; of a column-major grid, {{"q", 2}, {"p", 2}}.
-    auto const blocks = reshard::distribution(
-        {{"p", 2}, {"q", 2}},
-        {reshard::block_cyclic{0, 4}, reshard::block_cyclic{1, 4}}, {m, n});
-    auto const before =
-        reshard::layout_of({sharding_of("A", reshard::data_type::f64, blocks)});
+    auto const before = reshard::layout_of(
+        "A", reshard::data_type::f64, {m, n}, {{"p", 2}, {"q", 2}},
+        {reshard::block_cyclic{0, 4}, reshard::block_cyclic{1, 4}});
     // [/block_cyclic]
-    holder_t const rank = 0; // rows 0-3 and 8-9, columns 0-3
-    index_t const rows = 6;
-    index_t const columns = 4;
-    index_t const leading_dimension = 7;
+    reshard::holder_t const rank = 0; // rows 0-3 and 8-9, columns 0-3
+    reshard::index_t const rows = 6;
+    reshard::index_t const columns = 4;
+    reshard::index_t const leading_dimension = 7;
     std::vector<double> local(
         static_cast<std::size_t>(leading_dimension * columns));
     double const* const a = local.data();
@@ -277,20 +285,21 @@ void block_cyclic_matrix() {
     expect(have.size() == 1, "block_cyclic");
 }
 
-void algebra(mpi_group const& world) {
+void algebra(reshard::mpi_group const& world) {
     std::vector<float> const q_elements{0, 1, 2, 3, 4, 5, 6, 7};
     std::vector<float> const k_elements{8, 9, 10, 11};
     std::vector<float> qk(12);
-    const_state_dict have;
-    have.add(
-        replicated("q", data_type::f32, {4, 2}),
-        const_tensor_view{q_elements.data(), data_type::f32, {4, 2}, {2, 1}});
-    have.add(
-        replicated("k", data_type::f32, {2, 2}),
-        const_tensor_view{k_elements.data(), data_type::f32, {2, 2}, {2, 1}});
-    state_dict want;
-    want.add(replicated("qk", data_type::f32, {2, 6}),
-             tensor_view{qk.data(), data_type::f32, {2, 6}, {6, 1}});
+    reshard::const_state_dict have;
+    have.add(reshard::replicated("q", reshard::data_type::f32, {4, 2}),
+             reshard::const_tensor_view{
+                 q_elements.data(), reshard::data_type::f32, {4, 2}, {2, 1}});
+    have.add(replicated("k", reshard::data_type::f32, {2, 2}),
+             reshard::const_tensor_view{
+                 k_elements.data(), reshard::data_type::f32, {2, 2}, {2, 1}});
+    reshard::state_dict want;
+    want.add(
+        replicated("qk", reshard::data_type::f32, {2, 6}),
+        reshard::tensor_view{qk.data(), reshard::data_type::f32, {2, 6}, {6, 1}});
     // [algebra]
     reshard::mapping program;
     auto const q = program.source("q", {4, 2}, reshard::data_type::f32);
@@ -307,16 +316,16 @@ void algebra(mpi_group const& world) {
 namespace {
 
 /// Tensor parallelism over all ranks, whose vocabulary and one weight are cut.
-layout spread_over(index_t ranks) {
-    return layout_of({sharding_of("w", data_type::bf16,
-                                  {{{"tp", ranks}}, {shard{0}}, {8, 2}})});
+reshard::layout spread_over(reshard::index_t ranks) {
+    return layout_of("w", reshard::data_type::bf16, {8, 2}, {{"tp", ranks}},
+                     {reshard::shard{0}});
 }
 
 void plans() {
-    layout const source_layout = spread_over(4);
-    layout const target_layout = spread_over(2);
-    mapping const program = identity_mapping(catalog_of(source_layout));
-    holder_t const ranks = 4;
+    reshard::layout const source_layout = spread_over(4);
+    reshard::layout const target_layout = spread_over(2);
+    reshard::mapping const program = identity_mapping(catalog_of(source_layout));
+    reshard::holder_t const ranks = 4;
     // [plan]
     auto const problem =
         reshard::problem_of(program, source_layout, target_layout);
@@ -326,7 +335,7 @@ void plans() {
     // Bytes and messages, in all and by rank.
     auto const cost = reshard::cost_of(plan, ranks);
     // [/plan]
-    expect(!verify(plan, problem), "plan: verified");
+    expect(!reshard::verify(plan, problem), "plan: verified");
     expect(cost.by_process[1].bytes_in == 16, "plan: what rank 1 lacks");
     // [cost]
     reshard::plan_flows const flows(problem);
@@ -352,7 +361,8 @@ void restart() {
     reshard::rank_mesh const ranks({{"tp", 2}}, best.process_of);
     // [/relabel]
     // Rank 1 wants rows 4 to 7, of which process 2 has the first two.
-    expect(best.process_of == std::vector<holder_t>{0, 2}, "relabel: processes");
+    expect(best.process_of == std::vector<reshard::holder_t>{0, 2},
+           "relabel: processes");
     expect(best.bytes_kept == 16 && best.bytes_kept_before == 8,
            "relabel: bytes");
     expect(best.of_processes(after).holders == 3, "relabel: a layout");
@@ -389,12 +399,12 @@ void networks() {
 void many_ranks() {
     // [wide]
     reshard::mesh const gpus{{"dp", 128}, {"tp", 8}};
-    reshard::layout const wide = reshard::layout_of({reshard::sharding_of(
-        "w", reshard::data_type::bf16,
-        {gpus, {reshard::replicate{}, reshard::shard{0}}, {16384, 4096}})});
-    reshard::layout const narrow = reshard::layout_of({reshard::sharding_of(
-        "w", reshard::data_type::bf16,
-        {{{"tp", 4}}, {reshard::shard{0}}, {16384, 4096}})});
+    reshard::layout const wide =
+        reshard::layout_of("w", reshard::data_type::bf16, {16384, 4096}, gpus,
+                           {reshard::replicate{}, reshard::shard{0}});
+    reshard::layout const narrow =
+        reshard::layout_of("w", reshard::data_type::bf16, {16384, 4096},
+                           {{"tp", 4}}, {reshard::shard{0}});
     auto const program = reshard::identity_mapping(catalog_of(wide));
     // It refers to all three, which must live as long.
     auto const problem = reshard::problem_of(program, wide, narrow);
@@ -411,16 +421,15 @@ void many_ranks() {
     (void)shardings;
 }
 
-void known_layouts(mpi_group const& world) {
-    index_t const size = world.size();
-    auto const rank = static_cast<holder_t>(world.rank());
+void known_layouts(reshard::mpi_group const& world) {
+    reshard::index_t const size = world.size();
+    int const rank = world.rank();
     auto const layout_along = [&](std::size_t axis) {
-        return layout_of(
-            {sharding_of("w", data_type::f32,
-                         {{{"tp", size}}, {shard{axis}}, {2 * size, 2 * size}})});
+        return layout_of("w", reshard::data_type::f32, {2 * size, 2 * size},
+                         {{"tp", size}}, {reshard::shard{axis}});
     };
-    layout const before = layout_along(0);
-    layout const after = layout_along(1);
+    reshard::layout const before = layout_along(0);
+    reshard::layout const after = layout_along(1);
     std::vector<float> own_values(static_cast<std::size_t>(4 * size));
     std::iota(own_values.begin(), own_values.end(),
               static_cast<float>(4 * size * rank));
@@ -434,8 +443,8 @@ void known_layouts(mpi_group const& world) {
              reshard::adapt::raw_tensor(result.data(), {2 * size, 2}));
     reshard::redistribute(world, {have, before}, {want, after});
     // [/known]
-    for (index_t row = 0; row < 2 * size; ++row)
-        for (index_t i = 0; i < 2; ++i)
+    for (reshard::index_t row = 0; row < 2 * size; ++row)
+        for (reshard::index_t i = 0; i < 2; ++i)
             expect(result[static_cast<std::size_t>(2 * row + i)] ==
                        static_cast<float>(2 * size * row + 2 * rank + i),
                    "known");
@@ -524,30 +533,32 @@ static_assert(model::keys.size() == 2 * 61 &&
 struct tensors_of_a_job {
     std::vector<float> weight{1, 2, 3, 4};
     std::vector<float> moment{5, 6, 7, 8};
-    index_t rank;
-    index_t size;
+    reshard::index_t rank;
+    reshard::index_t size;
 
     template <class StateDict>
     StateDict shards() {
         StateDict value;
-        value.add(equal_shares("w", data_type::f32, {4}, {{0, rank, size}}),
-                  weight);
         value.add(
-            equal_shares("w.exp_avg", data_type::f32, {4}, {{0, rank, size}}),
-            moment);
+            equal_shares("w", reshard::data_type::f32, {4}, {{0, rank, size}}),
+            weight);
+        value.add(equal_shares("w.exp_avg", reshard::data_type::f32, {4},
+                               {{0, rank, size}}),
+                  moment);
         return value;
     }
 };
 
-void checkpoints(mpi_group const& ranks, std::filesystem::path const& directory) {
+void checkpoints(reshard::mpi_group const& ranks,
+                 std::filesystem::path const& directory) {
     auto const there = [&](char const* name) {
         return (directory / name).string();
     };
     tensors_of_a_job job{.rank = ranks.rank(), .size = ranks.size()};
-    auto const have = job.shards<const_state_dict>();
+    auto const have = job.shards<reshard::const_state_dict>();
     tensors_of_a_job restarted{
         {0, 0, 0, 0}, {0, 0, 0, 0}, ranks.rank(), ranks.size()};
-    auto const want = restarted.shards<state_dict>();
+    auto const want = restarted.shards<reshard::state_dict>();
     // [save]
     // Sharded; whole tensors: {.form = reshard::save_form::huggingface}.
     reshard::save(ranks, have, there("checkpoint"));
@@ -559,9 +570,9 @@ void checkpoints(mpi_group const& ranks, std::filesystem::path const& directory)
     // [/load]
     expect(restarted.weight == job.weight && restarted.moment == job.moment,
            "load");
-    mapping program(catalog_of(source));
-    program.define("renamed",
-                   program.source("w", {4 * ranks.size()}, data_type::f32));
+    reshard::mapping program(catalog_of(source));
+    program.define("renamed", program.source("w", {4 * ranks.size()},
+                                             reshard::data_type::f32));
     // [convert]
     // From files to files.
     reshard::convert(ranks, source, there("new"), {.program = program});
@@ -627,14 +638,17 @@ struct progress {
 };
 // [/progress]
 
-void states(mpi_group const& group, std::filesystem::path const& directory) {
+void states(reshard::mpi_group const& group,
+            std::filesystem::path const& directory) {
     std::string const path = (directory / "state").string();
     std::vector<float> elements{1, 2, 3, 4};
-    auto const view = tensor_view{elements.data(), data_type::f32, {4}, {1}};
-    auto const shard = equal_shares("model.w", data_type::f32, {4},
-                                    {{0, group.rank(), group.size()}});
-    index_t const ranks = group.size();
-    index_t const rank = group.rank();
+    auto const view =
+        reshard::tensor_view{elements.data(), reshard::data_type::f32, {4}, {1}};
+    auto const shard =
+        reshard::equal_shares("model.w", reshard::data_type::f32, {4},
+                              {{0, group.rank(), group.size()}});
+    reshard::index_t const ranks = group.size();
+    reshard::index_t const rank = group.rank();
     std::string bytes = "seed " + std::to_string(rank);
     // [state]
     reshard::model_state state;
@@ -647,7 +661,7 @@ void states(mpi_group const& group, std::filesystem::path const& directory) {
     save_state(group, state, path);
     load_state(group, reshard::open_checkpoint(group, path), state);
     // [/state]
-    expect(std::get<stored_object>(state.at("generator")).bytes == bytes,
+    expect(std::get<reshard::stored_object>(state.at("generator")).bytes == bytes,
            "state");
     // [beyond]
     state["generator"] = reshard::stored_object{
@@ -661,9 +675,10 @@ void states(mpi_group const& group, std::filesystem::path const& directory) {
     // [/tie]
     expect(model.step == 7, "tie");
 
-    const_state_dict have;
+    reshard::const_state_dict have;
     std::vector<float> const embedding{1, 2};
-    have.add(replicated("model.embed_tokens.weight", data_type::f32, {2}),
+    have.add(reshard::replicated("model.embed_tokens.weight",
+                                 reshard::data_type::f32, {2}),
              embedding);
     std::string const checkpoint = (directory / "tied").string();
     // [aliases]
@@ -681,14 +696,16 @@ struct adam_moment {
 };
 
 /// Rows of `w` on each rank, a bias on all.
-void state_dicts(mpi_group const& ranks, std::filesystem::path const& directory) {
+void state_dicts(reshard::mpi_group const& ranks,
+                 std::filesystem::path const& directory) {
     auto const there = [&](char const* name) { return directory / name; };
-    index_t const rank = ranks.rank(), size = ranks.size();
+    reshard::index_t const rank = ranks.rank(), size = ranks.size();
     std::vector<float> rows{1, 2, 3}, bias{4, 5};
     reshard::state_dict have;
-    have.add(equal_shares("w", data_type::f32, {1, 3}, {{0, rank, size}}),
-             adapt::raw_tensor(rows.data(), {1, 3}));
-    have.add(replicated("bias", data_type::f32, {2}), bias);
+    have.add(reshard::equal_shares("w", reshard::data_type::f32, {1, 3},
+                                   {{0, rank, size}}),
+             reshard::adapt::raw_tensor(rows.data(), {1, 3}));
+    have.add(reshard::replicated("bias", reshard::data_type::f32, {2}), bias);
     // [whole_on_first]
     // All tensors of the job, whole, on the first rank alone.
     reshard::catalog const catalog =
@@ -750,7 +767,7 @@ void state_dicts(mpi_group const& ranks, std::filesystem::path const& directory)
 
 /// A program in which each pass is one of AOA's steps.
 void aoa_steps() {
-    catalog const source = catalog_of(spread_over(2));
+    reshard::catalog const source = reshard::catalog_of(spread_over(2));
     // [aoa_steps]
     auto const text = reshard::aoa::parse("w -> a, b, axis=0\n", "halves.aoa");
     // Placeholders and macros; the target may be unknown.
@@ -769,7 +786,7 @@ void aoa_steps() {
 int main(int argc, char** argv) {
     boost::mpi::environment const environment(argc, argv);
     boost::mpi::communicator const world;
-    mpi_group const group(world);
+    reshard::mpi_group const group(world);
     int process = static_cast<int>(::getpid()); // of the first rank
     boost::mpi::broadcast(world, process, 0);
     auto const directory = std::filesystem::temp_directory_path() /
@@ -781,8 +798,7 @@ int main(int argc, char** argv) {
     try {
         rows_to_columns(world);
         overlapping_targets(world);
-        describe(static_cast<holder_t>(world.rank()) %
-                 6); // the mesh has six ranks
+        describe(world.rank() % 6); // the mesh has six ranks
         rules(group);
         arenas(world);
         block_cyclic_matrix();
@@ -796,7 +812,7 @@ int main(int argc, char** argv) {
         states(group, directory);
         state_dicts(group, directory);
         aoa_steps();
-    } catch (error const& problem) {
+    } catch (reshard::error const& problem) {
         std::cout << problem.what() << '\n';
         ++failures;
     }

@@ -33,6 +33,7 @@ MOST_LINES = 200
 MARKER = re.compile(r"^(?P<indent> *)<!-- from: (?P<file>\S+)(?: \[(?P<part>[\w-]+)\])? -->$")
 FENCE = re.compile(r"^ *(`{3,})(\w*)")
 LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)(?: \"[^\"]*\")?\)")
+DIRECTIVE = re.compile(r"^using namespace [\w:]+;$", re.MULTILINE)
 CODE = re.compile(r"`[^`\n]*`")
 
 
@@ -100,6 +101,19 @@ def check_quotes(root, pages):
                     yield f"{name}:{at + 1}: C++ that nothing compiles; quote it with a marker"
         except ValueError as problem:
             yield f"{name}: {problem}"
+
+
+def check_directives(root, pages):
+    """A page says which using-directive its code was compiled with, in the code or in a sentence."""
+    for name, text in pages.items():
+        if not READ_IN_ONE_GO.match(name):
+            continue
+        found = list(blocks(text))
+        said = {line for _, _, lines, _ in found for line in lines} | set(re.findall(r"`([^`\n]*)`", prose(text)))
+        for file in sorted({marker["file"] for marker, language, *_ in found if marker and language == "cpp"}):
+            for directive in DIRECTIVE.findall((root / file).read_text()):
+                if directive not in said:
+                    yield f"{name}: code of {file} needs `{directive}`, which the page does not say"
 
 
 def is_whole(text):
@@ -186,6 +200,7 @@ def findings(root):
     yield from check_quotes(root, pages)
     pages = {name: text for name, text in pages.items() if is_whole(text)}
     yield from check_lengths(pages)
+    yield from check_directives(root, pages)
     yield from check_links(root, pages)
     yield from check_reached(pages)
 
@@ -260,6 +275,8 @@ SELF_TEST = [
     ({"a.cpp": SOURCE, "doc/tutorial.md": BLOCK + "[me](guide.md)\n", "doc/guide.md": "[t](tutorial.md)\n"}, None),
     ({"a.cpp": SOURCE.replace("int c", "int d"), "README.md": BLOCK}, "this is not a.cpp [b] any more"),
     ({"a.cpp": "int b;\n", "README.md": BLOCK}, "a.cpp has no part [b]"),
+    ({"a.cpp": "using namespace a;\n" + SOURCE, "README.md": "[g](doc/faq.md)\n", "doc/faq.md": BLOCK},
+     "code of a.cpp needs `using namespace a;`"),
     ({"README.md": BLOCK}, "there is no a.cpp"),
     ({"README.md": "<!-- from: a.cpp -->\n\ntext\n"}, "no block of code follows"),
     ({"README.md": "```sh\ntrue\n"}, "has no end"),

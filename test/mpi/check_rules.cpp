@@ -20,7 +20,8 @@ namespace {
 /// Rank `r` is pipeline stage `r` and has its own tensor, `w<r>`.
 struct stages {
     mpi_group world{boost::mpi::communicator()};
-    std::vector<named_tensor> tensors{{"w" + std::to_string(world.rank()), data_type::f32, {2}}};
+    std::vector<shard_rules::tensor> tensors{
+        {"w" + std::to_string(world.rank()), data_type::f32, {2}}};
 
     void check(shard_rules const& layer) const {
         check_rules(world, layer, tensors, apply(layer, tensors, {0, 0, 1}));
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(a_rule_without_a_tensor_is_the_same_error_on_every_rank) {
 BOOST_AUTO_TEST_CASE(a_key_without_a_rule_is_the_error_of_the_lowest_rank_that_has_one) {
     stages const stages;
     int const last = stages.world.size() - 1;
-    shard_rules layer{"", {{key_pattern("**")}}, unmatched::refuse};
+    shard_rules layer{"", {{key_pattern("**")}}, shard_rules::unmatched::refuse};
     if (last > 0)
         layer.rules[0].match = key_pattern("w0");
     if (last == 0) {

@@ -122,18 +122,18 @@ BOOST_AUTO_TEST_CASE(a_deferred_tensor_is_built_for_the_file_and_merged_from_it)
     std::vector<float> elements{1, 2, 3};
     int merges = 0;
     // The file has the double of each element.
-    tensor_factory const doubled{
+    deferred_tensor::functions const doubled{
         [](std::string const& key, tensor_view const& tensor) {
             auto const memory = std::make_shared<std::vector<float>>(3);
             for (std::size_t i = 0; i < 3; ++i)
                 (*memory)[i] = 2 * static_cast<float*>(tensor.data)[i];
-            built_shards built;
+            deferred_tensor::built built;
             built.memory = memory;
             built.shards.add(replicated(key + ".doubled", tensor.dtype, tensor.shape),
                              tensor_view{memory->data(), tensor.dtype, tensor.shape, {1}});
             return built;
         },
-        [&](built_shards const& built, tensor_view const& tensor) {
+        [&](deferred_tensor::built const& built, tensor_view const& tensor) {
             ++merges;
             for (std::size_t i = 0; i < 3; ++i)
                 static_cast<float*>(tensor.data)[i] =
@@ -162,10 +162,10 @@ BOOST_AUTO_TEST_CASE(a_factory_that_fails_on_one_rank_is_an_error_on_all) {
     shared_directory const directory;
     bool const is_last = world().rank() == world().size() - 1;
     std::vector<float> elements(1);
-    tensor_factory const failing{[&](std::string const& key, tensor_view const&) {
+    deferred_tensor::functions const failing{[&](std::string const& key, tensor_view const&) {
         if (is_last)
             fail(errc::unsupported, "no " + key + " today");
-        return built_shards{};
+        return deferred_tensor::built{};
     }};
     model_state const state{
         {"w", deferred_tensor{"w", {elements.data(), data_type::f32, {1}, {1}}, failing}}};

@@ -75,10 +75,10 @@ private:
 
 // [masters]
 /// By name, and what the rule lets be made of others.
-any_program with_rule(model::master_rule rule) {
-    return [rule](catalog const& stored, catalog const* wanted) {
-        mapping program = identity_mapping(stored);
-        model::define_masters(program, *wanted, stored, rule);
+reshard::any_program with_rule(reshard::model::master_rule rule) {
+    return [rule](reshard::catalog const& stored, reshard::catalog const* wanted) {
+        reshard::mapping program = identity_mapping(stored);
+        reshard::model::define_masters(program, *wanted, stored, rule);
         return program;
     };
 }

@@ -51,6 +51,12 @@ for command in inspect synthesize expand check reverse explain plan convert diff
     grep -q '^  --json ' output || report "$command has no --json"
 done
 
+# Which way source and target point.
+succeeds 1 reverse --help
+grep -q 'The tensors that --program reads, and its reverse makes' output || report "reverse does not name its source"
+succeeds 1 convert --help
+grep -q 'the source is its result' output || report "convert does not name the source of --reverse"
+
 # Neither colours nor bars in a pipe.
 succeeds 1 synthesize smollm2-135m out/model --scale 64
 [ -s errors ] && report "progress in a pipe"

@@ -20,6 +20,8 @@
 #error "Reshard needs clang 16 or later"
 #elif !defined(__clang__) && defined(__GNUC__) && __GNUC__ < 12
 #error "Reshard needs g++ 12 or later"
+#elif !defined(__cpp_exceptions)
+#error "Reshard reports errors by exceptions: compile without -fno-exceptions"
 #elif !defined(__cpp_lib_constexpr_vector)
 #error "Reshard needs std::vector in constant expressions: the standard library of g++ 12 or later"
 #endif

@@ -23,37 +23,33 @@
 
 namespace reshard {
 
-namespace detail {
-
-/// How the tensors are cut whose names match.
-struct shard_rule {
-    key_pattern match;
-    std::optional<std::size_t> axis = {}; ///< nothing: every rank has a copy
-};
-
-/// The treatment of tensors that no rule matches.
-enum class unmatched {
-    replicate, ///< every rank has a copy of them
-    refuse,    ///< they are an error
-};
-
-} // namespace detail
-
 /// The rules of a layer, of which the first that matches counts, and the position of the layer.
 struct shard_rules {
+    /// How the tensors are cut whose names match.
+    struct rule {
+        key_pattern match;
+        std::optional<std::size_t> axis = {}; ///< nothing: every rank has a copy
+    };
+
+    /// The treatment of tensors that no rule matches.
+    enum class unmatched {
+        replicate, ///< every rank has a copy of them
+        refuse,    ///< they are an error
+    };
+
+    /// A tensor as its rank has it.
+    struct tensor {
+        std::string name; ///< within its layer
+        data_type dtype{};
+        index_vector shape; ///< of this rank's part
+    };
+
     std::string prefix; ///< put before each name: `model.layers.3.`
-    std::vector<detail::shard_rule> rules;
-    detail::unmatched others = detail::unmatched::replicate;
+    std::vector<rule> rules;
+    unmatched others = unmatched::replicate;
 };
 
 namespace detail {
-
-/// A tensor as its rank has it.
-struct named_tensor {
-    std::string name; ///< within its layer
-    data_type dtype{};
-    index_vector shape; ///< of this rank's part
-};
 
 /// What rules make of a layer's tensors.
 struct ruled_shards {
@@ -74,7 +70,7 @@ struct ruled_shards {
 /// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, in which the rules are
 ///             names alone, and one that matches nothing stays unnoticed
 RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
-                                        std::vector<detail::named_tensor> const& tensors,
+                                        std::vector<shard_rules::tensor> const& tensors,
                                         detail::equal_share share);
 
 namespace detail {
@@ -91,7 +87,7 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 
 /// Reports rule `i`, which applies to no tensor of this rank or of any other.
 [[noreturn]] RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
-                                           std::vector<named_tensor> const& tensors);
+                                           std::vector<shard_rules::tensor> const& tensors);
 
 } // namespace detail
 
@@ -105,10 +101,10 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 /// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree if the
 ///         rules differ; on every rank
 void check_rules(group auto const& world, shard_rules const& layer,
-                 std::vector<detail::named_tensor> const& tensors,
+                 std::vector<shard_rules::tensor> const& tensors,
                  detail::ruled_shards const& result) {
     detail::agree_to_run(world, "check_rules", detail::digest_of_rules(layer), detail::attempt([&] {
-                             if (layer.others == detail::unmatched::refuse)
+                             if (layer.others == shard_rules::unmatched::refuse)
                                  detail::refuse_unmatched(result.unmatched);
                          }));
     std::string used;

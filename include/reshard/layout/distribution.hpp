@@ -26,7 +26,9 @@
 /// From a mesh and placements to the box that a rank holds, by arithmetic; and what keeps them from
 /// fitting a tensor.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// A fault in the placements of a tensor on a mesh.
 struct placement_fault {
@@ -144,12 +146,6 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
     return std::nullopt;
 }
 
-} // namespace reshard::detail
-
-namespace reshard {
-
-namespace detail {
-
 /// The sentence for a fault, without the key.
 RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& ranks,
                                   std::vector<placement> const& placements);
@@ -194,8 +190,8 @@ public:
     /// at offset = extent, if the tensor has fewer rows than ranks. For cyclic blocks it spans the
     /// rank's first to last block; `cycles_in` says which parts are the rank's.
     ///
-    /// \pre `rank < held_by().rank_end()`, or the ranks are listed
-    constexpr std::optional<box> region(holder_t rank) const {
+    /// \pre `0 <= rank && rank < held_by().rank_end()`, or the ranks are listed
+    constexpr std::optional<box> region(index_t rank) const {
         auto const position = held_by_.place_of(rank);
         BOOST_ASSERT(position || !held_by_.is_plain());
         if (!position)
@@ -233,6 +229,20 @@ public:
                     {placement.axis, placement.block, placement.block * ranks().all_axes[i].extent},
                     region);
         return cycles;
+    }
+
+    /// The number of a rank among those that hold the same shard, in the order of ranks; 0 is the
+    /// main copy.
+    ///
+    /// \pre        `region(rank)` has a value
+    /// \par Source `replica_id` of Megatron-Core; here it follows from the placements
+    constexpr index_t replica_number(index_t rank) const {
+        index_vector const at = ranks().coordinates_of(*held_by_.place_of(rank));
+        index_t number = 0;
+        for (std::size_t i = 0; i < placements_.size(); ++i)
+            if (placements_[i].type == placement::kind::replicate)
+                number = number * ranks().all_axes[i].extent + at[i];
+        return number;
     }
 
     constexpr bool operator==(distribution const&) const = default;

@@ -52,10 +52,10 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 /// the mesh axis.
 ///
 /// \throws error with errc::bad_layout if the mesh has no axis of that name, or no such rank
-constexpr detail::equal_share axis_share(mesh const& ranks, holder_t rank,
+constexpr detail::equal_share axis_share(mesh const& ranks, index_t rank,
                                          std::string_view mesh_axis, std::size_t axis) {
     std::size_t const along = ranks.axis(mesh_axis);
-    if (rank >= ranks.rank_count())
+    if (rank < 0 || rank >= index_t{ranks.rank_count()})
         fail(errc::bad_layout, "rank ", rank, " is beyond the mesh ", ranks, ", which has ",
              detail::counted(ranks.rank_count(), "rank"));
     return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};

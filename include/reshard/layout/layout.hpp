@@ -139,10 +139,10 @@ RESHARD_DECL layout layout_of_spans(std::vector<std::span<shard_descriptor const
 ///
 /// \pre `tensor` is one of the layout's
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
-                                                     tensor_layout const& tensor, holder_t rank);
+                                                     tensor_layout const& tensor, index_t rank);
 
 /// The same of all tensors, in their order.
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, holder_t rank);
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, index_t rank);
 
 /// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts
 /// that it was made for, however it is cut.

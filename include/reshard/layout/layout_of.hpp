@@ -7,6 +7,7 @@
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/sharding.hpp>
 
+#include <string>
 #include <vector>
 
 /// \file
@@ -27,6 +28,14 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 /// \throws error with errc::bad_layout for a duplicate key, or a sharding that contradicts
 ///         itself
 RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors);
+
+/// The layout of one tensor of that global shape, with one placement for each axis of the mesh.
+///
+/// \throws error as `distribution`
+RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
+                              rank_mesh const& ranks, std::vector<placement> placements);
+RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
+                              mesh const& ranks, std::vector<placement> placements);
 
 } // namespace reshard
 

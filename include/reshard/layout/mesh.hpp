@@ -91,9 +91,9 @@ struct mesh {
 
     /// The coordinates of a rank, one an axis.
     ///
-    /// \pre  `rank < rank_count()`
+    /// \pre  `0 <= rank && rank < rank_count()`
     /// \post `rank_at(coordinates_of(rank)) == rank`
-    constexpr index_vector coordinates_of(holder_t rank) const {
+    constexpr index_vector coordinates_of(index_t rank) const {
         return detail::unravel_index(rank, shape());
     }
 
@@ -193,9 +193,11 @@ public:
     constexpr holder_t rank_at(holder_t index) const { return is_plain() ? index : ranks_[index]; }
 
     /// The position of a rank, or std::nullopt if it is not in the mesh.
-    constexpr std::optional<holder_t> place_of(holder_t rank) const {
+    constexpr std::optional<holder_t> place_of(index_t rank) const {
         if (is_plain())
-            return rank < grid_.rank_count() ? std::optional(rank) : std::nullopt;
+            return rank >= 0 && rank < index_t{grid_.rank_count()}
+                       ? std::optional(static_cast<holder_t>(rank))
+                       : std::nullopt;
         auto const match = std::find(ranks_.begin(), ranks_.end(), rank);
         return match == ranks_.end() ? std::nullopt
                                      : std::optional(static_cast<holder_t>(match - ranks_.begin()));

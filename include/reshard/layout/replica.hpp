@@ -18,7 +18,9 @@
 /// \file
 /// Which copy of a shard is the main one: numbers of replicas, by arithmetic, or as a program says.
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// `table` with a box instead of each flat range that is a box.
 constexpr shard_table with_boxes(shard_table const& table) {
@@ -79,21 +81,7 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
     return copies;
 }
 
-/// The number of a rank among those that hold the same shard, in the order of ranks; 0 is the main
-/// copy.
-///
-/// \pre        `distribution.region(rank)` has a value
-/// \par Source `replica_id` of Megatron-Core, which every caller makes up; here it follows from the
-///             placements
-constexpr index_t replica_number(distribution const& distribution, holder_t rank) {
-    index_vector const at =
-        distribution.ranks().coordinates_of(*distribution.held_by().place_of(rank));
-    index_t number = 0;
-    for (std::size_t i = 0; i < distribution.placements().size(); ++i)
-        if (distribution.placements()[i].type == placement::kind::replicate)
-            number = number * distribution.ranks().all_axes[i].extent + at[i];
-    return number;
-}
+} // namespace detail
 
 /// Refuses numbers of replicas, one for each shard in its order, unless of equal shards exactly one
 /// has the number 0: the main copy, which alone is written.
@@ -102,10 +90,10 @@ constexpr index_t replica_number(distribution const& distribution, holder_t rank
 ///
 /// \pre    `tensor` is one of the layout's, and `replicas` has one number for each of its shards
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
-RESHARD_DECL void check_replicas(layout const& layout, tensor_layout const& tensor,
-                                 std::vector<index_t> const& replicas);
+RESHARD_DECL void check(layout const& layout, tensor_layout const& tensor,
+                        std::vector<index_t> const& replicas);
 
-} // namespace reshard::detail
+} // namespace reshard
 
 #ifndef RESHARD_SEPARATE_COMPILATION
 #include <reshard/layout/impl/replica.ipp>

@@ -145,7 +145,7 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
 /// A box may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
 ///
 /// \pre the rank is one of the mesh's, or ranks are listed
-constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, holder_t rank) {
+constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, index_t rank) {
     std::vector<shard_descriptor> shards;
     for (detail::sharding_part const& segment : tensor.parts) {
         if (!segment.spread.held_by().place_of(rank))
@@ -197,7 +197,7 @@ constexpr shard_table table_of(tensor_sharding const& tensor) {
 ///
 /// \pre the rank is one of the mesh's
 constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> const& tensors,
-                                                  holder_t rank) {
+                                                  index_t rank) {
     std::vector<shard_descriptor> shards;
     for (tensor_sharding const& tensor : tensors)
         for (shard_descriptor& shard : shards_of(tensor, rank))

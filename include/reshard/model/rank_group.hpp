@@ -45,14 +45,14 @@ constexpr detail::axis_set axes_named(mesh const& ranks,
 ///
 /// \pre    `rank < ranks.rank_count()`
 /// \throws error with errc::bad_layout for a name that the mesh does not have
-constexpr index_t coordinate_of(mesh const& ranks, holder_t rank, std::string_view axis) {
+constexpr index_t coordinate_of(mesh const& ranks, index_t rank, std::string_view axis) {
     return ranks.coordinates_of(rank)[ranks.axis(axis)];
 }
 
 /// The ranks with the coordinates of `rank` except along these axes, ascending.
 ///
 /// \pre `rank < ranks.rank_count()`
-constexpr std::vector<holder_t> group_of(mesh const& ranks, holder_t rank, detail::axis_set axes) {
+constexpr std::vector<holder_t> group_of(mesh const& ranks, index_t rank, detail::axis_set axes) {
     index_vector const at = ranks.coordinates_of(rank);
     std::vector<placement> placements(ranks.ndim());
     for (std::size_t i = 0; i < ranks.ndim(); ++i)

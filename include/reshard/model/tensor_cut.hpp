@@ -41,12 +41,8 @@ struct tensor_cut {
     constexpr bool operator==(tensor_cut const&) const = default;
 };
 
-} // namespace model
-
 /// Norms, routers, biases of row-parallel layers, all layers in sequence-parallel regions.
-constexpr model::tensor_cut replicated() { return {}; }
-
-namespace model {
+constexpr tensor_cut replicated() { return {}; }
 
 /// The weight of a layer whose output is cut: q, gate, up.
 constexpr tensor_cut column_parallel(weight_order order = weight_order::out_in) {

@@ -30,50 +30,46 @@
 
 namespace reshard {
 
-namespace detail {
-
-/// A factory's result for a tensor: shards, and the memory of shards that are not a part of it.
-struct built_shards {
-    state_dict shards;
-    std::shared_ptr<void> memory = {}; ///< empty if all shards lie in the tensor itself
-};
-
-/// Two functions that are inverse to each other.
-///
-/// `build(key, tensor)` gives the checkpoint's shards of the tensor: at a save with its elements,
-/// at a load as the memory that they are read into; `merge(built, tensor)` then fills the tensor
-/// from them. Shards that are views of the tensor's own memory, such as the halves of a fused
-/// weight, need no `merge`.
-///
-/// Neither knows a name but `key`, so that one factory serves a weight and its optimizer state.
-///
-/// \pre        neither communicates; `build` gives the same descriptors at a save and at a load
-/// \par Source `ShardedTensorFactory` of Megatron-Core
-struct tensor_factory {
-    std::function<built_shards(std::string const& key, tensor_view const& tensor)> build;
-    std::function<void(built_shards const& built, tensor_view const& tensor)> merge = {};
-};
-
-} // namespace detail
-
-/// A tensor and its factory: nothing is built before it is saved or loaded.
+/// A tensor and two functions: nothing is built before it is saved or loaded.
 struct deferred_tensor {
+    /// A factory's result for a tensor: shards, and the memory of shards that are not a part of it.
+    struct built {
+        state_dict shards;
+        std::shared_ptr<void> memory = {}; ///< empty if all shards lie in the tensor itself
+    };
+
+    /// Two functions that are inverse to each other.
+    ///
+    /// `build(key, tensor)` gives the checkpoint's shards of the tensor: at a save with its
+    /// elements, at a load as the memory that they are read into; `merge(built, tensor)` then fills
+    /// the tensor from them. Shards that are views of the tensor's own memory, such as the halves
+    /// of a fused weight, need no `merge`.
+    ///
+    /// Neither knows a name but `key`, so that one factory serves a weight and its optimizer state.
+    ///
+    /// \pre        neither communicates; `build` gives the same descriptors at a save and at a load
+    /// \par Source `ShardedTensorFactory` of Megatron-Core
+    struct functions {
+        std::function<built(std::string const& key, tensor_view const& tensor)> build;
+        std::function<void(built const& built, tensor_view const& tensor)> merge = {};
+    };
+
     std::string key;
     tensor_view tensor;
-    detail::tensor_factory factory;
+    functions factory;
 };
 
 /// The factory's result for its tensor now.
 ///
 /// \throws error with errc::usage for a factory without `build`, and what `build` throws
-RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred);
+RESHARD_DECL deferred_tensor::built build(deferred_tensor const& deferred);
 
 namespace detail {
 
 /// Fills the tensor from the built shards, which are loaded.
 ///
 /// \throws error as the factory's `merge`
-RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded);
+RESHARD_DECL void merge(deferred_tensor const& deferred, deferred_tensor::built const& loaded);
 
 } // namespace detail
 
@@ -183,7 +179,7 @@ inline tensor_view view_of_bytes(std::string& bytes) {
 }
 
 /// What `build` made of the deferred tensors of a state, in their order.
-using built_state = std::vector<std::pair<deferred_tensor const*, built_shards>>;
+using built_state = std::vector<std::pair<deferred_tensor const*, deferred_tensor::built>>;
 
 RESHARD_DECL built_state build_all(model_state const& state);
 

@@ -69,7 +69,7 @@ struct placed_shard {
 ///
 /// \throws error as `basic_state_dict::add`
 RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
-                                                     holder_t rank, const_tensor_view const& local);
+                                                     index_t rank, const_tensor_view const& local);
 
 /// Elements that are only read may lie anywhere.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
@@ -172,7 +172,7 @@ public:
     /// Keeps as an error: errc::unknown_key if the layout has no such tensor, errc::shape_mismatch
     /// with key, axis and both extents if the array has another shape, and the errors of `check`;
     /// then it adds nothing.
-    void add(std::string_view key, layout const& layout, holder_t rank, View const& local) {
+    void add(std::string_view key, layout const& layout, index_t rank, View const& local) {
         keep_error([&] {
             std::vector<value_type> added;
             for (placed_shard& shard : placed_shards(key, layout, rank, local)) {
@@ -194,7 +194,7 @@ public:
     /// The same of `t`, which has to outlive this, or is a handle.
     template <class T>
         requires(!std::convertible_to<T, View>)
-    void add(std::string_view key, layout const& layout, holder_t rank, T&& t) {
+    void add(std::string_view key, layout const& layout, index_t rank, T&& t) {
         if constexpr (addable<T, View>)
             keep_error([&] { add(key, layout, rank, keep(key, std::forward<T>(t))); });
         else

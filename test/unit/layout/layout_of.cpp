@@ -6,6 +6,9 @@
 #include "support/says.hpp"
 #include "support/trials.hpp"
 
+#include <reshard/layout/equal_shares.hpp>
+#include <reshard/layout/shards_of.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -15,6 +18,7 @@
 
 using namespace reshard;
 using namespace reshard::detail;
+using reshard::test::says;
 
 BOOST_AUTO_TEST_SUITE(layout_layout_of)
 
@@ -87,6 +91,34 @@ BOOST_AUTO_TEST_CASE(what_is_cut_flat_is_computed_too) {
     layout const layout = listed(full_layout);
     BOOST_TEST((layout.shards_of(layout.tensors[0]).flat(1) == flat_range{2, 4}));
     BOOST_TEST((catalog_of(full_layout) == catalog_of(layout)));
+}
+
+BOOST_AUTO_TEST_CASE(one_tensor_is_laid_out_in_one_call) {
+    // Rows 0 to 2 and 3 to 4, on ranks 0 and 1, and 2 and 3.
+    mesh const grid{{"dp", 2}, {"tp", 2}};
+    layout const plain = layout_of("A", data_type::f64, {5, 3}, grid, {replicate{}, shard{0}});
+    BOOST_TEST((shards_of(plain, 3) == std::vector<shard_descriptor>{
+                                           {"A", data_type::f64, {5, 3}, {{3, 0}, {2, 3}}, {}}}));
+    layout const listed_ranks = layout_of("A", data_type::f64, {5, 3},
+                                          rank_mesh(grid, {4, 0, 2, 1}), {replicate{}, shard{0}});
+    BOOST_TEST(shards_of(listed_ranks, 3).empty());
+    BOOST_TEST((shards_of(listed_ranks, 4).front().region == box{{0, 0}, {3, 3}}));
+    BOOST_CHECK_EXCEPTION(
+        layout_of("A", data_type::f64, {5, 3}, {{"tp", 2}}, {shard{2}}), error,
+        says(errc::bad_layout, "'A': mesh axis 'tp' cuts axis 2 of a tensor of 2 axes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_a_layout_does_not_have_holds_nothing) {
+    layout const halves = layout_of("A", data_type::f64, {4}, {{"tp", 2}}, {shard{0}});
+    for (index_t const rank : {index_t{-1}, index_t{2}, index_t{1} << 32})
+        BOOST_TEST(shards_of(halves, rank).empty(), rank);
+    tensor_sharding const tensor =
+        sharding_of("A", data_type::f64, distribution(mesh{{"tp", 2}}, {shard{0}}, {4}));
+    for (index_t const rank : {index_t{-1}, index_t{2}, index_t{1} << 32})
+        BOOST_TEST(shards_of(tensor, rank).empty(), rank);
+    BOOST_CHECK_EXCEPTION(
+        axis_share({{"tp", 2}}, -1, "tp", 0), error,
+        says(errc::bad_layout, "rank -1 is beyond the mesh tp=2, which has 2 ranks"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -19,7 +19,7 @@ std::vector<index_t> replica_numbers(distribution const& distribution) {
     std::vector<index_t> numbers;
     for (holder_t rank = 0; rank < distribution.ranks().rank_count(); ++rank)
         if (distribution.region(rank))
-            numbers.push_back(replica_number(distribution, rank));
+            numbers.push_back(distribution.replica_number(rank));
     return numbers;
 }
 
@@ -35,7 +35,7 @@ void check_copies(shard_table shards, index_t elements, std::vector<index_t> con
     layout const layout =
         test::listed_layout(static_cast<holder_t>(shards.size()),
                             {{"w", data_type::f32, {elements}, std::move(shards)}});
-    check_replicas(layout, layout.tensors[0], replicas);
+    check(layout, layout.tensors[0], replicas);
 }
 
 box const front{{0}, {4}}, back{{4}, {4}};

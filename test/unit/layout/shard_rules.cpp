@@ -18,10 +18,10 @@ BOOST_AUTO_TEST_SUITE(shard_shard_rules)
 namespace {
 
 /// An attention layer on rank 1 of 2, in Paddle's [in, out] arrangement.
-std::vector<named_tensor> const attention{{"qkv.weight", data_type::bf16, {8, 12}},
-                                          {"qkv.bias", data_type::bf16, {12}},
-                                          {"out.weight", data_type::bf16, {4, 8}},
-                                          {"out.bias", data_type::bf16, {8}}};
+std::vector<shard_rules::tensor> const attention{{"qkv.weight", data_type::bf16, {8, 12}},
+                                                 {"qkv.bias", data_type::bf16, {12}},
+                                                 {"out.weight", data_type::bf16, {4, 8}},
+                                                 {"out.bias", data_type::bf16, {8}}};
 
 shard_rules attention_rules() {
     return {"layers.3.",
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(without_a_rule_every_rank_has_a_copy_and_the_key_is_reporte
     BOOST_TEST((result.shards[3] == replicated("layers.3.out.bias", data_type::bf16, {8})));
     BOOST_TEST((result.unmatched == std::vector<std::string>{"layers.3.out.bias"}));
     check_rules(solo{}, layer, attention, result);
-    layer.others = unmatched::refuse;
+    layer.others = shard_rules::unmatched::refuse;
     BOOST_CHECK_EXCEPTION(check_rules(solo{}, layer, attention, result), error,
                           says(errc::unknown_key,
                                "'layers.3.out.bias' matches no rule; write a rule for each tensor, "
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_rule_that_matches_nothing_is_an_error) {
 
 BOOST_AUTO_TEST_CASE(a_rule_behind_one_that_takes_all_is_an_error) {
     shard_rules const layer{"", {{key_pattern("**")}, {key_pattern("a"), 0}}};
-    std::vector<named_tensor> const tensors{{"a", data_type::f32, {2}}};
+    std::vector<shard_rules::tensor> const tensors{{"a", data_type::f32, {2}}};
     BOOST_CHECK_EXCEPTION(
         check_rules(solo{}, layer, tensors, apply(layer, tensors, second_of_two)), error,
         says(errc::unknown_key,

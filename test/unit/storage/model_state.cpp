@@ -23,7 +23,7 @@ tensor_view row_of(std::vector<float>& elements, index_t rows) {
 }
 
 /// Gate and up, one above the other, as two separate tensors: views, nothing is copied.
-tensor_factory halves() {
+deferred_tensor::functions halves() {
     return {[](std::string const& key, tensor_view const& tensor) {
         index_vector half = tensor.shape;
         half[0] /= 2;
@@ -31,7 +31,7 @@ tensor_factory halves() {
         second.shape = half;
         tensor_view const first = second;
         second.data = static_cast<float*>(tensor.data) + half[0] * tensor.strides[0];
-        built_shards result;
+        deferred_tensor::built result;
         result.shards.add(replicated(key + ".gate", tensor.dtype, half), first);
         result.shards.add(replicated(key + ".up", tensor.dtype, half), second);
         return result;
@@ -39,7 +39,7 @@ tensor_factory halves() {
 }
 
 /// The negative of a tensor of one axis, in separate memory.
-tensor_factory negative() {
+deferred_tensor::functions negative() {
     auto const negate = [](tensor_view const& from, tensor_view const& to) {
         auto const* const source = static_cast<float const*>(from.data);
         std::transform(source, source + from.shape[0], static_cast<float*>(to.data),
@@ -50,12 +50,12 @@ tensor_factory negative() {
                     std::make_shared<std::vector<float>>(static_cast<std::size_t>(tensor.shape[0]));
                 tensor_view const built{memory->data(), tensor.dtype, tensor.shape, {1}};
                 negate(tensor, built);
-                built_shards result;
+                deferred_tensor::built result;
                 result.shards.add(replicated(key, tensor.dtype, tensor.shape), built);
                 result.memory = memory;
                 return result;
             },
-            [negate](built_shards const& built, tensor_view const& tensor) {
+            [negate](deferred_tensor::built const& built, tensor_view const& tensor) {
                 negate(built.shards[0].tensor, tensor);
             }};
 }
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(values_and_objects_are_listed_in_the_order_of_names) {
 BOOST_AUTO_TEST_CASE(a_factory_of_views_needs_no_merge) {
     std::vector<float> elements{0, 1, 2, 3, 4, 5, 6, 7};
     deferred_tensor const fused{"mlp", row_of(elements, 4), halves()};
-    built_shards const built = build(fused);
+    deferred_tensor::built const built = build(fused);
     BOOST_TEST_REQUIRE(built.shards.size() == 2u);
     BOOST_TEST(to_string(built.shards[1].descriptor) == "mlp.up: float32 [2, 2] [0:2, 0:2]");
     BOOST_TEST(static_cast<float*>(built.shards[1].tensor.data)[0] == 4);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_factory_of_views_needs_no_merge) {
 BOOST_AUTO_TEST_CASE(merge_is_the_inverse_of_build) {
     std::vector<float> elements{1, -2, 3};
     deferred_tensor const tensor{"w", {elements.data(), data_type::f32, {3}, {1}}, negative()};
-    built_shards const built = build(tensor);
+    deferred_tensor::built const built = build(tensor);
     auto const* const values = static_cast<float const*>(built.shards[0].tensor.data);
     BOOST_TEST(std::vector<float>(values, values + 3) == (std::vector<float>{-1, 2, -3}),
                boost::test_tools::per_element());

@@ -13,10 +13,10 @@
 namespace reshard {
 
 RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
-                                        std::vector<detail::named_tensor> const& tensors,
+                                        std::vector<shard_rules::tensor> const& tensors,
                                         detail::equal_share share) {
     detail::ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
-    for (detail::named_tensor const& tensor : tensors) {
+    for (shard_rules::tensor const& tensor : tensors) {
         std::string const key = layer.prefix + tensor.name;
         std::size_t i = 0;
         while (i < layer.rules.size() && !layer.rules[i].match.matches(tensor.name))
@@ -40,7 +40,7 @@ namespace reshard::detail {
 RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer) {
     hasher digest;
     digest.add(static_cast<std::uint64_t>(layer.others));
-    for (shard_rule const& rule : layer.rules) {
+    for (shard_rules::rule const& rule : layer.rules) {
         digest.add(rule.match.text());
         digest.add(rule.axis ? std::uint64_t{*rule.axis} + 1 : std::uint64_t{0});
     }
@@ -66,16 +66,17 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 }
 
 RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
-                              std::vector<named_tensor> const& tensors) {
+                              std::vector<shard_rules::tensor> const& tensors) {
     key_pattern const& match = layer.rules[i].match;
     std::string const rule = "rule " + std::to_string(i + 1) + " of " +
                              std::to_string(layer.rules.size()) + ", '" + match.text() +
                              "', applies to no tensor on any rank";
-    for (named_tensor const& tensor : tensors)
+    for (shard_rules::tensor const& tensor : tensors)
         if (match.matches(tensor.name))
             fail(errc::unknown_key, rule, ": an earlier rule takes '", tensor.name, "'");
-    fail(errc::unknown_key, rule, did_you_mean_key(match.text(), tensors, &named_tensor::name),
-         "; rank ", rank, " has ", counted(tensors.size(), "tensor"),
+    fail(errc::unknown_key, rule,
+         did_you_mean_key(match.text(), tensors, &shard_rules::tensor::name), "; rank ", rank,
+         " has ", counted(tensors.size(), "tensor"),
          layer.prefix.empty() ? "" : " below '" + layer.prefix + "'");
 }
 

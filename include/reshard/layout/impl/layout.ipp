@@ -105,11 +105,13 @@ RESHARD_DECL void validate(layout const& layout) {
 }
 
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
-                                                     tensor_layout const& tensor, holder_t rank) {
+                                                     tensor_layout const& tensor, index_t rank) {
     detail::tensor_spread const& spread = layout.spread_of(tensor);
     detail::tensor_shards const shards = spread.view();
     std::vector<shard_descriptor> descriptors;
-    shards.for_each_of(rank, [&](std::uint32_t i) {
+    if (!std::in_range<holder_t>(rank))
+        return descriptors;
+    shards.for_each_of(static_cast<holder_t>(rank), [&](std::uint32_t i) {
         if (auto const flat = shards.flat(i); !flat || flat->size() > 0)
             descriptors.push_back(
                 {tensor.key, tensor.dtype, spread.shape, shards.region(i), flat, shards.cycles(i)});
@@ -117,7 +119,7 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
     return descriptors;
 }
 
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, holder_t rank) {
+RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, index_t rank) {
     std::vector<shard_descriptor> shards;
     for (tensor_layout const& tensor : layout.tensors)
         for (shard_descriptor& shard : shards_of(layout, tensor, rank))

@@ -108,6 +108,17 @@ RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
     return std::move(builder).take();
 }
 
+RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
+                              rank_mesh const& ranks, std::vector<placement> placements) {
+    distribution spread(ranks, std::move(placements), shape, key);
+    return layout_of({sharding_of(std::move(key), dtype, std::move(spread))});
+}
+
+RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
+                              mesh const& ranks, std::vector<placement> placements) {
+    return layout_of(std::move(key), dtype, shape, rank_mesh(ranks), std::move(placements));
+}
+
 } // namespace reshard
 
 #endif

@@ -10,7 +10,9 @@
 #include <iterator>
 #include <string>
 
-namespace reshard::detail {
+namespace reshard {
+
+namespace detail {
 
 /// `rank 3 (replica 1)`, for the first shards, and how many more there are.
 inline std::string named_replicas(shard_table const& shards, std::vector<std::uint32_t> const& some,
@@ -24,13 +26,15 @@ inline std::string named_replicas(shard_table const& shards, std::vector<std::ui
                               : text;
 }
 
-RESHARD_DECL void check_replicas(layout const& layout, tensor_layout const& tensor,
-                                 std::vector<index_t> const& replicas) {
-    shard_table const shards = listed(layout.spread_of(tensor));
+} // namespace detail
+
+RESHARD_DECL void check(layout const& layout, tensor_layout const& tensor,
+                        std::vector<index_t> const& replicas) {
+    detail::shard_table const shards = detail::listed(layout.spread_of(tensor));
     BOOST_ASSERT(replicas.size() == shards.size());
-    for (equal_shards const& copies : different_shards(shards)) {
+    for (detail::equal_shards const& copies : detail::different_shards(shards)) {
         auto const flat = shards.flat(copies.front());
-        if (is_empty(shards.region(copies.front())) || (flat && flat->size() == 0))
+        if (detail::is_empty(shards.region(copies.front())) || (flat && flat->size() == 0))
             continue;
         std::vector<std::uint32_t> mains;
         std::copy_if(copies.begin(), copies.end(), std::back_inserter(mains),
@@ -38,16 +42,16 @@ RESHARD_DECL void check_replicas(layout const& layout, tensor_layout const& tens
         if (mains.size() == 1)
             continue;
         std::string const shard = "'" + tensor.key + "': the shard " +
-                                  to_string(descriptor_of(layout, tensor, copies.front())) +
+                                  to_string(detail::descriptor_of(layout, tensor, copies.front())) +
                                   " has ";
-        fail(errc::bad_layout,
-             mains.empty() ? shard + "no main copy (replica 0), only " +
-                                 named_replicas(shards, copies, replicas)
-                           : shard + std::to_string(mains.size()) +
-                                 " main copies: " + named_replicas(shards, mains, replicas));
+        fail(errc::bad_layout, mains.empty()
+                                   ? shard + "no main copy (replica 0), only " +
+                                         detail::named_replicas(shards, copies, replicas)
+                                   : shard + std::to_string(mains.size()) + " main copies: " +
+                                         detail::named_replicas(shards, mains, replicas));
     }
 }
 
-} // namespace reshard::detail
+} // namespace reshard
 
 #endif

@@ -15,7 +15,7 @@
 
 namespace reshard {
 
-RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred) {
+RESHARD_DECL deferred_tensor::built build(deferred_tensor const& deferred) {
     if (!deferred.factory.build)
         fail(errc::usage, "'", deferred.key, "': a tensor of shape ", deferred.tensor.shape,
              " has a factory without a build function");
@@ -24,7 +24,7 @@ RESHARD_DECL detail::built_shards build(deferred_tensor const& deferred) {
 
 namespace detail {
 
-RESHARD_DECL void merge(deferred_tensor const& deferred, built_shards const& loaded) {
+RESHARD_DECL void merge(deferred_tensor const& deferred, deferred_tensor::built const& loaded) {
     if (deferred.factory.merge)
         deferred.factory.merge(loaded, deferred.tensor);
 }

@@ -58,7 +58,7 @@ inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size
 }
 
 /// Refuses an array with elements if the rank holds none.
-inline void check_none(std::string_view key, holder_t rank, const_tensor_view const& local) {
+inline void check_none(std::string_view key, index_t rank, const_tensor_view const& local) {
     for (std::size_t axis = 0; axis < local.shape.size(); ++axis)
         if (element_count(local.shape) > 0)
             fail(errc::shape_mismatch, "'", key, "': axis ", axis, ": a tensor of extent ",
@@ -66,8 +66,7 @@ inline void check_none(std::string_view key, holder_t rank, const_tensor_view co
 }
 
 RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
-                                                     holder_t rank,
-                                                     const_tensor_view const& local) {
+                                                     index_t rank, const_tensor_view const& local) {
     tensor_layout const* const tensor_layout = layout.find(key);
     if (!tensor_layout)
         fail(errc::unknown_key, "'", key, "' is not a tensor of the layout",
