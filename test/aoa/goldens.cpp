@@ -394,15 +394,15 @@ std::size_t compare_with_compiler(std::string const& stage) {
         aoa::detail::program_runner<typed_side, typed_side> const runner(
             reader.content(), typed_side(tensors.source), typed_side(*tensors.target));
         aoa::detail::program_fault const fault = runner.nodes().fault();
-        if (fault.what == aoa::detail::refusal::run_time)
+        if (fault.reason == aoa::detail::refusal::run_time)
             continue;
         outcome const wanted = outcome_at_run_time(text, tensors);
         place const at = place_of(text, fault.offset);
-        std::string words(reshard::name(code_of(fault.what)));
+        std::string words(reshard::name(code_of(fault.reason)));
         std::ranges::replace(words, '_', ' ');
         std::string const begin = "program:" + std::to_string(at.line) + ':' +
                                   std::to_string(at.column) + ": " + words + ": ";
-        if (fault.what != aoa::detail::refusal::none) {
+        if (fault.reason != aoa::detail::refusal::none) {
             BOOST_TEST(wanted.error.starts_with(begin), stage << '/' << program_file.filename()
                                                               << ": " << begin << " for "
                                                               << wanted.error);

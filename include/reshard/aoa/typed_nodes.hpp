@@ -47,8 +47,8 @@ public:
     constexpr bool require(bool is_right, program_fault const& fault) {
         return is_right || (fault_ = fault, false);
     }
-    constexpr bool require(bool is_right, refusal what, std::size_t offset) {
-        return require(is_right, {what, number_, offset});
+    constexpr bool require(bool is_right, refusal reason, std::size_t offset) {
+        return require(is_right, {reason, number_, offset});
     }
 
     /// Begins statement `number`, which makes `results` tensors.
@@ -77,8 +77,8 @@ public:
         is_concat_ = values_.size() > 1;
         has_axis_ = false;
         for (text_attribute const& attribute : list)
-            if (!require(attribute.known != nullptr, refusal::unknown_word, attribute.offset) ||
-                !check_kind(attribute, attribute.known->value) || !apply(attribute))
+            if (!require(attribute.row != nullptr, refusal::unknown_word, attribute.offset) ||
+                !check_kind(attribute, attribute.row->value) || !apply(attribute))
                 return false;
         return require(has_axis_ || single, is_concat_ ? refusal::concat_axis : refusal::split_axis,
                        offset);
@@ -103,7 +103,7 @@ private:
     }
 
     constexpr bool check_kind(text_attribute const& attribute, value_kind wanted) {
-        return require(attribute.kind == wanted,
+        return require(attribute.value == wanted,
                        wanted == value_kind::number ? refusal::no_number : refusal::no_text,
                        attribute.offset);
     }
@@ -134,16 +134,16 @@ private:
             !require(axes.size() <= max_ndim, refusal::axes, attribute.offset))
             return false;
         for (std::uint32_t& value : values_) {
-            typed_node made = nodes_[value];
-            std::size_t const ndim = made.shape.size();
-            made.numbers = index_vector(axes.begin(), axes.end());
+            typed_node node = nodes_[value];
+            std::size_t const ndim = node.shape.size();
+            node.numbers = index_vector(axes.begin(), axes.end());
             for (std::size_t i = ndim; axes.empty() && i > 0; --i)
-                made.numbers.push_back(static_cast<index_t>(i - 1));
-            if (!require(is_order(made.numbers, ndim), refusal::order, attribute.offset))
+                node.numbers.push_back(static_cast<index_t>(i - 1));
+            if (!require(is_order(node.numbers, ndim), refusal::order, attribute.offset))
                 return false;
             for (std::size_t i = 0; i < ndim; ++i)
-                made.shape[i] = nodes_[value].shape[static_cast<std::size_t>(made.numbers[i])];
-            value = make(made, operation::permute, {&value, 1});
+                node.shape[i] = nodes_[value].shape[static_cast<std::size_t>(node.numbers[i])];
+            value = make(node, operation::permute, {&value, 1});
         }
         return true;
     }
@@ -154,11 +154,11 @@ private:
                      attribute.offset))
             return false;
         for (std::uint32_t& value : values_) {
-            typed_node made = nodes_[value];
-            if (!fill_in(extents, attribute.offset, made.shape))
+            typed_node node = nodes_[value];
+            if (!fill_in(extents, attribute.offset, node.shape))
                 return false;
-            made.shape = reshaped_shape(nodes_[value].shape, made.shape, wanted_);
-            value = make(made, operation::reshape, {&value, 1});
+            node.shape = reshaped_shape(nodes_[value].shape, node.shape, wanted_);
+            value = make(node, operation::reshape, {&value, 1});
         }
         return true;
     }
@@ -217,7 +217,7 @@ private:
     }
 
     constexpr bool concat(std::size_t axis, sizes const* written, std::size_t offset) {
-        typed_node made = nodes_[values_[0]];
+        typed_node node = nodes_[values_[0]];
         for (std::size_t k = 0; written && k < values_.size(); ++k)
             if (index_vector const& shape = nodes_[values_[k]].shape; axis < shape.size())
                 if (!require(shape[axis] == (*written)[k], refusal::size_of_operand,
@@ -225,38 +225,38 @@ private:
                     return false;
         for (std::size_t k = 1; k < values_.size(); ++k) {
             typed_node const& operand = nodes_[values_[k]];
-            if (!require(operand.shape.size() == made.shape.size(), refusal::other_ndim, offset) ||
-                !require(operand.dtype == made.dtype, refusal::other_type, offset) ||
-                !require(join_along(made.shape, operand.shape, axis), refusal::other_extent,
+            if (!require(operand.shape.size() == node.shape.size(), refusal::other_ndim, offset) ||
+                !require(operand.dtype == node.dtype, refusal::other_type, offset) ||
+                !require(join_along(node.shape, operand.shape, axis), refusal::other_extent,
                          offset) ||
-                !require(!__builtin_add_overflow(made.shape[axis], operand.shape[axis],
-                                                 &made.shape[axis]),
+                !require(!__builtin_add_overflow(node.shape[axis], operand.shape[axis],
+                                                 &node.shape[axis]),
                          refusal::sum, offset))
                 return false;
         }
-        made.axis = axis;
-        std::uint32_t const node = make(made, operation::concat, values_);
-        values_.assign(1, node);
+        node.axis = axis;
+        std::uint32_t const number = make(node, operation::concat, values_);
+        values_.assign(1, number);
         return true;
     }
 
     constexpr bool split(std::size_t axis, sizes const* written, std::size_t offset) {
-        typed_node made = nodes_[values_[0]];
+        typed_node node = nodes_[values_[0]];
         auto const count = static_cast<index_t>(results_);
-        index_t const extent = made.shape[axis];
+        index_t const extent = node.shape[axis];
         if (!require(written || extent % count == 0, refusal::uneven, offset))
             return false;
-        made.numbers = index_vector::filled(made.shape.size(), 0);
+        node.numbers = index_vector::filled(node.shape.size(), 0);
         std::vector<std::uint32_t> parts;
-        for (std::size_t i = 0; i < results_; ++i, made.numbers[axis] += made.shape[axis]) {
-            made.shape[axis] = written ? (*written)[i] : extent / count;
-            if (!require(made.shape[axis] >= 0 && made.shape[axis] <= extent - made.numbers[axis],
+        for (std::size_t i = 0; i < results_; ++i, node.numbers[axis] += node.shape[axis]) {
+            node.shape[axis] = written ? (*written)[i] : extent / count;
+            if (!require(node.shape[axis] >= 0 && node.shape[axis] <= extent - node.numbers[axis],
                          refusal::size_of_part, offset))
                 return false;
-            parts.push_back(make(made, operation::slice, values_));
+            parts.push_back(make(node, operation::slice, values_));
         }
         values_ = parts;
-        return require(made.numbers[axis] == extent, refusal::size_sum, offset);
+        return require(node.numbers[axis] == extent, refusal::size_sum, offset);
     }
 
     /// `src_dtype` and `dst_dtype` occur together, in this order.
@@ -272,13 +272,13 @@ private:
             !require(dtype.has_value(), refusal::unknown_type, attribute.offset))
             return false;
         for (std::size_t k = 0; !is_first && k < values_.size(); ++k) {
-            typed_node made = nodes_[values_[k]];
-            if (!require(is_castable(made.dtype, *dtype),
-                         is_complex(made.dtype) ? refusal::real : refusal::complex,
+            typed_node node = nodes_[values_[k]];
+            if (!require(is_castable(node.dtype, *dtype),
+                         is_complex(node.dtype) ? refusal::real : refusal::complex,
                          attribute.offset))
                 return false;
-            made.dtype = *dtype;
-            values_[k] = make(made, operation::cast, {&values_[k], 1});
+            node.dtype = *dtype;
+            values_[k] = make(node, operation::cast, {&values_[k], 1});
         }
         return true;
     }

@@ -49,7 +49,7 @@ public:
         for (hashed_key const& key : text.keys)
             keys_.add(key);
         bindings_.assign(text.keys.size(), typed_binding());
-        bool is_right = nodes_.require(text.fault.what == refusal::none, text.fault);
+        bool is_right = nodes_.require(text.fault.reason == refusal::none, text.fault);
         for (std::size_t i = 0; is_right && i < text.statements.size(); ++i)
             find_removed(text.statements[i], i + 1);
         for (std::size_t i = 0; is_right && i < text.statements.size(); ++i)
@@ -153,8 +153,8 @@ private:
     constexpr bool check_target(typed_binding const& bound, auto const& wanted) {
         if (!bound.is_made() && !bound.is_removed)
             return true;
-        auto const require = [&](bool is_right, refusal what) {
-            return nodes_.require(is_right, {what, bound.statement, bound.offset});
+        auto const require = [&](bool is_right, refusal reason) {
+            return nodes_.require(is_right, {reason, bound.statement, bound.offset});
         };
         if (!bound.is_made())
             return require(bound.node == typed_binding::added, refusal::removed_and_wanted);
@@ -189,13 +189,13 @@ struct program_table {
 /// What `program_table` has to be made for.
 struct program_facts {
     std::size_t nodes, operands;
-    refusal what;
+    refusal reason;
     std::size_t statement, column;
 
     constexpr program_facts(auto const& runner, std::string_view text)
         : nodes(runner.nodes().nodes().size()),
           operands(runner.nodes().operands().size()),
-          what(runner.nodes().fault().what),
+          reason(runner.nodes().fault().reason),
           statement(runner.nodes().fault().statement),
           column(place_of(text, runner.nodes().fault().offset).column) {}
 };
@@ -254,9 +254,9 @@ class program_values {
 public:
     using source_layout = Source;
     using place = typename checked_text<
-        in_program<facts.what, code_of(facts.what), in_statement<facts.statement>,
+        in_program<facts.reason, code_of(facts.reason), in_statement<facts.statement>,
                    at_column<facts.column>>>::place;
-    static constexpr bool is_right = facts.what == refusal::none;
+    static constexpr bool is_right = facts.reason == refusal::none;
 
     static constexpr program_table<facts.nodes, facts.operands, Target::keys.size()> table{
         run(), Target::keys.all()};

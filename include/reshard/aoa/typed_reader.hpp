@@ -97,17 +97,17 @@ private:
         return {first, static_cast<std::size_t>(last - first)};
     }
 
-    constexpr bool refuse(refusal what, char const* at) {
-        fault_ = {what, statements_.size() + 1, offset(at)};
+    constexpr bool refuse(refusal reason, char const* at) {
+        fault_ = {reason, statements_.size() + 1, offset(at)};
         return false;
     }
 
-    /// Refuses what is read next, or the end of what was read if nothing follows.
-    constexpr bool refuse_next(refusal what, char const* at) {
+    /// Refuses the next character, or the end of the text before it.
+    constexpr bool refuse_next(refusal reason, char const* at) {
         std::size_t next = text_.find_first_not_of(" \t", offset(at));
         if (next == text_.npos)
             next = text_.find_last_not_of(" \t\r\n\v") + 1;
-        return refuse(what, text_.data() + next);
+        return refuse(reason, text_.data() + next);
     }
 
     /// Passes over blanks and a comment.
@@ -119,7 +119,7 @@ private:
                 ++at_;
     }
 
-    /// Passes over ends of lines, or of statements, with blanks before them; and over what is blank
+    /// Passes over ends of lines, or of statements, with blanks before them; and over blanks
     /// at the end of the text.
     constexpr void next_line(bool may_end_statement) {
         char const* begin = at_;
@@ -201,11 +201,11 @@ private:
         if (is_quoted ? at_[1] == *at_ : !begins_word(*at_))
             return is_macro() ? refuse(refusal::run_time, begin) : refuse_next(otherwise, before);
         if (!(is_quoted ? read_quoted_name() : read_plain_name()))
-            return fault_.what != refusal::none ? false : refuse(refusal::run_time, begin);
+            return fault_.reason != refusal::none ? false : refuse(refusal::run_time, begin);
         std::string_view const text = is_quoted ? between(begin + 1, at_ - 1) : between(begin, at_);
         hashed_key const key(text);
-        if (attribute_word const* const known = is_quoted ? nullptr : find_word(key))
-            if (known->reserved)
+        if (attribute_word const* const row = is_quoted ? nullptr : find_word(key))
+            if (row->reserved)
                 return refuse_next(otherwise, before);
         if (char const* const last = at_; skip(), *at_ == '[' || (at_ == last && is_transpose()))
             return refuse(refusal::run_time, begin);
@@ -246,8 +246,8 @@ private:
         at_ += next.size();
         bool is_next = !next.empty() && take('=');
         if (!is_next)
-            if (attribute_word const* const known = find_word(hashed_key(next)))
-                is_next = known->value == value_kind::none;
+            if (attribute_word const* const row = find_word(hashed_key(next)))
+                is_next = row->value == value_kind::none;
         at_ = before;
         return is_next;
     }
@@ -256,8 +256,8 @@ private:
         char const* const before = at_;
         skip();
         text_attribute attribute{word(), offset(at_)};
-        attribute.known = find_word(hashed_key(attribute.word));
-        if (attribute.known != nullptr && attribute.known->value == value_kind::none)
+        attribute.row = find_word(hashed_key(attribute.word));
+        if (attribute.row != nullptr && attribute.row->value == value_kind::none)
             return refuse(refusal::run_time, at_);
         at_ += attribute.word.size();
         if (attribute.word.empty() || !take('='))
@@ -273,7 +273,7 @@ private:
         std::string_view remainder = between(at_, end_);
         if (*at_ == '"' || *at_ == '\'') {
             std::size_t const last = remainder.find(*at_, 1);
-            attribute.kind = value_kind::text;
+            attribute.value = value_kind::text;
             attribute.text = without_quotes(remainder.substr(0, last + (last != text_.npos)));
             at_ += last != text_.npos ? last + 1 : 0;
             return last != text_.npos;

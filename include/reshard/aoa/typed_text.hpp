@@ -37,13 +37,13 @@ struct text_name {
 struct text_attribute {
     std::string_view word;
     std::size_t offset = 0;
-    value_kind kind = value_kind::number;
+    value_kind value = value_kind::number;
     index_t number = 0;
     std::string_view text{};
-    attribute_word const* known = nullptr; ///< its row, if the language has the word
+    attribute_word const* row = nullptr; ///< its row, if the language has the word
 };
 
-/// A statement: its names, left and then right, and its attributes are next to one another.
+/// A statement: its names, left and then right, and its attributes lie side by side.
 struct text_statement {
     std::size_t offset = 0;
     std::size_t first_name = 0, left = 0, right = 0;
@@ -110,19 +110,19 @@ enum class refusal : std::uint8_t {
 };
 
 /// The code of the same error at run time.
-constexpr errc code_of(refusal what) {
-    return what < refusal::unknown_name   ? errc::syntax
-           : what < refusal::no_axis      ? errc::unknown_key
-           : what < refusal::unknown_type ? errc::shape_mismatch
-           : what < refusal::product      ? errc::dtype_mismatch
-           : what < refusal::axes         ? errc::overflow
-           : what < refusal::run_time     ? errc::limit_exceeded
-                                          : errc::unsupported;
+constexpr errc code_of(refusal reason) {
+    return reason < refusal::unknown_name   ? errc::syntax
+           : reason < refusal::no_axis      ? errc::unknown_key
+           : reason < refusal::unknown_type ? errc::shape_mismatch
+           : reason < refusal::product      ? errc::dtype_mismatch
+           : reason < refusal::axes         ? errc::overflow
+           : reason < refusal::run_time     ? errc::limit_exceeded
+                                            : errc::unsupported;
 }
 
 /// What is wrong, in which statement, counted from 1, and with which byte of the text.
 struct program_fault {
-    refusal what = refusal::none;
+    refusal reason = refusal::none;
     std::size_t statement = 0;
     std::size_t offset = 0;
 };
@@ -132,7 +132,7 @@ struct text_counts {
     std::size_t statements, names, attributes, keys;
 };
 
-/// The statements of a text, or what is wrong with it.
+/// The statements of a text, or its fault.
 struct text_content {
     std::span<text_statement const> statements;
     std::span<text_name const> names;
@@ -171,17 +171,17 @@ template <std::size_t>
 struct in_statement;
 template <std::size_t>
 struct at_column;
-template <refusal What, errc Code, class Statement, class Column>
+template <refusal Reason, errc Code, class Statement, class Column>
 struct in_program;
 /// \}
 
 /// False for the fault of that place.
-template <class Place, refusal What>
+template <class Place, refusal Reason>
 inline constexpr bool is_free_of = true;
-template <refusal What, errc Code, class Statement, class Column>
-inline constexpr bool is_free_of<in_program<What, Code, Statement, Column>, What> = false;
+template <refusal Reason, errc Code, class Statement, class Column>
+inline constexpr bool is_free_of<in_program<Reason, Code, Statement, Column>, Reason> = false;
 
-/// Says what is wrong: the sentence of run time, without its values.
+/// The sentence of run time for a fault, without its values.
 template <class Place>
 struct checked_text {
     using enum refusal;

@@ -143,7 +143,7 @@ constexpr bool take(std::string_view& text, char wanted) {
 /// Reads the entries of a list in brackets; a comma after the last one is allowed.
 ///
 /// \param take_entry takes an entry from the beginning of a text, or returns std::nullopt
-/// \return           false if the text is no such list
+/// \return           false for any other text
 template <class Entry, class TakeEntry>
 constexpr bool read_list(std::string_view text, TakeEntry const& take_entry,
                          std::vector<Entry>& entries) {

@@ -199,7 +199,7 @@ private:
     std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else number + 1
 };
 
-/// Whether a key has one of those inside, as that of an optimizer state has its parameter's.
+/// Whether a key has another one inside, as the key of a state has its parameter's.
 template <std::size_t N>
 constexpr bool contains_key(std::string_view key, typed_keys<N> const& keys) {
     auto const is_border = [&](std::size_t i, std::string_view borders) {

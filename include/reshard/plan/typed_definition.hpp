@@ -248,7 +248,7 @@ struct program_definitions<Target, Values, false> {
     using type = boost::mp11::mp_list<>;
 };
 
-/// A definition, or those of a program, as a list.
+/// A definition, or all of a program, as a list.
 template <class Source, class Target, class Item>
 struct definition_list {
     static constexpr bool is_right = true;
