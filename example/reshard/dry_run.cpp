@@ -6,6 +6,7 @@
 
 #include <reshard/format/network_file.hpp>
 #include <reshard/layout/replica.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -151,7 +152,7 @@ dry_run make_dry_run(source_spec const& source, job const& full_job, plan_comman
     std::optional<network> const over = network_of(options);
     plan_flows const flows(
         problem, {.processes_per_node = over ? over->ranks_per_node : options.ranks_per_node,
-                  .relays = options.relays});
+                  .between_nodes = options.relays ? relays() : balanced_senders()});
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result;
     result.source_ranks = source.held.holders;

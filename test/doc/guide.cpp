@@ -10,6 +10,7 @@
 #include <reshard/mpi.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/os/prefaulted_memory.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/make_plan.hpp>
@@ -124,8 +125,8 @@ void rows_to_columns(boost::mpi::communicator const& world) {
     // [/cache]
     expect(kept.hits() == 2 && kept.misses() == 1, "cache");
     // [relays]
-    reshard::job relayed =
-        reshard::prepare(world, have, want_again, {.relays = true});
+    reshard::job relayed = reshard::prepare(world, have, want_again,
+                                            {.between_nodes = reshard::relays()});
     run(relayed);
     // What this rank passed on of what it got; 0 on all: nothing was.
     reshard::index_t const passed_on = relayed.cost().bytes_relayed;

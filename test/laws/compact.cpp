@@ -10,6 +10,7 @@
 
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -84,7 +85,8 @@ BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_have_one_plan) {
         plan_problem const mixed = problem_of(forms.program, forms.listed_source, forms.target);
         plan_options const options{.processes = static_cast<holder_t>(seed % 3),
                                    .shared_sources = seed % 11 == 0,
-                                   .processes_per_node = static_cast<holder_t>(seed / 2 % 4)};
+                                   .processes_per_node = static_cast<holder_t>(seed / 2 % 4),
+                                   .between_nodes = balanced_senders()};
         auto const same = [&](plan_scope const& scope) {
             auto const expected = resolved(make_plan(listed, scope, options));
             return resolved(make_plan(computed, scope, options)) == expected &&
@@ -106,7 +108,8 @@ BOOST_AUTO_TEST_CASE(patterns_cost_what_the_transfers_that_they_stand_for_cost) 
         two_forms const forms = drawn(seed).all();
         plan_options const options{.processes = static_cast<holder_t>(seed % 4),
                                    .shared_sources = seed % 7 == 0,
-                                   .processes_per_node = static_cast<holder_t>(seed / 2 % 3)};
+                                   .processes_per_node = static_cast<holder_t>(seed / 2 % 3),
+                                   .between_nodes = balanced_senders()};
         holder_t const holders = std::max(forms.source.holders, forms.target.holders);
         holder_t const processes = options.processes == 0 ? holders : options.processes;
         plan_problem const computed = problem_of(forms.program, forms.source, forms.target);

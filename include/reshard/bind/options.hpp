@@ -232,13 +232,9 @@ struct options {
     /// same number of consecutive ranks. Of several ranks that hold the same elements, one on the
     /// same node sends them.
     holder_t processes_per_node = 0;
-    /// Elements that several ranks on other nodes want leave their source once, and these ranks
-    /// pass them on chunk by chunk; see `plan_options::relays`. Not if all ranks are on one node,
-    /// nor in rounds, nor what ranks look up in a directory (`lookup`).
-    ///
-    /// A load reads bytes of files that several nodes need on one rank of all, which passes them
-    /// on: faster if one rank sends more in a second than all nodes together read.
-    bool relays = false;
+    /// `balanced_senders()` or `relays()` of `plan/between_nodes.hpp`; by default, ranks that hold
+    /// the same elements take turns.
+    detail::node_traffic between_nodes = {};
     /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of their
     /// shards, of the program and of the options. If every rank has kept the plan, nothing else is
     /// exchanged; if one has not, or anything has changed, all plan. Every rank gives a cache, or
@@ -280,11 +276,12 @@ struct options {
 
     /// The options that ranks compare before they do anything; programs have separate digests.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch, self.lookup,
-              self.on_node, self.needs);
+        visit(self.memory, self.processes_per_node, self.between_nodes, self.shape_mismatch,
+              self.lookup, self.on_node, self.needs);
     }
     static constexpr std::string_view member_names[] = {
-        "memory", "processes_per_node", "relays", "shape_mismatch", "lookup", "on_node", "needs"};
+        "memory", "processes_per_node", "between_nodes", "shape_mismatch", "lookup", "on_node",
+        "needs"};
 };
 
 } // namespace reshard

@@ -9,6 +9,7 @@
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/plan/options.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -121,6 +122,12 @@ RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
 
 /// The facts about one side for a program.
 RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
+
+/// The nodes of a call, and who sends what several ranks hold. If nodes differ, or there is only
+/// one, nothing is passed on.
+///
+/// \param nodes of each rank, the lowest rank on its node
+RESHARD_DECL plan_options nodes_of(options const& options, std::vector<int> const& nodes);
 
 /// A plan of this rank, or why there is none, which the other ranks do not know yet.
 struct known_plan {

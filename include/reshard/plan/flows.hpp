@@ -73,13 +73,13 @@ public:
     ///
     /// \pre `for_each` has named it
     constexpr detail::relay_tree tree(std::uint32_t number) const {
-        return cuts_.relays.trees()[number];
+        return cuts_.relays->trees()[number];
     }
 
     /// What sources send, by who could send it.
     constexpr std::vector<detail::shared_load> loads() const {
         return detail::sender_class_finder(problem_, options_, cuts_.sources, cuts_.targets,
-                                           cuts_.patterns, &cuts_.relays)
+                                           cuts_.patterns, cuts_.relays)
             .find()
             .loads;
     }
@@ -108,7 +108,7 @@ public:
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& cut_place, index_t bytes) {
             holder_t const receiver =
                 options_.process_of(problem_.targets[t].shards.holder(cut_place.target_shard));
-            if (auto const relayed = cuts_.relays.find(t, cut_place))
+            if (auto const relayed = cuts_.find_relay(t, cut_place))
                 visit(relayed_flow(*relayed, receiver, bytes, cut_place.is_rest));
             else
                 visit(detail::flow{.source = process_of_sender(t, cut, receiver),
@@ -206,7 +206,8 @@ private:
 
     /// Nothing else may be passed on; without relays, tensors do not differ in it.
     constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
-        return !options_.relays || wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
+        return !options_.between_nodes.has_relays() ||
+               wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
     }
 
     constexpr detail::placed_pattern const& pattern_of(std::uint32_t t) const {

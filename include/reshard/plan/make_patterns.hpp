@@ -3,14 +3,14 @@
 #ifndef RESHARD_PLAN_MAKE_PATTERNS_HPP
 #define RESHARD_PLAN_MAKE_PATTERNS_HPP
 
-#include <reshard/plan/balance_senders.hpp>
 #include <reshard/plan/cut_list.hpp>
-#include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -105,7 +105,7 @@ struct given_cuts {
     bool is_balanced; ///< the senders: then the patterns are of all transfers
     target_turns turns;
     sender_finder senders;
-    relay_finder relays;
+    any_relays* relays = nullptr; ///< null if nobody passes anything on
     pattern_plan patterns;
 
     /// \throws error as `make_patterns`
@@ -115,18 +115,44 @@ struct given_cuts {
           targets(problem.targets),
           is_balanced(can_balance(problem, options, sources)),
           turns(problem, options, sources, targets, !is_balanced),
-          senders(problem, options, sources, turns),
-          relays(problem, options, sources, targets, turns) {
+          senders(problem, options, sources, turns) {
+        if (options.between_nodes.has_relays() && !options.shared_sources)
+            relays =
+                steps_of(options).find_relays(problem, options, sources, targets, turns).release();
         if (!is_balanced) {
             patterns = pattern_finder(problem, scope, options, sources, targets).find();
             return;
         }
         patterns = pattern_finder(problem, {}, options, sources, targets).find();
-        balance_senders(problem, options, sources, targets, patterns);
+        options.between_nodes.steps->balance(problem, options, sources, targets, patterns);
     }
 
     given_cuts(given_cuts const&) = delete; // its parts refer to each other
     given_cuts& operator=(given_cuts const&) = delete;
+
+    constexpr ~given_cuts() { delete relays; } // a constant has no smart pointers
+
+    /// Nothing if the source gives that cut of a tensor directly.
+    constexpr std::optional<relay_place> find_relay(std::uint32_t tensor, cut_place const& at) {
+        return relays ? relays->find(tensor, at) : std::nullopt;
+    }
+
+private:
+    /// \throws error with errc::usage if the choice was read from a file, without the functions
+    static constexpr node_steps const& steps_of(plan_options const& options) {
+        if (!options.between_nodes.steps)
+            fail(errc::usage, "a choice of senders was read, or set by hand; set "
+                              "plan_options::between_nodes to balanced_senders() or relays()");
+        return *options.between_nodes.steps;
+    }
+
+    /// A plan that is a constant is not balanced.
+    static constexpr bool can_balance(plan_problem const& problem, plan_options const& options,
+                                      source_indices const& sources) {
+        return !std::is_constant_evaluated() &&
+               options.between_nodes.choice == sender_choice::balanced &&
+               steps_of(options).can_balance(problem, options, sources);
+    }
 };
 
 } // namespace detail

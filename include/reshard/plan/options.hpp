@@ -76,6 +76,11 @@ struct plan_scope {
     holder_set sources;
     holder_set targets;
 
+    /// True if one of the two holders is in it; `no_holder` is in no scope.
+    constexpr bool has_transfer(holder_t source, holder_t target) const {
+        return targets.contains(target) || (source != no_holder && sources.contains(source));
+    }
+
     static constexpr void members(auto& self, auto&& visit) { visit(self.sources, self.targets); }
 
     constexpr bool operator==(plan_scope const&) const = default;
@@ -86,17 +91,33 @@ inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
 
 } // namespace detail
 
-/// How one of several holders of the same elements is chosen to give them. One that the target's
-/// own process plays always comes first, then those on its node.
-enum class replica_choice : std::uint8_t {
-    balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
-    by_target, ///< by turns of the targets, if a target does not know the others' shards
-};
-
 namespace detail {
 
+/// How one of several holders of the same elements is chosen to give them. One that the target's
+/// own process plays always comes first, then those on its node.
+enum class sender_choice : std::uint8_t {
+    in_turn,   ///< by turns of the target's shards
+    by_target, ///< by turns of the target's ranks, which do not know the shards of others
+    balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
+    relayed,   ///< in turn, once for all nodes: those who get elements pass them on
+};
+
 template <>
-inline constexpr enum_range range_of_enum<replica_choice>{2, "the choice of replicas"};
+inline constexpr enum_range range_of_enum<sender_choice>{4, "the choice of senders"};
+
+struct node_steps;
+
+/// How elements travel between nodes; `balanced_senders` and `relays` make others than the default.
+struct node_traffic {
+    sender_choice choice = sender_choice::in_turn;
+    node_steps const* steps = nullptr; ///< of choices that `plan/between_nodes.hpp` makes
+
+    constexpr bool has_relays() const { return choice == sender_choice::relayed; }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.choice); }
+
+    constexpr bool operator==(node_traffic const& other) const { return choice == other.choice; }
+};
 
 } // namespace detail
 
@@ -108,12 +129,9 @@ struct plan_options {
     bool shared_sources = false;
     /// Process `p` runs on node `p / processes_per_node`; 0: each on its own.
     holder_t processes_per_node = 0;
-    /// Whoever plans the same transfers needs the same choice.
-    replica_choice replicas = replica_choice::balanced;
-    /// Elements that several processes want from one, and nobody on their nodes holds, leave it
-    /// once, and they pass them on: a plan has the transfers that its holders pass on as well. If
-    /// several could give, they take turns.
-    bool relays = false;
+    /// Who sends what several hold: by default, they take turns. Else `balanced_senders()` or
+    /// `relays()` of `plan/between_nodes.hpp`. Whoever plans the same transfers needs the same.
+    detail::node_traffic between_nodes = {};
 
     constexpr holder_t process_of(holder_t holder) const {
         return processes == 0 ? holder : holder % processes;
@@ -125,8 +143,7 @@ struct plan_options {
     }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.processes, self.shared_sources, self.processes_per_node, self.replicas,
-              self.relays);
+        visit(self.processes, self.shared_sources, self.processes_per_node, self.between_nodes);
     }
 
     constexpr bool operator==(plan_options const&) const = default;
@@ -135,7 +152,7 @@ struct plan_options {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<plan_options>{"set of options", 6};
+inline constexpr stored_form form_of<plan_options>{"set of options", 7};
 
 /// No limit of memory.
 inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();

@@ -21,17 +21,6 @@
 
 namespace reshard::detail {
 
-/// The position of a cut of a tensor in a tree, and its source.
-struct relay_place {
-    shard_part sender;
-    std::uint32_t tree = 0;
-    std::uint32_t position = 0;
-    std::uint32_t box = 0;       ///< of the target, as `target_boxes` numbers it
-    std::uint32_t receivers = 0; ///< if the finder has their shards
-
-    constexpr bool is_passed_on() const { return position > 0; }
-};
-
 /// Finds the trees of a problem.
 ///
 /// The holders that want a box, and have no holder of it in their process or on their node, are a
@@ -51,7 +40,7 @@ public:
           targets_(targets),
           turns_(turns),
           trees_(options) {
-        if (!options.relays || options.shared_sources)
+        if (!options.between_nodes.has_relays() || options.shared_sources)
             return;
         boxes_ = std::vector<std::optional<target_boxes>>(targets.representatives().size());
         chunks_ = chunks_of_holder();
@@ -64,12 +53,6 @@ public:
     /// found.
     constexpr shard_part part_of(relay_place const& relay_place, std::uint32_t index) const {
         return part_of(relay_place.receivers, trees()[relay_place.tree].receivers[index]);
-    }
-
-    /// True if a receiver gives that cut of a tensor, not the source.
-    constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& at) {
-        auto const match = find(tensor, at);
-        return match && match->is_passed_on();
     }
 
     /// Nothing if the source gives that cut of a tensor directly.

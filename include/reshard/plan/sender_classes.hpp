@@ -5,7 +5,6 @@
 
 #include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
-#include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/senders.hpp>
 
 #include <algorithm>
@@ -139,7 +138,7 @@ public:
     /// \pre   `patterns` are of all transfers
     constexpr sender_class_finder(plan_problem const& problem, plan_options const& options,
                                   source_indices const& sources, shard_kinds const& targets,
-                                  pattern_plan const& patterns, relay_finder* relays = nullptr)
+                                  pattern_plan const& patterns, any_relays* relays = nullptr)
         : relays_(relays),
           problem_(problem),
           sources_(sources),
@@ -200,7 +199,7 @@ private:
             for (box_sender const& sender : possible.senders)
                 result_.replicas.push_back(sender.replica);
             if (possible.senders.empty() || possible.has_receiver ||
-                (relays_ && relays_->is_passed_on(result_.examples[group], cuts.place(i)))) {
+                is_passed_on(result_.examples[group], cuts.place(i))) {
                 cut.shares.push_back({result_.counts[group], possible.senders.empty()
                                                                  ? std::uint16_t{0}
                                                                  : possible.senders[0].replica});
@@ -210,6 +209,12 @@ private:
             }
             result_.cuts.push_back(std::move(cut));
         }
+    }
+
+    /// True if a receiver gives that cut of a tensor, not the source.
+    constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& cut) const {
+        auto const relayed = relays_ ? relays_->find(tensor, cut) : std::nullopt;
+        return relayed && relayed->is_passed_on();
     }
 
     /// The load of the possible senders of a cut; if these are all holders of the box, it is the
@@ -245,7 +250,7 @@ private:
         return number;
     }
 
-    relay_finder* relays_;
+    any_relays* relays_;
     plan_problem const& problem_;
     source_indices const& sources_;
     shard_kinds const& targets_;

@@ -4,11 +4,15 @@
 #define RESHARD_PLAN_SENDERS_HPP
 
 #include <reshard/plan/pattern_plan.hpp>
+#include <reshard/plan/plan.hpp>
+#include <reshard/plan/relay_trees.hpp>
 #include <reshard/plan/source_indices.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 /// \file
@@ -48,7 +52,7 @@ public:
         places_ = std::vector<std::vector<std::uint32_t>>(targets.representatives().size());
         for (std::size_t kind = 0; kind < places_.size(); ++kind)
             if (tensor_shards const& shards = targets.spreads()[targets.representatives()[kind]];
-                shards.table() && options.replicas == replica_choice::balanced)
+                shards.table() && options.between_nodes.choice != sender_choice::by_target)
                 places_[kind] = places_by_box(shards);
     }
 
@@ -61,7 +65,7 @@ public:
         if (first_.empty())
             return 0;
         tensor_shards const& shards = problem_.targets[tensor].shards;
-        return first_[tensor] + (options_.replicas == replica_choice::by_target
+        return first_[tensor] + (options_.between_nodes.choice == sender_choice::by_target
                                      ? shards.holder(shard)
                                      : place(tensor, shards, shard));
     }
@@ -99,7 +103,9 @@ private:
 
     constexpr std::uint32_t first_turn(std::uint32_t before, std::size_t wanting,
                                        std::size_t replicas) const {
-        std::size_t const each = options_.relays ? 1 : wanting < 8 * replicas ? wanting : 0;
+        std::size_t const each = options_.between_nodes.has_relays() ? 1
+                                 : wanting < 8 * replicas            ? wanting
+                                                                     : 0;
         return static_cast<std::uint32_t>(before * each % (replicas * replicas));
     }
 
@@ -159,6 +165,55 @@ private:
     plan_options const& options_;
     source_indices const& sources_;
     target_turns const& turns_;
+};
+
+/// The position of a cut of a tensor in a tree, and its source.
+struct relay_place {
+    shard_part sender;
+    std::uint32_t tree = 0;
+    std::uint32_t position = 0;
+    std::uint32_t box = 0;       ///< of the target, as `target_boxes` numbers it
+    std::uint32_t receivers = 0; ///< if the finder has their shards
+
+    constexpr bool is_passed_on() const { return position > 0; }
+};
+
+/// Who passes on which elements of a plan: found from layouts, the same on every rank.
+class any_relays {
+public:
+    constexpr virtual ~any_relays() = default;
+
+    /// Nothing if the source gives that cut of a tensor directly.
+    virtual std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) = 0;
+
+    /// All trees that were found so far, by number.
+    virtual relay_trees const& trees() const = 0;
+
+    /// Lists a transfer of a tree, and the transfers by which receivers in the scope pass on its
+    /// elements.
+    virtual void list(plan& listed, transfer entry, relay_place const& at,
+                      plan_scope const& scope) = 0;
+
+    /// Sorts the last transfers of a plan, which are of one tensor, by target shard; their relays
+    /// follow.
+    virtual void sort(plan& listed, std::size_t first, std::size_t first_relay,
+                      pattern const& cuts) const = 0;
+};
+
+/// What makes the choice of senders that differs from turns.
+struct node_steps {
+    bool (*can_balance)(plan_problem const& problem, plan_options const& options,
+                        source_indices const& sources);
+
+    void (*balance)(plan_problem const& problem, plan_options const& options,
+                    source_indices const& sources, shard_kinds const& targets,
+                    pattern_plan& patterns);
+
+    std::unique_ptr<any_relays> (*find_relays)(plan_problem const& problem,
+                                               plan_options const& options,
+                                               source_indices const& sources,
+                                               shard_kinds const& targets,
+                                               target_turns const& turns);
 };
 
 } // namespace reshard::detail

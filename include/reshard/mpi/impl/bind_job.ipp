@@ -186,7 +186,7 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     }
     mpi_job.rings = rings_for(group, sorted_job.bytes, most, options.on_node);
     index_t relayed = relayed_limit(mpi_job, sorted_job.sorted);
-    if (options.relays)
+    if (options.between_nodes.has_relays())
         relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {
         if (mpi_job.arenas.target)
@@ -207,7 +207,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
     notice.problem = encode(plan.problem ? plan.problem : attempt([&] {
         sorted_job = sort_job(ranks, plan, have, want);
         notice.bytes = std::ranges::max(sorted_job.bytes);
-        is_open = !have.arena && !want.arena && !options.relays &&
+        is_open = !have.arena && !want.arena && !options.between_nodes.has_relays() &&
                   !rings_are_worth_it(ranks.size(), notice.bytes, options.on_node);
         if (is_open)
             open(sorted_job, ranks, {}, limits_of(*sorted_job.all, ranks, chunk_bytes));

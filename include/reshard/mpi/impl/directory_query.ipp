@@ -35,11 +35,9 @@ public:
         : world_(world),
           me_(static_cast<holder_t>(world.rank())),
           how_(options),
-          nodes_{.processes_per_node = options.processes_per_node > 0
-                                           ? options.processes_per_node
-                                           : equal_ranks_per_node(nodes)},
+          nodes_(nodes_of(options, nodes)),
           exchange_(world) {
-        nodes_.replicas = replica_choice::by_target; // nobody knows the others' targets
+        nodes_.between_nodes = {sender_choice::by_target}; // nobody knows the others' targets
     }
 
     std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,

@@ -87,19 +87,13 @@ inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call
     return planned;
 }
 
-/// The nodes of the group, if they matter. If they differ, or there is only one, nothing is passed
-/// on.
-inline plan_options nodes_for(layout const& source, std::vector<int> const& ranks,
-                              options const& options) {
-    bool const matters =
-        options.relays || std::ranges::any_of(source.spreads, [](auto const& spread) {
-            return shard_index(spread.view()).most_replicas() > 1;
-        });
-    plan_options nodes{.processes_per_node = options.processes_per_node};
-    if (matters && options.processes_per_node == 0)
-        nodes.processes_per_node = equal_ranks_per_node(ranks);
-    nodes.relays = options.relays && nodes.processes_per_node > 0;
-    return nodes;
+RESHARD_DECL plan_options nodes_of(options const& options, std::vector<int> const& nodes) {
+    plan_options result{.processes_per_node = options.processes_per_node};
+    if (options.processes_per_node == 0)
+        result.processes_per_node = equal_ranks_per_node(nodes);
+    if (!options.between_nodes.has_relays() || result.processes_per_node > 0)
+        result.between_nodes = options.between_nodes;
+    return result;
 }
 
 /// A plan that nobody shares yet.
@@ -128,7 +122,7 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
     auto problem = attempt([&] {
         holder_set const me({static_cast<holder_t>(ranks.rank())});
         fit_program(*planned, std::move(program), rules_of(options));
-        plan_transfers(*planned, {me, me}, nodes_for(planned->source, nodes, options));
+        plan_transfers(*planned, {me, me}, nodes_of(options, nodes));
     });
     return {std::move(planned), std::move(problem)};
 }

@@ -33,9 +33,7 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_fact
                               const_state_dict const& some, state_dict const& filled) {
         return bind_messages(ranks, std::move(round), some, filled);
     };
-    plan_options const nodes{.processes_per_node = options.processes_per_node > 0
-                                                       ? options.processes_per_node
-                                                       : equal_ranks_per_node(facts.nodes)};
+    plan_options const nodes = nodes_of(options, facts.nodes);
     return job(options.memory.steps->prepare(any_group(ranks),
                                              {layouts_of_rounds(facts, options), std::move(program),
                                               nodes, std::move(have.tensors), bind},

@@ -3,12 +3,12 @@
 #ifndef RESHARD_PLAN_IMPL_BALANCE_SENDERS_IPP
 #define RESHARD_PLAN_IMPL_BALANCE_SENDERS_IPP
 
-#include <reshard/plan/balance_senders.hpp>
-
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
+#include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/sender_classes.hpp>
+#include <reshard/plan/source_indices.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,6 +18,23 @@
 #include <vector>
 
 namespace reshard::detail {
+
+/// The most transfers of a plan whose senders are balanced: of more, replicas take turns, which
+/// is as good if layouts are regular, and needs no knowledge of the other ranks' targets.
+inline constexpr std::size_t most_balanced_transfers = std::size_t{1} << 17;
+
+/// True if there is something to balance, the same on every process.
+inline bool can_balance(plan_problem const& problem, plan_options const& options,
+                        source_indices const& sources) {
+    if (options.shared_sources || !sources.have_replicas())
+        return false;
+    std::size_t transfers = 0;
+    for (target_side const& target : problem.targets)
+        for (std::size_t i = 0; target.shards && !target.added && i < target.pieces->size(); ++i)
+            if (key_id const source = target.pieces->source(i); source != zero_source)
+                transfers += std::max(target.shards.size(), sources.of(source).size());
+    return transfers <= most_balanced_transfers;
+}
 
 /// How much more than the least possible the busiest sender and the busiest link may carry, so
 /// that no cut, or only few, have to be cut again: 4.8 % and 2.5 %.
@@ -334,9 +351,14 @@ inline void write_senders(sender_classes const& classes, pattern_plan& patterns)
     }
 }
 
-RESHARD_DECL void balance_senders(plan_problem const& problem, plan_options const& options,
-                                  source_indices const& sources, shard_kinds const& targets,
-                                  pattern_plan& patterns) {
+/// Chooses the sender of each cut, and writes it into the patterns of all transfers.
+///
+/// Whole cuts are dealt out to the senders with the least to send; if that leaves the busiest
+/// sender or node link too far from its least load, a fractional division says who sends how much,
+/// and cuts that one alone should not send are cut again.
+inline void balance_senders(plan_problem const& problem, plan_options const& options,
+                            source_indices const& sources, shard_kinds const& targets,
+                            pattern_plan& patterns) {
     sender_classes classes =
         sender_class_finder(problem, options, sources, targets, patterns).find();
     if (std::none_of(classes.loads.begin(), classes.loads.end(),

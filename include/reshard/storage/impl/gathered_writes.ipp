@@ -8,6 +8,7 @@
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/put_pieces.hpp>
@@ -112,8 +113,9 @@ struct window_parts {
         : target(layout_of(written, windows, world.size())),
           program(identity_mapping(catalog_of(layout))),
           problem(problem_of(program, layout, target)),
-          whole(make_plan(
-              problem, {holder_set({static_cast<holder_t>(world.rank())}), holder_set::nobody()})),
+          whole(make_plan(problem,
+                          {holder_set({static_cast<holder_t>(world.rank())}), holder_set::nobody()},
+                          {.between_nodes = balanced_senders()})),
           targets(shapes_of(written, windows)),
           transfers(transfers_of(whole, windows)) {
         sources.add(tensors, layout, static_cast<holder_t>(world.rank()));
