@@ -196,7 +196,7 @@ namespace {
 struct replicated
     : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, replicate{}, shard{1}>,
                     matrix<"b", 3, 6, shard{0}, shard{1}>> {};
-struct uneven : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
+struct uneven : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard{0, {1, 0, 9}}>,
                               matrix<"b", 3, 6, replicate{}>> {};
 
 } // namespace

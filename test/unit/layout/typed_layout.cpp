@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(shard_typed_layout)
 
 using job = typed::layout<
     mesh{{"pp", 2}, {"tp", 2}}, typed::tensor<"up", float, index_vector{6, 4}, only{1}, shard{0}>,
-    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard_sizes{1, {3, 4}}>>;
+    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard{1, {3, 4}}>>;
 
 BOOST_AUTO_TEST_CASE(a_typed_layout_converts_to_the_layout_of_all_ranks) {
     layout const whole_job = job();
