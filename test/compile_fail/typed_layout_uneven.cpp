@@ -10,4 +10,4 @@ using namespace reshard::detail;
 
 layout const bad =
     typed::layout<mesh{{"tp", 4}},
-                  typed::tensor<"w", float, index_vector{10}, shard{0, split_rule::even}>>();
+                  typed::tensor<"w", float, index_vector{10}, shard{0, even}>>();

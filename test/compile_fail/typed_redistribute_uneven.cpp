@@ -7,7 +7,7 @@
 using namespace reshard;
 
 struct trained : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{5, 2},
-                                                              shard{0, detail::split_rule::even}>> {
+                                                              shard{0, even}>> {
 };
 struct served : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{5, 2}>> {};
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,30 +26,27 @@ class rank_memory {
 public:
     template <class Layout>
     rank_memory(Layout, int rank) {
-        if (static_cast<holder_t>(rank) < Layout::ranks.rank_count())
+        if (static_cast<holder_t>(rank) < Layout::rank_end)
             shards_ = descriptors_of<Layout>(static_cast<holder_t>(rank));
         for (shard_descriptor const& shard : shards_)
             bytes_.emplace_back(static_cast<std::size_t>(
-                byte_count(element_count(shard.region.shape), shard.dtype) + 1));
+                byte_count(element_count(local_shape(shard)), shard.dtype) + 1));
     }
 
     /// Each element is its index in its tensor, with another beginning for each key.
     void fill() {
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            for (index_t n = 0; n < element_count(shards_[i].region.shape); ++n) {
-                shard_descriptor const& shard = shards_[i];
-                index_vector at = unravel_index(n, shard.region.shape);
-                for (std::size_t axis = 0; axis < at.size(); ++axis)
-                    at[axis] += shard.region.offset[axis];
-                put(i, n, static_cast<double>(ravel_index(at, shard.global_shape) + shard.key[0]));
-            }
+            for (index_t n = 0; n < element_count(shards_[i].region.shape); ++n)
+                if (auto const place =
+                        place_of(shards_[i], unravel_index(n, shards_[i].region.shape)))
+                    put(i, *place, value_of(shards_[i], unravel_index(n, shards_[i].region.shape)));
     }
 
     /// All but the first `without` shards.
     state_dict views(std::size_t without = 0) {
         state_dict tensors;
         for (std::size_t i = without; i < shards_.size(); ++i) {
-            index_vector const& shape = shards_[i].region.shape;
+            index_vector const shape = local_shape(shards_[i]);
             tensors.add(shards_[i], tensor_view{bytes_[i].data(), shards_[i].dtype, shape,
                                                 row_major_strides(shape)});
         }
@@ -66,6 +64,25 @@ public:
     bool operator==(rank_memory const& memory) const { return bytes_ == memory.bytes_; }
 
 private:
+    /// Where the shard stores the element at `within` of its region, if it has it.
+    static std::optional<index_t> place_of(shard_descriptor const& shard,
+                                           index_vector const& within) {
+        if (shard.flat) {
+            index_t const n = ravel_index(within, shard.region.shape) - shard.flat->begin;
+            return n >= 0 && n < shard.flat->size() ? std::optional(n) : std::nullopt;
+        }
+        for (axis_cycle const& cycle : shard.cycles)
+            if (within[cycle.axis] % cycle.period >= cycle.block)
+                return std::nullopt;
+        return ravel_index(held_index(shard.cycles, within), local_shape(shard));
+    }
+
+    static double value_of(shard_descriptor const& shard, index_vector at) {
+        for (std::size_t axis = 0; axis < at.size(); ++axis)
+            at[axis] += shard.region.offset[axis];
+        return static_cast<double>(ravel_index(at, shard.global_shape) + shard.key[0]);
+    }
+
     void put(std::size_t i, index_t n, double number) {
         if (shards_[i].dtype == data_type::f64)
             reinterpret_cast<double*>(bytes_[i].data())[n] = number;
@@ -196,7 +213,7 @@ namespace {
 struct replicated
     : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, replicate{}, shard{1}>,
                     matrix<"b", 3, 6, shard{0}, shard{1}>> {};
-struct uneven : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
+struct uneven : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard{0, {1, 0, 9}}>,
                               matrix<"b", 3, 6, replicate{}>> {};
 
 } // namespace
@@ -205,6 +222,56 @@ BOOST_AUTO_TEST_CASE(replicas_and_sizes_that_differ_are_moved_in_a_larger_group)
     boost::mpi::communicator const world;
     if (world.size() >= 4)
         check_both_ways<replicated, uneven>(world);
+}
+
+namespace {
+
+/// Blocks dealt out, and slices of all ranks.
+template <index_t Ranks>
+struct dealt_out
+    : typed::layout<mesh{{"p", Ranks}}, matrix<"a", 10, 6, block_cyclic{0, 2}>,
+                    matrix<"b", 3, 6, block_cyclic{1, 1}>, matrix<"c", 5, 9, typed::flat_share{}>,
+                    typed::tensor<"s", double, index_vector{}, typed::flat_share{}>,
+                    matrix<"z", 0, 4, block_cyclic{1, 1}>> {};
+
+/// The same tensors on the last rank and the first one; the last one comes first.
+template <index_t Ranks>
+struct on_two
+    : typed::layout<
+          typed::rank_mesh({{"p", 2}}, {Ranks - 1, 0}), matrix<"a", 10, 6, shard{1}>,
+          matrix<"b", 3, 6, typed::flat_share{5, 12}>, matrix<"c", 5, 9, block_cyclic{1, 4}>,
+          typed::tensor<"s", double, index_vector{}, replicate{}>, matrix<"z", 0, 4, shard{0}>> {};
+
+/// FSDP2 and tensor parallelism, and slices of what tensor parallelism has cut.
+struct strided
+    : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, strided_shard{0}, shard{0}>,
+                    matrix<"b", 3, 6, typed::flat_share{}, shard{1}>> {};
+struct scattered : typed::layout<typed::rank_mesh({{"a", 2}, {"b", 2}}, {6, 0, 3, 5}),
+                                 matrix<"a", 10, 6, block_cyclic{0, 3}, block_cyclic{1, 2}>,
+                                 matrix<"b", 3, 6, shard{0, {1, 2}}, typed::flat_share{}>> {};
+
+template <index_t Ranks>
+void check_dealt_out(boost::mpi::communicator const& world) {
+    if (world.size() < Ranks)
+        return;
+    check_both_ways<dealt_out<Ranks>, rows<Ranks>>(world);
+    if constexpr (Ranks > 1)
+        check_both_ways<dealt_out<Ranks>, on_two<Ranks>>(world);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(blocks_slices_and_listed_ranks_are_moved_as_at_run_time) {
+    boost::mpi::communicator const world;
+    check_dealt_out<1>(world);
+    check_dealt_out<2>(world);
+    check_dealt_out<3>(world);
+    check_dealt_out<4>(world);
+    check_dealt_out<7>(world);
+    if (world.size() >= 4)
+        check_both_ways<strided, replicated>(world);
+    if (world.size() >= 7)
+        check_both_ways<strided, scattered>(world);
 }
 
 namespace {

@@ -140,6 +140,34 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
     return ranks;
 }
 
+namespace detail {
+
+/// Calls `visit(region, flat, cycles)` for the shards of parts that a rank holds, in order.
+///
+/// A box may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
+///
+/// \pre the rank is one of the mesh's, or ranks are listed
+constexpr void for_each_shard(std::vector<sharding_part> const& parts, index_t rank,
+                              auto const& visit) {
+    for (sharding_part const& segment : parts) {
+        auto const at = segment.spread.held_by().place_of(rank);
+        auto const region = at ? segment.spread.region(rank) : std::nullopt;
+        if (!region)
+            continue;
+        std::optional<flat_range> flat;
+        if (segment.flat) {
+            sharing_ranks const ranks(segment.spread.ranks(), segment.flat->axes);
+            index_t const elements = element_count(*region);
+            flat = range_of(slices_of(*segment.flat, elements, ranks.count()), elements,
+                            ranks.slice_at(*at));
+        }
+        if (!flat || flat->size() > 0)
+            visit(in_tensor(*region, segment), flat, segment.spread.cycles_in(*region));
+    }
+}
+
+} // namespace detail
+
 /// The shards of a tensor that a rank holds, in the order in which it stores them.
 ///
 /// A box may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
@@ -147,25 +175,10 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
 /// \pre the rank is one of the mesh's, or ranks are listed
 constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, index_t rank) {
     std::vector<shard_descriptor> shards;
-    for (detail::sharding_part const& segment : tensor.parts) {
-        if (!segment.spread.held_by().place_of(rank))
-            continue;
-        auto const region = segment.spread.region(rank);
-        if (!region)
-            continue;
-        shard_descriptor shard{tensor.key,   tensor.dtype,
-                               tensor.shape, detail::in_tensor(*region, segment),
-                               std::nullopt, segment.spread.cycles_in(*region)};
-        if (segment.flat) {
-            detail::sharing_ranks const ranks(segment.spread.ranks(), segment.flat->axes);
-            index_t const elements = element_count(*region);
-            shard.flat = detail::range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
-                                          elements,
-                                          ranks.slice_at(*segment.spread.held_by().place_of(rank)));
-        }
-        if (!shard.flat || shard.flat->size() > 0)
-            shards.push_back(std::move(shard));
-    }
+    detail::for_each_shard(
+        tensor.parts, rank, [&](box const& region, auto const& flat, auto const& cycles) {
+            shards.push_back({tensor.key, tensor.dtype, tensor.shape, region, flat, cycles});
+        });
     return shards;
 }
 

@@ -190,7 +190,12 @@ class tensor_shards {
     /// The answer of `question` for the form of the shards.
     template <class Question>
     constexpr auto ask(Question&& question) const {
-        return grid() ? question(*grid_) : grids() ? question(*grids_) : question(listed());
+        // A conditional expression would not do: g++ 12 frees its result in a constant twice.
+        if (grid())
+            return question(*grid_);
+        if (grids())
+            return question(*grids_);
+        return question(listed());
     }
 
 public:

@@ -26,7 +26,7 @@ enum class weight_order {
 struct tensor_cut {
     enum class kind {
         none,       ///< every rank has it all
-        even,       ///< equal parts
+        equal,      ///< equal parts
         heads,      ///< equal parts, none smaller than a head; more ranks than heads share them
         vocabulary, ///< equal parts of a padded extent, clipped to the real one
         gate_up,    ///< a gate before an up, each in equal parts
@@ -46,15 +46,15 @@ constexpr tensor_cut replicated() { return {}; }
 
 /// The weight of a layer whose output is cut: q, gate, up.
 constexpr tensor_cut column_parallel(weight_order order = weight_order::out_in) {
-    return {tensor_cut::kind::even, order == weight_order::out_in ? 0U : 1U};
+    return {tensor_cut::kind::equal, order == weight_order::out_in ? 0U : 1U};
 }
 
 /// The bias of a layer whose output is cut.
-constexpr tensor_cut column_parallel_bias() { return {tensor_cut::kind::even, 0}; }
+constexpr tensor_cut column_parallel_bias() { return {tensor_cut::kind::equal, 0}; }
 
 /// The weight of a layer whose input is cut: o, down. Its bias is replicated.
 constexpr tensor_cut row_parallel(weight_order order = weight_order::out_in) {
-    return {tensor_cut::kind::even, order == weight_order::out_in ? 1U : 0U};
+    return {tensor_cut::kind::equal, order == weight_order::out_in ? 1U : 0U};
 }
 
 /// The smallest multiple of `multiple * tp` that is not less than `vocabulary`.
@@ -76,7 +76,7 @@ constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_
 /// are only padding are nobody's. Without it, the vocabulary itself is cut.
 constexpr tensor_cut vocabulary_parallel(index_t padded = 0) {
     if (padded == 0)
-        return {tensor_cut::kind::even, 0};
+        return {tensor_cut::kind::equal, 0};
     return {tensor_cut::kind::vocabulary, 0, padded};
 }
 
@@ -90,7 +90,7 @@ struct head_form {
 ///
 /// \par Source LMHead of PaddleNLP: axis 0 of [vocabulary, hidden], axis 1 of [hidden, vocabulary]
 constexpr tensor_cut head_parallel(head_form form) {
-    return {tensor_cut::kind::even, form.transposed || form.tied ? 0U : 1U};
+    return {tensor_cut::kind::equal, form.transposed || form.tied ? 0U : 1U};
 }
 
 /// A weight whose outputs are `heads` heads: k and v, which may be fewer than ranks.

@@ -170,12 +170,15 @@ struct typed_transfer {
     std::uint32_t target_shard = 0;
     std::uint16_t form = 0;
     std::uint16_t chain = 0;
+    std::uint8_t source_part = 0; ///< which box of a shard that is a flat range, here and below
+    std::uint8_t target_part = 0;
     index_t source_first = 0;
     index_t target_first = 0;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_holder, self.target_holder, self.operand, self.source_shard,
-              self.target_shard, self.form, self.chain, self.source_first, self.target_first);
+              self.target_shard, self.form, self.chain, self.source_part, self.target_part,
+              self.source_first, self.target_first);
     }
     constexpr bool operator==(typed_transfer const&) const = default;
 };
@@ -210,11 +213,12 @@ struct pattern_content {
     }
 };
 
-/// Plans the one target of a problem, all of whose shards are grids.
+/// Plans the one target of a problem.
 class kind_planner {
 public:
-    constexpr explicit kind_planner(plan_problem const& problem)
-        : problem_(problem), target_(problem.targets[0]), sources_(problem) {}
+    /// \param shapes of the sources, and then of the target
+    constexpr kind_planner(plan_problem const& problem, std::vector<index_vector> const& shapes)
+        : problem_(problem), shapes_(shapes), target_(problem.targets[0]), sources_(problem) {}
 
     /// \throws error with errc::not_covered, errc::overlap as `make_plan`
     constexpr kind_transfers find() && {
@@ -236,7 +240,8 @@ private:
             .target_shard = cut.at.target_shard,
             .form = number_of({cut.geometry.order, cut.geometry.extent, cut.geometry.joins}),
             .chain = chain_number(result_.chains, piece.casts),
-            .target_first = place_in(target_.shards, cut.geometry.target_offset)};
+            .target_part = cut.at.target_part,
+            .target_first = ravel_index(cut.geometry.target_offset, shapes_.back())};
         if (piece.source != zero_source)
             choose_source(cut, piece.source, transfer);
         result_.transfers.push_back(transfer);
@@ -249,16 +254,12 @@ private:
         tensor_shards const& shards = problem_.sources[operand].shards;
         std::uint32_t const box = cut.at.source_box;
         transfer.operand = operand;
-        transfer.source_shard = index
-                                    .replica(box, index.choose(box, shards, transfer.target_holder,
-                                                               transfer.target_shard, {}))
-                                    .shard;
+        shard_part const from = index.replica(
+            box, index.choose(box, shards, transfer.target_holder, transfer.target_shard, {}));
+        transfer.source_shard = from.shard;
+        transfer.source_part = from.part;
         transfer.source_holder = shards.holder(transfer.source_shard);
-        transfer.source_first = place_in(shards, cut.geometry.source_offset);
-    }
-
-    static constexpr index_t place_in(tensor_shards const& shards, index_vector const& at) {
-        return ravel_index(at, shards.grid()->shape());
+        transfer.source_first = ravel_index(cut.geometry.source_offset, shapes_[operand]);
     }
 
     constexpr std::uint16_t number_of(cut_form const& form) {
@@ -270,6 +271,7 @@ private:
     }
 
     plan_problem const& problem_;
+    std::vector<index_vector> const& shapes_;
     target_side const& target_;
     source_indices sources_;
     kind_transfers result_;

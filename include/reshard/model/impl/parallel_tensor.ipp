@@ -27,7 +27,7 @@ public:
         axis_ = cut.axis;
         switch (cut.type) {
         case kind::none: return {segment(0, shape_, on_.ranks, {})};
-        case kind::even: return {even(0, extent())};
+        case kind::equal: return {even(0, extent())};
         case kind::vocabulary: return {vocabulary(cut.heads)};
         case kind::heads: return {heads(cut.heads)};
         case kind::gate_up: return gate_up();
