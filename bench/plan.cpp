@@ -350,9 +350,7 @@ private:
     void patterns(prepared_job const& ready, measurement& m, holder_t rank = 0) const {
         measure(
             chosen_.repeat,
-            [&] {
-                return reshard::make_patterns(ready.problem(), scope_of(m.scope, rank), balanced);
-            },
+            [&] { return given_cuts(ready.problem(), scope_of(m.scope, rank), balanced).patterns; },
             m);
     }
 

@@ -32,7 +32,7 @@ struct relabelling {
 ///
 /// \param processes_per_node a process only plays a rank instead of one on its own node, of
 ///        this number; 0: any rank
-/// \throws error as `make_patterns`
+/// \throws error as `make_plan`
 RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& source,
                                           layout const& target, holder_t processes_per_node = 0);
 

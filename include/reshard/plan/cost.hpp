@@ -58,6 +58,21 @@ struct plan_cost {
     index_t peak_extra_bytes = 0; ///< the most staging that a process needs beside the tensors
     std::vector<process_cost> by_process;
 
+    /// The most that one process gives, gets or keeps in relation to the average: 1 if all do
+    /// equally much, and if the sum is 0.
+    ///
+    /// \param member counts bytes or messages
+    constexpr double imbalance(index_t process_cost::*member) const {
+        index_t most = 0;
+        double sum = 0;
+        for (process_cost const& process : by_process) {
+            most = std::max(most, process.*member);
+            sum += static_cast<double>(process.*member);
+        }
+        return most == 0 ? 1
+                         : static_cast<double>(most) * static_cast<double>(by_process.size()) / sum;
+    }
+
     constexpr bool operator==(plan_cost const&) const = default;
 };
 
@@ -94,26 +109,6 @@ struct flow {
 constexpr index_t staging_of(process_cost const& cost) {
     return std::min(cost.bytes_in + cost.bytes_out, staging_bytes);
 }
-
-} // namespace detail
-
-/// The most that one process gives, gets or keeps in relation to the average: 1 if all do equally
-/// much, and if the sum is 0.
-///
-/// \param member counts bytes or messages
-constexpr double imbalance(plan_cost const& cost, index_t process_cost::*member) {
-    index_t most = 0;
-    double sum = 0;
-    for (process_cost const& process_cost : cost.by_process) {
-        most = std::max(most, process_cost.*member);
-        sum += static_cast<double>(process_cost.*member);
-    }
-    if (most == 0)
-        return 1;
-    return static_cast<double>(most) * static_cast<double>(cost.by_process.size()) / sum;
-}
-
-namespace detail {
 
 /// Adds flows up to the cost of a plan.
 class cost_counter {

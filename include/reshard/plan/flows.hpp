@@ -41,7 +41,7 @@ class plan_flows {
 public:
     /// Plans for everybody.
     ///
-    /// \throws error as `make_patterns`
+    /// \throws error as `make_plan`
     constexpr explicit plan_flows(detail::plan_problem const& problem,
                                   plan_options const& options = {})
         : problem_(problem),

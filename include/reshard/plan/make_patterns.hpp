@@ -108,7 +108,11 @@ struct given_cuts {
     any_relays* relays = nullptr; ///< null if nobody passes anything on
     pattern_plan patterns;
 
-    /// \throws error as `make_patterns`
+    /// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and tensors
+    /// with equal geometry are planned once. Constexpr: with layouts known as types, a constant.
+    ///
+    /// \throws error with errc::not_covered if nobody holds elements of a wanted shard, with
+    ///         errc::overlap if source shards share elements without being replicas
     constexpr given_cuts(plan_problem const& problem, plan_scope const& scope,
                          plan_options const& options)
         : sources(problem),
@@ -156,20 +160,6 @@ private:
 };
 
 } // namespace detail
-
-/// The patterns of all transfers of the holders in `scope`, and perhaps of others.
-///
-/// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and tensors
-/// with equal geometry are planned once. Constexpr: with layouts known as types, a constant.
-///
-/// \par Units  elements
-/// \throws     error with errc::not_covered if nobody holds elements of a wanted shard, with
-///             errc::overlap if source shards share elements without being replicas
-constexpr detail::pattern_plan make_patterns(detail::plan_problem const& problem,
-                                             detail::plan_scope const& scope = {},
-                                             plan_options const& options = {}) {
-    return detail::given_cuts(problem, scope, options).patterns;
-}
 
 } // namespace reshard
 

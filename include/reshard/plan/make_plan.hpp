@@ -90,7 +90,7 @@ private:
 
 } // namespace detail
 
-/// The transfers of the holders in `scope`: the ones of `make_patterns`, listed.
+/// The transfers of the holders in `scope`: of each kind of tensor, listed.
 ///
 /// \par Units  elements; `bytes` only through `wire_bytes`
 /// \post       `verify` finds nothing; the plan does not depend on the order of keys, and on that

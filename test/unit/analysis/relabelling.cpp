@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_has_is_said_as_in_plans) {
     };
     std::string const text = text_of([&] { best_relabelling(program, source, target); });
     BOOST_TEST(text != "");
-    BOOST_TEST(text == text_of([&] { make_patterns(problem_of(program, source, target)); }));
+    BOOST_TEST(text == text_of([&] { make_plan(problem_of(program, source, target)); }));
 }
 
 BOOST_AUTO_TEST_CASE(no_order_of_processes_keeps_more) {

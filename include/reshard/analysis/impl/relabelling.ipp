@@ -106,7 +106,7 @@ public:
 
     /// Calls `visit(common_part)` for all that a rank wants, for the tensors of a kind at once.
     ///
-    /// \throws error as `make_patterns`
+    /// \throws error as `make_plan`
     void for_each_of(holder_t rank, auto&& visit) const {
         for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i)
             visit_shard(kinds_[shards_[i].kind], shards_[i].shard, visit);
