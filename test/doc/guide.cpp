@@ -576,6 +576,14 @@ void checkpoints(reshard::mpi_group const& ranks,
     // From files to files.
     reshard::convert(ranks, source, there("new"), {.program = program});
     // [/convert]
+    // [save_program]
+    // Whole tensors, which a program makes of the tensors of all ranks.
+    reshard::save(ranks, have, there("renamed"),
+                  {.program = reshard::aoa::parse("w -> renamed")});
+    // [/save_program]
+    expect(open_checkpoint(ranks, there("renamed")).metadata().tensors.size() ==
+               2,
+           "save_program");
     expect(open_checkpoint(ranks, there("new")).metadata().tensors.size() >= 1,
            "convert");
 

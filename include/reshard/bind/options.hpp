@@ -50,11 +50,12 @@ using tensor_mover = std::function<void(const_state_dict const& have, state_dict
 
 /// The steps of a call with its program. A call that moves tensors by name compiles none of it.
 struct program_steps {
+    /// \param  target null: all that the program yields is wanted
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: as the program; errc::ranks_disagree if it
     ///         gives different mappings
     mapping (*make_mapping)(any_group const& ranks, any_program const& program,
-                            side_facts const& source, side_facts const& target);
+                            side_facts const& source, side_facts const* target);
 
     /// Refuses tensors that the program takes for equal, and that differ.
     ///
@@ -150,6 +151,12 @@ namespace detail {
 /// The kernels that a call needs, or null if it casts nothing.
 inline conversion_kernels const* conversions_of(any_program const& program) {
     return program.steps() ? &program.steps()->conversions : nullptr;
+}
+
+/// What ranks compare of a program before any of them makes its mapping.
+inline std::uint64_t digest_of_given(any_program const& program) {
+    mapping const* const mapping = program.known();
+    return mapping ? program.steps()->digest(*mapping) : program.is_by_name();
 }
 
 } // namespace detail

@@ -224,6 +224,9 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` gives its sources.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
+    /// Leaves what each tensor is made of, and nothing of what follows what.
+    void forget_relations() { relations_.clear(); }
+
     /// Declares that the target tensor `key` has others interleaved, and replaces an earlier
     /// declaration. Stored mappings do not have it, and comparisons ignore it.
     void fuse(std::string const& key, detail::fused_tensor tensor) {

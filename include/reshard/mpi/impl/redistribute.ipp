@@ -86,8 +86,9 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     call_facts facts = facts_of_call(ranks, std::move(call.own), std::move(notices));
     std::optional<mapping> program;
     if (program_steps const* const steps = options.program.steps()) {
+        side_facts const wanted = facts_of_side(facts, false);
         program = steps->make_mapping(any_group(ranks), options.program, facts_of_side(facts, true),
-                                      facts_of_side(facts, false));
+                                      &wanted);
         if (runs_at_once)
             steps->compare_copies(any_group(ranks), have.tensors, *program,
                                   [&](const_state_dict const& from, state_dict const& to) {
