@@ -58,8 +58,8 @@ constexpr void sort_numbers(std::vector<std::uint32_t>& numbers, Before const& i
 }
 
 /// Sorts values by a function of two of them. Values that compare equal keep their order.
-///
-/// Each comparison is an indirect call, and values are moved twice. Where the speed of a job
+/// Each comparison is an indirect call, and values are moved twice. If the speed of a job depends
+/// on a sort, sort numbers instead.
 /// depends on a sort, sort numbers instead.
 ///
 /// \param values at most 2^32
