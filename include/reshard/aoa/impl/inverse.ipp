@@ -17,7 +17,7 @@
 
 namespace reshard::aoa::detail {
 
-/// A tensor of these facts, to call the algebra on.
+/// A tensor with these facts, on which the algebra can be called.
 inline expression probe(tensor_facts const& facts) {
     return source_tensor(0, facts.shape, facts.dtype);
 }

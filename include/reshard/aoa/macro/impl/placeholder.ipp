@@ -46,7 +46,7 @@ struct placeholder_use {
     std::size_t pattern = 0;             ///< that it is
 };
 
-/// The place of a name in a sorted list that has it.
+/// The index of a name in a sorted list that contains it.
 inline std::size_t position(std::vector<std::string_view> const& names, std::string_view name) {
     return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
 }
