@@ -36,7 +36,7 @@ RESHARD_DECL tensor_facts apply(attribute const& current_attribute, tensor_facts
     return {expression.shape, expression.dtype, type};
 }
 
-/// Whether an attribute says something of the whole program.
+/// Whether an attribute is a declaration about the whole program.
 inline bool is_declaration(attribute const& attribute) {
     return attribute.word == "scales" || attribute.word == "blocks";
 }

@@ -233,7 +233,7 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
     return use;
 }
 
-/// A statement that matches no key is reported as the options say, and has no successors.
+/// Reports a statement that matches no key as the options say; nothing replaces it.
 inline void report_no_match(macro_context& context, statement const& statement,
                             placeholder_use const& use) {
     name const deciding = context.code.names(statement)[use.deciding];
