@@ -24,8 +24,8 @@
 
 namespace reshard::detail {
 
-/// The shards of all ranks, which are not listed; placements `only` leave their mesh axis out, axes
-/// of one rank do not matter.
+/// The shards of all ranks of a mesh, which must not be listed. Mesh axes with the placement `only`
+/// and axes of one rank are omitted.
 constexpr shard_grid grid_of(distribution const& distribution) {
     BOOST_ASSERT(distribution.held_by().is_plain());
     index_vector const extents = distribution.ranks().shape();
@@ -64,7 +64,7 @@ constexpr flat_grid flat_grid_of(sharding_part const& segment) {
     return {segment.offset, grid_of(segment.spread), std::move(sharing)};
 }
 
-/// The shards of all ranks, those without elements among them, as grids have them.
+/// The shards of all ranks, including empty shards, as grids have them.
 constexpr shard_table table_over_listed(index_vector const& shape,
                                         std::vector<sharding_part> const& parts) {
     holder_t end = 0;
@@ -78,7 +78,7 @@ constexpr shard_table table_over_listed(index_vector const& shape,
     return table;
 }
 
-/// The shards of a tensor of one part: what `spread_of` makes of it, as a constant.
+/// The shards of a tensor of one part: the result of `spread_of`, as a constant.
 class part_shards {
 public:
     constexpr explicit part_shards(sharding_part const& part) {
@@ -99,8 +99,8 @@ public:
     }
 
 private:
-    std::vector<shard_grid> grid_; ///< of one, or none
-    std::vector<grid_list> grids_; ///< likewise
+    std::vector<shard_grid> grid_; ///< one or none
+    std::vector<grid_list> grids_; ///< one or none
     shard_table table_;
 };
 

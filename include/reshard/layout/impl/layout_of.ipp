@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// True if each element is in one part.
+/// True if no element is in two parts.
 inline bool are_apart(std::vector<sharding_part> const& segments) {
     for (std::size_t i = 0; i < segments.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
@@ -47,7 +47,7 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     return {tensor.shape, grid_list(std::move(grids))};
 }
 
-/// The last rank that these tensors are for, plus one.
+/// The last rank that holds some of these tensors, plus one.
 inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
     holder_t end = 0;
     for (tensor_sharding const& sharding : tensors)
