@@ -7,24 +7,24 @@
 #include <reshard/plan/options.hpp>
 
 /// \file
-/// Who sends what several ranks hold, or want: for `options::between_nodes`.
+/// Chooses the senders of elements that several ranks hold or want: for `options::between_nodes`.
 
 namespace reshard {
 
-/// Of several ranks that hold the same elements, one sends them such that the busiest node link,
-/// and then the busiest rank, sends as little as possible.
+/// If several ranks hold the same elements, one of them sends them. It is chosen so that the
+/// busiest node link, and then the busiest rank, sends as little as possible.
 ///
-/// Worth its time if ranks hold replicas of tensors of different sizes. With more than 131,072
-/// transfers, and for elements that are looked up in a directory, ranks take turns.
+/// This is worth its time if ranks hold replicas of tensors of different sizes. With more than
+/// 131,072 transfers, and for elements that are looked up in a directory, ranks take turns.
 RESHARD_DECL detail::node_traffic balanced_senders();
 
-/// Elements that several ranks on other nodes want leave their source once, and these ranks pass
-/// them on chunk by chunk: a plan has the transfers that its ranks pass on as well. If several
-/// ranks could send, they take turns. Not if all ranks are on one node, nor in rounds, nor for
-/// elements that are looked up in a directory.
+/// If several ranks on other nodes want the same elements, the source sends them once, and these
+/// ranks pass them on chunk by chunk. A plan also has the transfers that its ranks pass on. If
+/// several ranks could send, they take turns. No elements are passed on if all ranks are on one
+/// node, in rounds, or if elements are looked up in a directory.
 ///
-/// A load reads bytes of files that several nodes need on one rank of all, which passes them on:
-/// faster if one rank sends more in a second than all nodes together read.
+/// In a load, one rank reads the bytes of files that several nodes need, and passes them on. That
+/// is faster if one rank sends more bytes per second than all nodes together read.
 RESHARD_DECL detail::node_traffic relays();
 
 } // namespace reshard

@@ -17,11 +17,11 @@
 
 /// \file
 /// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
-/// shards; and their senders, if all shards are computed.
+/// shards. Also the senders of the cuts, if all shards are computed.
 
 namespace reshard::detail {
 
-/// One target tensor with everything that is looked up for it.
+/// One target tensor, with everything that is needed to find its cuts.
 class cut_finder {
 public:
     constexpr cut_finder(plan_problem const& problem, target_side const& target,
@@ -31,10 +31,10 @@ public:
           pieces_(target.pieces->target_boxes()),
           sources_(sources) {}
 
-    /// Everything that target shard `shard` is made of.
+    /// Finds all cuts of target shard `shard`.
     ///
-    /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that
-    ///         wants it
+    /// \throws error with errc::not_covered when nobody holds some of its elements, naming the rank
+    ///         that wants it
     constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
         bool const is_flat = target_.shards.flat(shard).has_value();
         std::uint8_t number = 0;
@@ -49,8 +49,8 @@ public:
         });
     }
 
-    /// What source box `source_box` of tensor `source` gives to the target shards that `wanted`
-    /// accepts.
+    /// Finds the cuts that source box `source_box` of tensor `source` gives to the target shards
+    /// that `wanted` accepts.
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
                                    shard_index const& targets, auto&& wanted,
                                    placed_pattern& cuts) const {
@@ -94,8 +94,8 @@ private:
         return {p.order, p.source_offset, p.target_offset, p.extent, p.joins};
     }
 
-    /// The elements that a box of the source gives to one of the target: cut to the target first,
-    /// as on the receiver, so that both cut in the same way.
+    /// The elements that a source box gives to a target box. They are cut to the target first, as
+    /// on the receiver, so that both sides cut in the same way.
     static constexpr void cut_between(piece const& whole_piece, box const& target,
                                       box const& source, auto&& take) {
         cut_to_target(whole_piece, target, [&](piece const& p) {
@@ -104,7 +104,7 @@ private:
         });
     }
 
-    /// A box of the target that holds all that comes from `region` of the source.
+    /// A box of the target that contains all elements from `region` of the source.
     static constexpr box reach_of(piece const& whole_piece, box const& region) {
         box reach;
         cut_to_source(whole_piece, region, [&](piece const& p) {
@@ -147,7 +147,7 @@ private:
     source_indices const& sources_;
 };
 
-/// A cut without the offsets of its two boxes: many transfers of a tensor have the same.
+/// A cut without the offsets of its two boxes. Many transfers of a tensor have the same form.
 struct cut_form {
     permutation order;
     index_vector extent;
@@ -159,14 +159,15 @@ struct cut_form {
     constexpr bool operator==(cut_form const&) const = default;
 };
 
-/// What one rank gives another of a source for a tensor; of the two, only their kinds are known.
+/// The elements of a source that one rank gives another for a target tensor. Only the kinds of the
+/// two tensors are known.
 ///
 /// \par Units elements of the global tensors, row by row
 struct typed_transfer {
     holder_t source_holder = no_holder; ///< `no_holder`: zeros
     holder_t target_holder = 0;
-    std::uint32_t operand = 0;      ///< which of the sources of the expression
-    std::uint32_t source_shard = 0; ///< place among the shards of all ranks, here and below
+    std::uint32_t operand = 0;      ///< index among the sources of the expression
+    std::uint32_t source_shard = 0; ///< index among the shards of all ranks, here and below
     std::uint32_t target_shard = 0;
     std::uint16_t form = 0;
     std::uint16_t chain = 0;
@@ -183,14 +184,14 @@ struct typed_transfer {
     constexpr bool operator==(typed_transfer const&) const = default;
 };
 
-/// All transfers of a kind of tensors, in the order of a `plan`.
+/// All transfers of one kind of tensor, in the order of a `plan`.
 struct kind_transfers {
     std::vector<typed_transfer> transfers;
     std::vector<cut_form> forms;
     std::vector<cast_chain> chains;
 };
 
-/// The same as constants.
+/// The same transfers, as constants.
 struct pattern_content {
     std::span<typed_transfer const> transfers;
     std::span<cut_form const> forms;
@@ -202,7 +203,7 @@ struct pattern_content {
 
     /// The geometry of one of the transfers.
     ///
-    /// \param source the shape of its source tensor; of no meaning for zeros
+    /// \param source the shape of its source tensor; meaningless for zeros
     constexpr cut cut_of(typed_transfer const& t, index_vector const& source,
                          index_vector const& target) const {
         cut_form const& form = forms[t.form];
@@ -213,7 +214,7 @@ struct pattern_content {
     }
 };
 
-/// Plans the one target of a problem.
+/// Plans a problem that has one target.
 class kind_planner {
 public:
     /// \param shapes of the sources, and then of the target
@@ -247,7 +248,8 @@ private:
         result_.transfers.push_back(transfer);
     }
 
-    /// Of several that hold the same, the target itself gives it, or one after the other.
+    /// If several holders have the same elements, the target itself gives them, or the holders take
+    /// turns.
     constexpr void choose_source(placed_cut const& cut, key_id operand,
                                  typed_transfer& transfer) const {
         shard_index const& index = sources_.of(operand);

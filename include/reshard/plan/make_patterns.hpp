@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// From two layouts and a mapping to the patterns of some holders' transfers.
+/// Makes the patterns of some holders' transfers from two layouts and a mapping.
 
 namespace reshard {
 
@@ -102,14 +102,15 @@ private:
 struct given_cuts {
     source_indices sources;
     shard_kinds targets;
-    bool is_balanced; ///< the senders: then the patterns are of all transfers
+    bool is_balanced; ///< the senders: then the patterns have all transfers
     target_turns turns;
     sender_finder senders;
-    any_relays* relays = nullptr; ///< null if nobody passes anything on
+    any_relays* relays = nullptr; ///< null if no rank passes elements on
     pattern_plan patterns;
 
-    /// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and tensors
-    /// with equal geometry are planned once. Constexpr: with layouts known as types, a constant.
+    /// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and
+    /// tensors with equal geometry are planned once. It is constexpr: if layouts are types, the
+    /// result is a constant.
     ///
     /// \throws error with errc::not_covered if nobody holds elements of a wanted shard, with
     ///         errc::overlap if source shards share elements without being replicas
@@ -136,7 +137,7 @@ struct given_cuts {
 
     constexpr ~given_cuts() { delete relays; } // a constant has no smart pointers
 
-    /// Nothing if the source gives that cut of a tensor directly.
+    /// std::nullopt if the source gives that cut of a tensor directly.
     constexpr std::optional<relay_place> find_relay(std::uint32_t tensor, cut_place const& at) {
         return relays ? relays->find(tensor, at) : std::nullopt;
     }

@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// From two layouts and a mapping to the transfers of some holders.
+/// Makes the transfers of some holders from two layouts and a mapping.
 
 namespace reshard {
 
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    /// Makes room for the transfers that there will be at most, or nearly.
+    /// Reserves memory for about the largest possible number of transfers.
     constexpr void count(pattern_plan const& patterns) {
         std::size_t transfers = 0;
         for (std::uint32_t const which : patterns.pattern_of)
@@ -90,11 +90,11 @@ private:
 
 } // namespace detail
 
-/// The transfers of the holders in `scope`: of each kind of tensor, listed.
+/// The transfers of the holders in `scope`, listed for each tensor.
 ///
 /// \par Units  elements; `bytes` only through `wire_bytes`
-/// \post       `verify` finds nothing; the plan does not depend on the order of keys, and on that
-///             of a rank's shards at most in which of several replicas gives
+/// \post       `verify` finds nothing; the plan does not depend on the order of keys. The order of
+///             a rank's shards affects at most the choice among several replicas
 /// \throws     error with errc::not_covered if nobody holds elements of a wanted shard, with
 ///             errc::overlap if source shards share elements without being replicas
 /// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp

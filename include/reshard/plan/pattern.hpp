@@ -17,7 +17,7 @@ namespace reshard::detail {
 
 /// One box of a source tensor that is one box of a target tensor.
 ///
-/// The axes of both are made of the same factors, as with a `piece`.
+/// The axes of both consist of the same factors, as in a `piece`.
 ///
 /// \par Units elements, in global coordinates; `extent` in the order of the target's factors
 struct cut {
@@ -38,19 +38,20 @@ struct cut {
     constexpr box source_box() const {
         return {source_offset, joined_extents(order.undo(extent), joins.source)};
     }
-    /// The strides of its factors if the strides of the axes are `of_axes`, here and below.
+    /// The strides of the target's factors if the strides of the axes are `of_axes`, here and
+    /// below.
     constexpr index_vector target_strides(index_vector const& of_axes) const {
         return factor_strides(of_axes, extent, joins.target);
     }
-    /// In the order of the target's factors.
+    /// The strides of the source's factors, in the order of the target's factors.
     constexpr index_vector source_strides(index_vector const& of_axes) const {
         return order.apply(factor_strides(of_axes, order.undo(extent), joins.source));
     }
     constexpr bool operator==(cut const&) const = default;
 };
 
-/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow if the boxes are
-///         none, or the order of axes is not one of theirs
+/// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow if the boxes are not
+///         valid, or the order is not an order of their axes
 constexpr void validate(cut const& part) {
     check_factors(part.order, part.extent, part.joins);
     if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
@@ -58,7 +59,7 @@ constexpr void validate(cut const& part) {
              part.source_offset, " to ", part.target_offset);
 }
 
-/// Geometry alone: cuts without names, types or holders, so that equal layers share one pattern.
+/// Only geometry: cuts without names, types or holders, so that equal layers share one pattern.
 class pattern {
 public:
     constexpr pattern() = default;
@@ -102,7 +103,7 @@ public:
         extents_.push_back(has_factors ? none : geometry.extent);
     }
 
-    /// True if no reshape has touched a cut: all of them take the same place.
+    /// True if no reshape has touched a cut: then all cuts take the same memory.
     constexpr bool is_uniform() const { return factors_ == factor_rows(); }
 
     /// Overwrites a cut.
@@ -115,7 +116,7 @@ public:
         extents_.assign(i, geometry.extent);
     }
 
-    /// The memory that it takes.
+    /// The memory that the pattern takes.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {
@@ -130,7 +131,7 @@ private:
     index_rows source_offsets_;
     index_rows target_offsets_;
     index_rows extents_;
-    factor_rows factors_; ///< of the cuts that a reshape has touched
+    factor_rows factors_; ///< the factors of cuts that a reshape has touched
 };
 
 } // namespace reshard::detail

@@ -16,16 +16,16 @@
 #include <vector>
 
 /// \file
-/// The sender of each cut of each target tensor, if several hold it: by turns, or balanced.
+/// Chooses the sender of each cut of each target tensor, if several hold it: by turns, or balanced.
 
 namespace reshard::detail {
 
-/// The position of each shard among all: replicas of one box are neighbours, boxes are in their
-/// order.
+/// The position of each shard among all shards: replicas of one box are neighbours, and boxes are
+/// in their order.
 ///
-/// Shards that want the same source box are neighbours then, and their turns fall evenly on all
-/// replicas of it. The numbers of their ranks would not do: ranks that want the same box are often
-/// a power of two apart.
+/// Then shards that want the same source box are neighbours, and their turns fall evenly on all its
+/// replicas. Rank numbers would not do this, because ranks that want the same box are often a power
+/// of two apart.
 constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
     std::vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
     shard_index const index(shards);
@@ -36,12 +36,13 @@ constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) 
     return places;
 }
 
-/// The turns of the shards of all target tensors: known to everybody who knows the problem.
+/// The turns of the shards of all target tensors. Every process that knows the problem gets the
+/// same turns.
 ///
-/// Refers to all that it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 class target_turns {
 public:
-    /// \param are_taken false: nobody asks, and nothing is worked out
+    /// \param are_taken false: no turns are needed, and none are computed
     constexpr target_turns(plan_problem const& problem, plan_options const& options,
                            source_indices const& sources, shard_kinds const& targets,
                            bool are_taken)
@@ -80,9 +81,9 @@ private:
         return places.empty() ? shard : places[shard];
     }
 
-    /// If few want a box that many have, equal tensors begin one after the other. If many do, equal
-    /// tensors stay equal, and are counted together. With relays each box that is wanted is given
-    /// once, and tensors begin one after the other, however many want them.
+    /// If few holders want a box that many have, equal tensors begin at successive turns. If many
+    /// holders want it, equal tensors stay equal, and are counted together. With relays, each
+    /// wanted box is given once, and tensors always begin at successive turns.
     constexpr void count_tensors(source_indices const& sources) {
         std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
@@ -112,7 +113,7 @@ private:
     plan_problem const& problem_;
     plan_options const& options_;
     shard_kinds const& targets_;
-    std::vector<std::uint32_t> first_;               ///< by tensor; none without a choice
+    std::vector<std::uint32_t> first_;               ///< by tensor; empty without a choice
     std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets that are listed
 };
 
@@ -125,7 +126,7 @@ constexpr data_type wire_dtype(plan_problem const& problem, std::uint32_t tensor
                                  : wire_dtype(problem.sources[source].dtype, target.dtype);
 }
 
-/// The bytes of a cut of that many elements on the wire.
+/// The bytes of a cut with this number of elements on the wire.
 ///
 /// \par Units bytes, the last one filled up
 constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, std::size_t piece,
@@ -135,14 +136,14 @@ constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, 
 
 /// Chooses the sender.
 ///
-/// Refers to all that it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 class sender_finder {
 public:
     constexpr sender_finder(plan_problem const& problem, plan_options const& options,
                             source_indices const& sources, target_turns const& turns)
         : problem_(problem), options_(options), sources_(sources), turns_(turns) {}
 
-    /// Which shard of its source gives cut number `cut` of `tensor`.
+    /// The shard of its source that gives cut number `cut` of `tensor`.
     ///
     /// \pre the cut has a source
     constexpr shard_part operator()(pattern_plan const& patterns, std::uint32_t tensor,
@@ -178,12 +179,13 @@ struct relay_place {
     constexpr bool is_passed_on() const { return position > 0; }
 };
 
-/// Who passes on which elements of a plan: found from layouts, the same on every rank.
+/// Finds the ranks that pass on elements of a plan, from layouts: the result is the same on every
+/// rank.
 class any_relays {
 public:
     constexpr virtual ~any_relays() = default;
 
-    /// Nothing if the source gives that cut of a tensor directly.
+    /// std::nullopt if the source gives that cut of a tensor directly.
     virtual std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) = 0;
 
     /// All trees that were found so far, by number.
@@ -194,13 +196,13 @@ public:
     virtual void list(plan& listed, transfer entry, relay_place const& at,
                       plan_scope const& scope) = 0;
 
-    /// Sorts the last transfers of a plan, which are of one tensor, by target shard; their relays
-    /// follow.
+    /// Sorts the last transfers of a plan, which belong to one tensor, by target shard. Their
+    /// relays move with them.
     virtual void sort(plan& listed, std::size_t first, std::size_t first_relay,
                       pattern const& cuts) const = 0;
 };
 
-/// What makes the choice of senders that differs from turns.
+/// The functions that choose senders in other ways than by turns.
 struct node_steps {
     bool (*can_balance)(plan_problem const& problem, plan_options const& options,
                         source_indices const& sources);

@@ -132,7 +132,7 @@ struct text_row {
     std::string_view beginning;
 };
 
-/// The rows of all ranks while they are gathered, each of equally many bytes.
+/// The rows of all ranks while they are gathered. All rows have the same size.
 struct gathered_rows {
     std::string mine, all;
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -147,7 +147,7 @@ inline std::string machine_name() {
 
 inline constexpr std::size_t row_head = 2 * sizeof(std::uint64_t);
 
-/// The bytes of a row: short texts, as most agreements are, need no second step.
+/// The bytes of a row: short texts, as in most agreements, need no second step.
 inline std::size_t row_bytes(std::size_t ranks) {
     return std::clamp(std::size_t{65536} / ranks, std::size_t{256}, std::size_t{2048});
 }
@@ -198,7 +198,7 @@ RESHARD_DECL detail::rank_notice mpi_group::notice() const {
 
 RESHARD_DECL mpi_group
 mpi_group::with_own_messages(std::vector<detail::rank_notice> const& notices) const {
-    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has the same number
+    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI guarantees as many tags
     detail::own_messages& own = *own_messages_;
     bool const have_one = own.number != 0 && std::ranges::all_of(notices, [&](auto const& notice) {
                               return notice.messages == own.number;

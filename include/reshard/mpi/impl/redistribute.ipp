@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// A job in rounds, which knows both layouts whole.
+/// A job in rounds. It knows both layouts completely.
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_facts const& facts,
@@ -40,7 +40,7 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_fact
                                              options));
 }
 
-/// What this rank gives and wants, in the first message to all others.
+/// The tensors that this rank gives and wants, for the first message to all others.
 struct entered_call {
     two_sides own;
     call_opening opening;
@@ -59,7 +59,7 @@ inline call_opening opening_of(mpi_group const& world, source_tensors const& hav
     return opening;
 }
 
-/// Reads what this rank gives and wants. Does not communicate.
+/// Reads the tensors that this rank gives and wants. Does not communicate.
 inline entered_call enter_call(mpi_group const& world, source_tensors const& have,
                                target_tensors const& want, options const& options,
                                bool runs_at_once) {
@@ -74,7 +74,7 @@ inline entered_call enter_call(mpi_group const& world, source_tensors const& hav
     return call;
 }
 
-/// Prepares a job; if it is to run at once, tensors that the program calls copies are compared.
+/// Prepares a job. If it runs at once, tensors that the program calls copies are compared.
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,

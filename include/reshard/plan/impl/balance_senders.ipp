@@ -19,11 +19,11 @@
 
 namespace reshard::detail {
 
-/// The most transfers of a plan whose senders are balanced: of more, replicas take turns, which
-/// is as good if layouts are regular, and needs no knowledge of the other ranks' targets.
+/// The most transfers of a plan whose senders are balanced. With more transfers, replicas take
+/// turns. That is as good if layouts are regular, and it does not need the other ranks' targets.
 inline constexpr std::size_t most_balanced_transfers = std::size_t{1} << 17;
 
-/// True if there is something to balance, the same on every process.
+/// True if there is something to balance. The result is the same on every process.
 inline bool can_balance(plan_problem const& problem, plan_options const& options,
                         source_indices const& sources) {
     if (options.shared_sources || !sources.have_replicas())
@@ -36,8 +36,8 @@ inline bool can_balance(plan_problem const& problem, plan_options const& options
     return transfers <= most_balanced_transfers;
 }
 
-/// How much more than the least possible the busiest sender and the busiest link may carry, so
-/// that no cut, or only few, have to be cut again: 4.8 % and 2.5 %.
+/// How much more than the least possible the busiest sender and the busiest link may carry: 4.8 %
+/// and 2.5 %. With these limits, few or no cuts must be cut again.
 inline constexpr index_t sender_thousandths = 48;
 inline constexpr index_t link_thousandths = 25;
 
@@ -57,7 +57,7 @@ struct plan_processes {
     holder_t nodes() const { return node_count(count, per_node); }
 };
 
-/// Gives each cut to those who have the least to send so far: most often that is good enough.
+/// Gives each cut to the senders that have the least to send so far. That is usually good enough.
 class cut_dealer {
 public:
     cut_dealer(sender_classes& classes, plan_processes const& processes)
@@ -68,7 +68,7 @@ public:
 
     /// Chooses the senders of all cuts.
     ///
-    /// \return false if it is not, and nothing is chosen
+    /// \return false if that is not good enough; then nothing is chosen
     bool deal() {
         for (std::uint32_t const i : all_.largest_first())
             deal(all_.cuts[i]);
@@ -132,7 +132,7 @@ struct given_range {
     std::pair<std::uint32_t, std::uint32_t> tensor() const { return {group, number}; }
 };
 
-/// Gives senders what `load_balance` says, as far as cuts can be kept whole; others are cut again.
+/// Gives senders their shares by `load_balance`. Cuts that do not fit a share are cut again.
 class cut_divider {
 public:
     cut_divider(sender_classes& classes, plan_processes const& processes,
@@ -151,7 +151,7 @@ public:
     }
 
 private:
-    /// The bytes that each sender has to send of each load, and how much more it may send.
+    /// Sets the bytes that each sender has to send of each load, and how much more it may send.
     void share_out(load_balance const& balance) {
         auto const spare = [](std::vector<index_t> const& sent, index_t thousandths) {
             index_t const most = *std::max_element(sent.begin(), sent.end());
@@ -185,7 +185,8 @@ private:
             spare_link_[processes_.node_of(process)] -= more;
     }
 
-    /// The sender that has the most to send still, or else one that has room for `bytes`, if any.
+    /// The sender that still has the most to send, or else a sender that has room for `bytes`, if
+    /// any.
     std::size_t next_sender(std::uint32_t load, index_t bytes) const {
         std::vector<index_t> const& remaining = rest_[load];
         auto const best = static_cast<std::size_t>(
@@ -198,7 +199,7 @@ private:
         return best;
     }
 
-    /// Divides the tensors of a class among those who could give this cut.
+    /// Divides the tensors of a class among the possible senders of this cut.
     void choose(class_cut& cut) {
         for (std::uint32_t done = 0; done < all_.counts[cut.group];) {
             std::size_t const sender = next_sender(cut.load, cut.bytes);
@@ -250,8 +251,8 @@ private:
         return elements > 1 && cut.bytes % elements == 0 && !geometry.joins.any();
     }
 
-    /// A cut is cut between multiples of this number of elements in row-major order: whole rows, as
-    /// long as a sixty-fourth of it at most.
+    /// A cut is cut between multiples of this number of elements in row-major order: whole rows, if
+    /// a row is at most a sixty-fourth of the cut.
     static index_t grain_of(reshard::detail::cut const& geometry) {
         index_t const most = element_count(geometry.extent) / 64;
         index_t grain = 1;
@@ -271,7 +272,7 @@ private:
     std::vector<given_range> ranges_;
 };
 
-/// Gives tensors of which a cut was cut again a pattern alone.
+/// Gives tensors separate patterns if one of their cuts was cut again.
 class lone_patterns {
 public:
     lone_patterns(pattern_plan& patterns, std::vector<sender_table::member> const& members,
@@ -317,7 +318,7 @@ private:
         patterns_.patterns.push_back(std::move(finer));
     }
 
-    /// \pre no reshape has touched the cut, whose elements `region` counts from its first
+    /// \pre no reshape has touched the cut, and `region` counts from the cut's first element
     static reshard::detail::cut part_of(reshard::detail::cut cut, box const& region) {
         cut.extent = region.shape;
         for (std::size_t axis = 0; axis < region.ndim(); ++axis) {
@@ -353,9 +354,9 @@ inline void write_senders(sender_classes const& classes, pattern_plan& patterns)
 
 /// Chooses the sender of each cut, and writes it into the patterns of all transfers.
 ///
-/// Whole cuts are dealt out to the senders with the least to send; if that leaves the busiest
-/// sender or node link too far from its least load, a fractional division says who sends how much,
-/// and cuts that one alone should not send are cut again.
+/// Whole cuts are dealt out to the senders with the least to send. If that leaves the busiest
+/// sender or node link too far from its least load, a fractional division decides how much each
+/// sender sends, and cuts that one sender should not send alone are cut again.
 inline void balance_senders(plan_problem const& problem, plan_options const& options,
                             source_indices const& sources, shard_kinds const& targets,
                             pattern_plan& patterns) {

@@ -36,7 +36,8 @@ public:
 
     relay_trees const& trees() const override { return finder_.trees(); }
 
-    /// A transfer that a receiver in the scope passes on is listed with the receiver's.
+    /// A transfer that a receiver in the scope passes on is listed with the receiver's own
+    /// transfer.
     void list(plan& made, transfer entry, relay_place const& at, plan_scope const& scope) override {
         relay_tree const tree = trees()[at.tree];
         bool const is_listed = at.is_passed_on()
@@ -89,7 +90,7 @@ public:
 private:
     static constexpr std::uint32_t not_listed = 0xffffffff;
 
-    /// The number in the plan of a tree that the finder has by another one.
+    /// The number in the plan of a tree that has another number in the finder.
     std::uint32_t listed_tree(plan& made, std::uint32_t number) {
         return listed_number(number, tree_numbers_, made.trees.trees, [&] {
             stored_tree tree = trees().trees[number];
