@@ -23,7 +23,7 @@ namespace reshard::detail {
 
 /// How the replicas of a box share it: each has a slice of its elements.
 struct grid_sharing {
-    std::vector<std::uint8_t> axes; ///< of the grid, ascending; the last one counts fastest
+    std::vector<std::uint8_t> axes;    ///< of the grid, ascending; the last one counts fastest
     std::optional<flat_slices> slices; ///< empty: equal slices of each box, the last ones padded
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.axes, self.slices); }

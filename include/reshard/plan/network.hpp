@@ -31,7 +31,7 @@ struct network {
         double rank_bytes_per_second = 0; ///< the rate of one rank while all others are idle
         double node_bytes_per_second = 0; ///< the rate of all ranks of a node together
         double latency_seconds = 0;       ///< before the first byte arrives
-        double run_seconds = 0; ///< extra time of a rank per contiguous run; 0 for `link`
+        double run_seconds = 0;           ///< extra time of a rank per contiguous run; 0 for `link`
 
         static constexpr void members(auto& self, auto&& visit) {
             visit(self.rank_bytes_per_second, self.node_bytes_per_second, self.latency_seconds,

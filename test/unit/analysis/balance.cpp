@@ -24,7 +24,8 @@ BOOST_AUTO_TEST_CASE(the_busiest_stand_beside_what_they_must_carry) {
     whole_problem const problem({{part("a", {8}, box), part("b", {8}, box)}, {part("b", {8}, box)}},
                                 {{}, {}, {part("b", {8}, box)}, {part("a", {8}, box)}});
     plan_problem const planned = problem();
-    plan_balance const balance = balance_of(plan_flows(planned, {.between_nodes = balanced_senders()}), 4);
+    plan_balance const balance =
+        balance_of(plan_flows(planned, {.between_nodes = balanced_senders()}), 4);
     BOOST_TEST((balance.sender == plan_balance::extreme{0, 32, 32}));
     BOOST_TEST((balance.receiver == plan_balance::extreme{2, 32, 32}));
     BOOST_TEST((balance.link == plan_balance::extreme{}));

@@ -188,8 +188,7 @@ private:
     holder_t processes_;
     side_shares sources_;
     side_shares targets_;
-    std::vector<std::vector<key_id>>
-        released_; ///< by target tensor: the sources that it uses last
+    std::vector<std::vector<key_id>> released_; ///< by target tensor: the sources that it uses last
     std::vector<kind_cost> kinds_;
 };
 
