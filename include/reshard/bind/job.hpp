@@ -97,8 +97,8 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. An error of MPI ends the program; only the functions of `rounds` may throw
-    /// now.
+    /// Moves the bytes. An error of MPI during the run ends the program; an error in the functions
+    /// of `rounds` does not.
     ///
     /// \par Collective every rank of the group that it was prepared with, in the same order
     /// \throws error with errc::usage for a second run of a job that has released its sources
