@@ -18,7 +18,7 @@ namespace reshard {
 struct relabelling {
     std::vector<holder_t> process_of; ///< by rank of the target; no process twice
     index_t bytes = 0;                ///< of all shards of the target
-    index_t bytes_kept = 0;           ///< those of them that their processes already have
+    index_t bytes_kept = 0;           ///< bytes of `bytes` that their processes already have
     index_t bytes_kept_before = 0;    ///< the same if process `r` plays rank `r`
 
     /// A layout of ranks as one of the processes that play them.
