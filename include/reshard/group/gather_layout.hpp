@@ -50,7 +50,7 @@ std::optional<layout> share_known(group auto const& world, std::optional<layout>
     return own_layout;
 }
 
-/// A tensor as one rank sees it: where each of its shards begins.
+/// A tensor as one rank sees it, with the beginning of each of its shards.
 struct cut_tensor {
     std::string key;
     data_type dtype{};

@@ -147,7 +147,7 @@ struct plan_round {
     std::vector<detail::key_id> released; ///< source tensors that no later round needs, in order
     index_t transfers = 0;
     index_t bytes = 0;         ///< all written bytes
-    index_t bytes_local = 0;   ///< those of them moved within a process
+    index_t bytes_local = 0;   ///< bytes moved within a process
     index_t peak_bytes = 0;    ///< the most memory that a process needs in the round
     holder_t peak_process = 0; ///< the first process that needs that much
 

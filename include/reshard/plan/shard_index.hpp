@@ -150,9 +150,9 @@ public:
             parts_.boxes.for_each_overlap(region, visit);
     }
 
-    /// The replica of box `i` that sends to the holder `target` at that turn. The answer is that of
-    /// `choose_replica`; it is computed by arithmetic if there are grids and a node does not exceed
-    /// the replicas.
+    /// The replica of box `i` that sends to the holder `target` at that turn. The answer equals
+    /// `choose_replica`'s; it is computed by arithmetic if there are grids and a node does not
+    /// exceed the replicas.
     ///
     /// \pre `shards` are the shards of this index, or others of equal geometry
     constexpr std::size_t choose(std::size_t i, tensor_shards const& shards, holder_t target,

@@ -40,7 +40,7 @@ struct shipped_mapping {
     static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
 };
 
-/// The mapping of the lowest rank that has one, on every rank, if some have none.
+/// Sends the mapping of the lowest rank that has one to every rank, if some ranks have none.
 ///
 /// \param  has by rank
 /// \par Collective every rank of the group, in the same order

@@ -214,8 +214,8 @@ inline std::vector<shared_barrier> meetings_of(side_arenas const& arenas) {
     return meetings;
 }
 
-/// Segments of the target's arena without writes, this rank's first, and then those of the ranks
-/// after it.
+/// Segments of the target's arena without writes, this rank's first, and then the segments of the
+/// ranks after it.
 inline std::vector<segment_writes> segments_of(arena_state const& arena) {
     std::vector<segment_writes> writes;
     int const size = arena.node.size();

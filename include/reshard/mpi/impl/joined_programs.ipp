@@ -45,7 +45,7 @@ struct joining_note {
 template <>
 inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 
-/// The note in a file; std::nullopt if there is no file.
+/// The note in a file; std::nullopt without a file.
 ///
 /// \throws error with errc::already_exists for another file; errc::io
 inline std::optional<joining_note> note_in(std::string const& file) {
@@ -67,7 +67,7 @@ inline std::optional<joining_note> note_in(std::string const& file) {
          ": the existing file is not a note of an MPI job; remove it, or give another path");
 }
 
-/// The note of a running job; std::nullopt if there is no such job.
+/// The note of a running job; std::nullopt without such a job.
 inline std::optional<joining_note> read_note(std::string const& file) {
     auto note = note_in(file);
     return note && !has_ended(note->writer) ? std::move(note) : std::nullopt;

@@ -198,7 +198,7 @@ RESHARD_DECL detail::rank_notice mpi_group::notice() const {
 
 RESHARD_DECL mpi_group
 mpi_group::with_own_messages(std::vector<detail::rank_notice> const& notices) const {
-    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI guarantees as many tags
+    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has the same number
     detail::own_messages& own = *own_messages_;
     bool const have_one = own.number != 0 && std::ranges::all_of(notices, [&](auto const& notice) {
                               return notice.messages == own.number;
