@@ -1,5 +1,5 @@
 // expect: static assertion failed.*: the slices of a typed::flat_share end before the typed::tensor does
-// facts: "w".*wanted<10.*actual<3, 4
+// facts: "w".*wanted<10.*actual<3L?, 4
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/layout/layout_of.hpp>

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 #include <reshard/typed.hpp>
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,12 +27,14 @@ namespace {
 class rank_memory {
 public:
     template <class Layout>
-    rank_memory(Layout, int rank) {
+    rank_memory(Layout, int rank,
+                std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
         if (static_cast<holder_t>(rank) < Layout::rank_end)
             shards_ = descriptors_of<Layout>(static_cast<holder_t>(rank));
         for (shard_descriptor const& shard : shards_)
             bytes_.emplace_back(static_cast<std::size_t>(
-                byte_count(element_count(local_shape(shard)), shard.dtype) + 1));
+                                    byte_count(element_count(local_shape(shard)), shard.dtype) + 1),
+                                memory);
     }
 
     /// Each element is its index in its tensor, with another beginning for each key.
@@ -54,7 +58,7 @@ public:
     }
 
     bool is_untouched() const {
-        return std::ranges::all_of(bytes_, [](std::vector<unsigned char> const& one) {
+        return std::ranges::all_of(bytes_, [](std::pmr::vector<unsigned char> const& one) {
             return std::ranges::count(one, 0) == static_cast<std::ptrdiff_t>(one.size());
         });
     }
@@ -91,7 +95,7 @@ private:
     }
 
     std::vector<shard_descriptor> shards_;
-    std::vector<std::vector<unsigned char>> bytes_;
+    std::vector<std::pmr::vector<unsigned char>> bytes_;
 };
 
 template <fixed_string Key, index_t Rows, index_t Columns, auto... Placements>
@@ -147,6 +151,25 @@ mapping made_of(layout const& source) {
     program.define("tail", cast(split(a, 0, index_vector{6, 4})[1], data_type::f64));
     program.define("zero", zeros({2, 3}, data_type::f32));
     return program;
+}
+
+/// The same with memory in arenas, by the type and by typed layouts beside the tensors.
+template <class Plan>
+void check_in_arenas(mpi_group const& ranks) {
+    shared_arena const arena(ranks, 10'000);
+    typename Plan::source_layout const source;
+    typename Plan::target_layout const target;
+    rank_memory have(source, ranks.rank(), arena.resource());
+    rank_memory want(target, ranks.rank(), arena.resource());
+    rank_memory by_type(target, ranks.rank(), arena.resource());
+    rank_memory expected(target, ranks.rank());
+    have.fill();
+    redistribute(ranks, have.views(), expected.views());
+    redistribute(ranks, {have.views(), source, &arena}, {want.views(), target, &arena});
+    BOOST_TEST((want == expected));
+    redistribute<Plan>(ranks, {have.views(), std::nullopt, &arena},
+                       {by_type.views(), std::nullopt, &arena});
+    BOOST_TEST((by_type == expected));
 }
 
 /// Moves by the type, by a plan of run time, and by one between typed layouts that ranks give beside
@@ -255,8 +278,10 @@ void check_dealt_out(boost::mpi::communicator const& world) {
     if (world.size() < Ranks)
         return;
     check_both_ways<dealt_out<Ranks>, rows<Ranks>>(world);
-    if constexpr (Ranks > 1)
+    if constexpr (Ranks > 1) {
         check_both_ways<dealt_out<Ranks>, on_two<Ranks>>(world);
+        check_in_arenas<typed::plan<dealt_out<Ranks>, on_two<Ranks>>>(world);
+    }
 }
 
 } // namespace

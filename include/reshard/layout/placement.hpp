@@ -46,8 +46,8 @@ enum class split_rule {
 /// `shard{0, even}`: equal parts; the number of parts must divide the extent.
 inline constexpr auto even = detail::split_rule::even;
 
-/// The mesh axis cuts that axis of the tensor: `shard{0}`, `shard{0, even}`, or `shard{0, {3, 4, 1}}`
-/// into parts of these extents, one for each rank along the mesh axis.
+/// The mesh axis cuts that axis of the tensor: `shard{0}`, `shard{0, even}`, or
+/// `shard{0, {3, 4, 1}}` into parts of these extents, one for each rank along the mesh axis.
 ///
 /// Structural, so that it may be a template argument. Sizes that are known at run time are a
 /// `placement(axis, sizes)`.

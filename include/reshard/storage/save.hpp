@@ -25,9 +25,9 @@ namespace reshard {
 
 /// Which kind of checkpoint `save` writes.
 enum class save_form {
-    chosen,      ///< sharded; with a program, whole tensors
     sharded,     ///< each rank writes shards that it holds; of replicas, one rank does
     huggingface, ///< whole tensors
+    chosen,      ///< sharded; with a program, whole tensors
 };
 
 namespace detail {

@@ -8,7 +8,7 @@
 
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/layout_of.hpp>
-#include <reshard/plan/make_patterns.hpp>
+#include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
 #include <boost/test/unit_test.hpp>

@@ -10,6 +10,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/reassembler.hpp>
+#include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/core/config.hpp>
 
 #include <cstddef>
