@@ -114,10 +114,12 @@ BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_have_one_plan) {
                                    .shared_sources = seed % 11 == 0,
                                    .processes_per_node = static_cast<holder_t>(seed / 2 % 4),
                                    .between_nodes = balanced_senders()};
+        // Then other replicas may give them: senders are balanced run by run.
+        bool const blocks_repeat = repeats(make_plan(computed)) || repeats(make_plan(mixed));
         auto const same = [&](plan_scope const& scope) {
             plan const expected = make_plan(listed, scope, options);
             auto const is_expected = [&](plan const& made) {
-                return repeats(made)
+                return blocks_repeat
                            ? boxes_of(made, scope.targets) == boxes_of(expected, scope.targets)
                            : resolved(made) == resolved(expected);
             };
