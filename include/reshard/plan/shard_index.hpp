@@ -185,7 +185,12 @@ public:
 
     /// The axes along which box `i` is blocks, if the boxes are computed.
     constexpr axis_cycles cycles(std::size_t i) const {
-        return grid_ ? grid_->cycles_at(i) : grids_ ? grids_->cycles_at(i) : axis_cycles();
+        // g++ 12 frees a constant twice that a conditional expression chooses.
+        if (grid_)
+            return grid_->cycles_at(i);
+        if (grids_)
+            return grids_->cycles_at(i);
+        return {};
     }
 
     /// True if each box is a shard, or blocks of one, and computed.
