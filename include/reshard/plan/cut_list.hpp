@@ -225,6 +225,9 @@ struct cut_form {
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.order, self.extent, self.joins, self.repeats);
     }
+    constexpr index_t elements() const {
+        return element_count(extent) * (repeats.any() ? element_count(repeats.count) : 1);
+    }
     constexpr bool operator==(cut_form const&) const = default;
 };
 

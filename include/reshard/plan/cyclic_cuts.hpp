@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -75,7 +76,7 @@ public:
             add_block(at, at + outer.block, inner, period);
     }
 
-    constexpr std::vector<axis_runs> const& found() const { return found_; }
+    constexpr std::vector<axis_runs> found() && { return std::move(found_); }
 
 private:
     /// Adds what a block of one side has of the blocks of the other one, and all that repeats it.
