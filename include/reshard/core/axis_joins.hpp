@@ -38,6 +38,19 @@ struct axis_joins {
     constexpr bool operator==(axis_joins const&) const = default;
 };
 
+/// Boxes that repeat along axes, as blocks that are dealt out do: by axis of the target.
+///
+/// \par Units elements of the global tensor; both are empty if no box repeats
+struct axis_repeats {
+    index_vector count; ///< how often the box is there along each axis, 1 or more
+    index_vector step;  ///< from one box to the next; of no meaning for a count of 1
+
+    constexpr bool any() const { return count.size() != 0; }
+    static constexpr void members(auto& self, auto&& visit) { visit(self.count, self.step); }
+
+    constexpr bool operator==(axis_repeats const&) const = default;
+};
+
 constexpr bool is_joined(std::uint8_t joins, std::size_t factor) {
     return (joins >> factor & 1) != 0;
 }
@@ -128,11 +141,12 @@ struct factor_row {
     axis_joins joins;
     index_vector extent; ///< one for each factor, in the order of the target
     index_vector source_offset;
+    axis_repeats repeats;
 
     constexpr bool operator==(factor_row const&) const = default;
 };
 
-/// Factors by row, for the rows that a reshape has touched.
+/// Factors by row, for the rows that a reshape has touched or that repeat.
 class factor_rows {
 public:
     /// \pre rows come in ascending order

@@ -210,6 +210,16 @@ constexpr index_vector held_index(axis_cycles const& cycles, index_vector within
     return within;
 }
 
+/// How far apart two elements lie in that array along an axis.
+///
+/// \param step how far apart they are in the region: whole periods, if the axis is blocks
+constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t step) {
+    for (axis_cycle const& cycle : cycles)
+        if (cycle.axis == axis)
+            return step / cycle.period * cycle.block;
+    return step;
+}
+
 /// The block that has an element.
 ///
 /// \pre the element at `position` is in a block

@@ -123,7 +123,9 @@ public:
 
     /// The axes along which box `number` consists of blocks of the result of `box_at`.
     constexpr axis_cycles cycles_at(std::size_t number) const {
-        return sharing_ ? axis_cycles() : grid_.cycles_at(number);
+        if (sharing_)
+            return {}; // g++ 12 frees a constant twice that a conditional expression chooses
+        return grid_.cycles_at(number);
     }
 
     /// The number of shards that have each box.

@@ -32,8 +32,8 @@ void cut_to_size(box const& region, index_t limit, auto&& take) {
     }
 }
 
-/// Two axes of the target: the source is contiguous along the first, and the target along the
-/// second.
+/// Two loops of a copy: the one along which the source is contiguous, and the one along which
+/// the target itself is.
 struct transposed_axes {
     std::size_t source_last;
     std::size_t last;
@@ -41,13 +41,14 @@ struct transposed_axes {
 
 /// These axes, if they differ; axes of one element do not count.
 constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometry) {
-    std::size_t const ndim = geometry.extent.size();
+    index_vector const extent = geometry.loop_extent(), order = geometry.source_order();
+    std::size_t const ndim = extent.size();
     std::size_t fastest = ndim, last = ndim; // axes of the target; `ndim` until found
     for (std::size_t axis = 0; axis < ndim; ++axis) {
-        if (geometry.extent[axis] <= 1)
+        if (extent[axis] <= 1)
             continue;
         last = axis;
-        if (fastest == ndim || geometry.order[axis] > geometry.order[fastest])
+        if (fastest == ndim || order[axis] > order[fastest])
             fastest = axis;
     }
     return fastest == last ? std::nullopt : std::optional(transposed_axes{fastest, last});
@@ -84,7 +85,7 @@ void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit
 /// target alone would read the source a few bytes at a time. The result is a pure function of the
 /// geometry, and both ends evaluate it.
 void cut_transfer(cut const& geometry, index_t limit, auto&& take) {
-    box const box = whole(geometry.extent);
+    box const box = whole(geometry.loop_extent());
     auto const axes = find_transposed_axes(geometry);
     if (!axes || element_count(box) <= limit ||
         box.shape[axes->source_last] * box.shape[axes->last] <= limit)

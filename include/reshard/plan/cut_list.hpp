@@ -5,6 +5,7 @@
 
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/plan/cyclic_cuts.hpp>
 #include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/source_indices.hpp>
 
@@ -29,24 +30,37 @@ public:
         : problem_(problem),
           target_(target),
           pieces_(target.pieces->target_boxes()),
-          sources_(sources) {}
+          sources_(sources) {
+        if (!target.shards || target.shards.table())
+            return;
+        shard_index const targets(target.shards);
+        for (std::uint32_t i = 0; targets.has_whole_shards() && i < target.pieces->size(); ++i) {
+            piece const piece = (*target.pieces)[i];
+            if (piece.source == zero_source || piece.joins.any())
+                continue;
+            shard_index const& index = sources.of(piece.source);
+            if (index.has_whole_shards() && (index.has_cycles() || targets.has_cycles()))
+                cyclic_.push_back(i);
+        }
+    }
 
     /// Finds all cuts of target shard `shard`.
     ///
     /// \throws error with errc::not_covered when nobody holds some of its elements, naming the rank
     ///         that wants it
     constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
-        bool const is_flat = target_.shards.flat(shard).has_value();
-        std::uint8_t number = 0;
-        target_.shards.for_each_box(shard, [&](box const& region) {
+        if (!cyclic_.empty()) {
             std::size_t const first = cuts.size();
-            if (!is_empty(region))
-                pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
-                    add_sources({piece, 0, shard, number}, common, cuts);
-                });
-            check_covered(shard, region, cuts, first);
-            number = static_cast<std::uint8_t>(number + is_flat);
-        });
+            for (std::uint32_t const i : cyclic_)
+                add_cyclic_sources(i, shard, cuts);
+            if (cyclic_.size() < target_.pieces->size())
+                add_boxes(shard, cuts, true);
+            if (elements_from(cuts, first) == target_.shards.elements(shard))
+                return;
+            placed_pattern boxes(cuts.geometry().ndim());
+            return add_boxes(shard, boxes, false); // which says what is missing
+        }
+        add_boxes(shard, cuts, false);
     }
 
     /// Finds the cuts that source box `source_box` of tensor `source` gives to the target shards
@@ -54,9 +68,13 @@ public:
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
                                    shard_index const& targets, auto&& wanted,
                                    placed_pattern& cuts) const {
-        sources_.of(source).for_each_block_of(source_box, [&](box const& box) {
-            find_targets_of_block({source, source_box}, box, targets, wanted, cuts);
-        });
+        for (std::uint32_t const i : cyclic_)
+            if (target_.pieces->source(i) == source)
+                add_cyclic_targets(i, source_box, targets, wanted, cuts);
+        if (cyclic_.size() < target_.pieces->size())
+            sources_.of(source).for_each_block_of(source_box, [&](box const& box) {
+                find_targets_of_block({source, source_box}, box, targets, wanted, cuts);
+            });
     }
 
 private:
@@ -70,7 +88,7 @@ private:
                                          shard_index const& targets, auto&& wanted,
                                          placed_pattern& cuts) const {
         for (std::uint32_t i = 0; i < target_.pieces->size(); ++i) {
-            if (target_.pieces->source(i) != from.source)
+            if (target_.pieces->source(i) != from.source || is_cyclic(i))
                 continue;
             piece const piece = (*target_.pieces)[i];
             auto const source = intersect(held_box, piece.source_box());
@@ -88,6 +106,64 @@ private:
             };
             targets.for_each_overlap(reach_of(piece, *source), add);
         }
+    }
+
+    constexpr bool is_cyclic(std::uint32_t piece) const {
+        return std::binary_search(cyclic_.begin(), cyclic_.end(), piece);
+    }
+
+    constexpr void add_cyclic_sources(std::uint32_t number, std::uint32_t shard,
+                                      placed_pattern& cuts) const {
+        piece const piece = (*target_.pieces)[number];
+        box const region = target_.shards.region(shard);
+        axis_cycles const cycles = target_.shards.cycles(shard);
+        shard_index const& index = sources_.of(piece.source);
+        for (std::uint32_t i = 0; i < index.size(); ++i)
+            cut_cyclic(piece, region, cycles, index[i], index.cycles(i), [&](cut const& geometry) {
+                cuts.push_back({geometry, {number, i, shard}});
+            });
+    }
+
+    constexpr void add_cyclic_targets(std::uint32_t number, std::uint32_t source_box,
+                                      shard_index const& targets, auto&& wanted,
+                                      placed_pattern& cuts) const {
+        piece const piece = (*target_.pieces)[number];
+        shard_index const& index = sources_.of(piece.source);
+        box const held_box = index[source_box];
+        axis_cycles const cycles = index.cycles(source_box);
+        for (std::uint32_t i = 0; i < targets.size(); ++i)
+            cut_cyclic(
+                piece, targets[i], targets.cycles(i), held_box, cycles, [&](cut const& geometry) {
+                    for (std::size_t which = 0; which < targets.replicas(i); ++which)
+                        if (shard_part const at = targets.replica(i, which); wanted(at.shard))
+                            cuts.push_back({geometry, {number, source_box, at.shard}});
+                });
+    }
+
+    /// Adds what is not dealt out in blocks, box by box.
+    ///
+    /// \param skips leaves out pieces of which either side is blocks, and checks nothing
+    constexpr void add_boxes(std::uint32_t shard, placed_pattern& cuts, bool skips) const {
+        bool const is_flat = target_.shards.flat(shard).has_value();
+        std::uint8_t number = 0;
+        target_.shards.for_each_box(shard, [&](box const& region) {
+            std::size_t const first = cuts.size();
+            if (!is_empty(region))
+                pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
+                    if (!skips || !is_cyclic(piece))
+                        add_sources({piece, 0, shard, number}, common, cuts);
+                });
+            if (!skips && elements_from(cuts, first) != element_count(region))
+                fail_not_covered(shard, region, cuts, first);
+            number = static_cast<std::uint8_t>(number + is_flat);
+        });
+    }
+
+    static constexpr index_t elements_from(placed_pattern const& cuts, std::size_t first) {
+        index_t sum = 0;
+        for (std::size_t i = first; i < cuts.size(); ++i)
+            sum += cuts.geometry().elements(i);
+        return sum;
     }
 
     static constexpr cut geometry_of(piece const& p) {
@@ -129,15 +205,6 @@ private:
         });
     }
 
-    constexpr void check_covered(std::uint32_t shard, box const& region, placed_pattern const& cuts,
-                                 std::size_t first) const {
-        index_t index = 0;
-        for (std::size_t i = first; i < cuts.size(); ++i)
-            index += element_count(cuts.geometry().extent(i));
-        if (index != element_count(region))
-            fail_not_covered(shard, region, cuts, first);
-    }
-
     [[noreturn]] void fail_not_covered(std::uint32_t shard, box const& region,
                                        placed_pattern const& cuts, std::size_t first) const;
 
@@ -145,6 +212,7 @@ private:
     target_side const& target_;
     box_index pieces_;
     source_indices const& sources_;
+    std::vector<std::uint32_t> cyclic_; ///< pieces of which either side is blocks, ascending
 };
 
 /// A cut without the offsets of its two boxes. Many transfers of a tensor have the same form.
@@ -152,9 +220,13 @@ struct cut_form {
     permutation order;
     index_vector extent;
     axis_joins joins;
+    axis_repeats repeats;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.order, self.extent, self.joins);
+        visit(self.order, self.extent, self.joins, self.repeats);
+    }
+    constexpr index_t elements() const {
+        return element_count(extent) * (repeats.any() ? element_count(repeats.count) : 1);
     }
     constexpr bool operator==(cut_form const&) const = default;
 };
@@ -210,7 +282,10 @@ struct pattern_content {
         return {form.order,
                 t.source_holder == no_holder ? index_vector::filled(target.size(), 0)
                                              : unravel_index(t.source_first, source),
-                unravel_index(t.target_first, target), form.extent, form.joins};
+                unravel_index(t.target_first, target),
+                form.extent,
+                form.joins,
+                form.repeats};
     }
 };
 
@@ -236,13 +311,14 @@ public:
 private:
     constexpr void add(placed_cut const& cut) {
         piece const piece = (*target_.pieces)[cut.at.piece];
-        typed_transfer transfer{
-            .target_holder = target_.shards.holder(cut.at.target_shard),
-            .target_shard = cut.at.target_shard,
-            .form = number_of({cut.geometry.order, cut.geometry.extent, cut.geometry.joins}),
-            .chain = chain_number(result_.chains, piece.casts),
-            .target_part = cut.at.target_part,
-            .target_first = ravel_index(cut.geometry.target_offset, shapes_.back())};
+        typed_transfer transfer{.target_holder = target_.shards.holder(cut.at.target_shard),
+                                .target_shard = cut.at.target_shard,
+                                .form = number_of({cut.geometry.order, cut.geometry.extent,
+                                                   cut.geometry.joins, cut.geometry.repeats}),
+                                .chain = chain_number(result_.chains, piece.casts),
+                                .target_part = cut.at.target_part,
+                                .target_first =
+                                    ravel_index(cut.geometry.target_offset, shapes_.back())};
         if (piece.source != zero_source)
             choose_source(cut, piece.source, transfer);
         result_.transfers.push_back(transfer);

@@ -125,8 +125,7 @@ private:
         detail::placed_pattern const& cuts = pattern_of(t);
         for (std::size_t i = 0; i < cuts.size(); ++i) {
             detail::cut_place const& cut = cuts.place(i);
-            visit(i, cut,
-                  wire_bytes(problem_, t, cut.piece, element_count(cuts.geometry().extent(i))));
+            visit(i, cut, wire_bytes(problem_, t, cut.piece, cuts.geometry().elements(i)));
         }
     }
 
@@ -149,11 +148,13 @@ private:
         if (source == detail::zero_source)
             return 0;
         // Replicas of a box lie in memory in the same way.
+        detail::tensor_shards const& given = problem_.sources[source].shards;
         std::uint32_t const sender = cuts_.sources.of(source).replica(at.source_box, 0).shard;
         detail::affine_copy const loop = detail::fuse(
-            {geometry.extent, 0,
-             geometry.source_strides(strides_of(problem_.sources[source].shards, sender)), 0,
-             geometry.target_strides(strides_of(target.shards, at.target_shard))});
+            {geometry.loop_extent(), 0,
+             geometry.source_strides(strides_of(given, sender), given.cycles(sender)), 0,
+             geometry.target_strides(strides_of(target.shards, at.target_shard),
+                                     target.shards.cycles(at.target_shard))});
         index_t const elements = element_count(loop);
         if (elements == 0 || detail::is_transposed(loop))
             return 0;

@@ -122,7 +122,8 @@ constexpr bool brings(plan const& plan, transfer const& input, transfer const& t
     return input.target_key == t.target_key && input.source_key == t.source_key &&
            input.chain == t.chain && cut.target_box() == wanted.target_box() &&
            cut.source_box() == wanted.source_box() && cut.extent == wanted.extent &&
-           cut.joins == wanted.joins && wire_dtype(plan, t) == plan.target_dtypes[t.target_key];
+           cut.joins == wanted.joins && cut.repeats == wanted.repeats &&
+           wire_dtype(plan, t) == plan.target_dtypes[t.target_key];
 }
 
 /// True if the relay's input brings the elements that it passes on, and comes one step earlier in
@@ -224,7 +225,7 @@ constexpr holder_t sender_of(plan const& plan, transfer const& t, relay const* s
 /// \par Units bytes, the last one filled up
 /// \pre       `t` is a transfer of `plan`
 constexpr index_t wire_bytes(plan const& plan, transfer const& t) {
-    return byte_count(element_count(cut_of(plan, t).extent), wire_dtype(plan, t));
+    return byte_count(cut_of(plan, t).elements(), wire_dtype(plan, t));
 }
 
 } // namespace detail

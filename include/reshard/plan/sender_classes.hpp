@@ -196,7 +196,7 @@ private:
             class_cut cut{class_cut::no_load, group, i,
                           static_cast<std::uint32_t>(result_.replicas.size()),
                           wire_bytes(problem_, result_.examples[group], cuts.place(i).piece,
-                                     element_count(cuts.geometry().extent(i)))};
+                                     cuts.geometry().elements(i))};
             for (box_sender const& sender : possible.senders)
                 result_.replicas.push_back(sender.replica);
             if (possible.senders.empty() || possible.has_receiver ||

@@ -96,6 +96,8 @@ public:
         if (shards.table())
             parts_ = index_parts(*shards.table());
         most_replicas_ = count_replicas();
+        has_whole_shards_ = find_whole_shards();
+        has_cycles_ = find_cycles();
     }
 
     /// The number of different boxes; computed ones that have no elements are counted, too.
@@ -182,9 +184,39 @@ public:
     /// The listed boxes; empty if boxes are computed.
     constexpr box_index const& listed_boxes() const { return parts_.boxes; }
 
-private:
+    /// The axes along which box `i` is blocks, if the boxes are computed.
     constexpr axis_cycles cycles(std::size_t i) const {
-        return grid_ ? grid_->cycles_at(i) : grids_ ? grids_->cycles_at(i) : axis_cycles();
+        // g++ 12 frees a constant twice that a conditional expression chooses.
+        if (grid_)
+            return grid_->cycles_at(i);
+        if (grids_)
+            return grids_->cycles_at(i);
+        return {};
+    }
+
+    /// True if each box is a shard, or blocks of one, and computed.
+    constexpr bool has_whole_shards() const { return has_whole_shards_; }
+    /// True if a computed box is blocks.
+    constexpr bool has_cycles() const { return has_cycles_; }
+
+private:
+    constexpr bool find_whole_shards() const {
+        bool is_whole = is_computed();
+        for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)
+            is_whole = is_whole && !grids_->recipe()[i].sharing();
+        return is_whole;
+    }
+
+    constexpr bool find_cycles() const {
+        auto const deals = [](shard_grid const& grid) {
+            return std::any_of(grid.axes().begin(), grid.axes().end(), [](auto const& axis) {
+                return axis.spread.type == placement::kind::cyclic;
+            });
+        };
+        bool result = grid_ && deals(*grid_);
+        for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)
+            result = result || deals(grids_->recipe()[i].grid());
+        return result;
     }
 
     constexpr std::size_t count_replicas() const {
@@ -226,6 +258,8 @@ private:
     grid_list const* grids_ = nullptr;
     part_index parts_;
     std::size_t most_replicas_ = 0;
+    bool has_whole_shards_ = false;
+    bool has_cycles_ = false;
 };
 
 } // namespace reshard::detail

@@ -125,7 +125,7 @@ public:
                                                                         Target->dtype};
         data_type const source =
             t.source_holder == detail::no_holder ? Target->dtype : sources[t.operand];
-        return byte_count(element_count(value.forms[t.form].extent),
+        return byte_count(value.forms[t.form].elements(),
                           detail::wire_dtype(source, Target->dtype));
     }
 };

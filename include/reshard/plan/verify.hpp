@@ -40,7 +40,9 @@ constexpr box_list written_boxes(plan const& plan, std::size_t& first, key_id ke
     for (; first < transfers.size() && transfers[first].target_key == key &&
            transfers[first].target_shard == shard;
          ++first)
-        written.push_back(cut_of(plan, transfers[first]).target_box());
+        cut_of(plan, transfers[first]).for_each_target_box([&](box const& each) {
+            written.push_back(each);
+        });
     return written;
 }
 

@@ -6,6 +6,7 @@
 #include "support/relay_trees.hpp"
 
 #include <reshard/analysis/simulation.hpp>
+#include <reshard/expr/cast.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/between_nodes.hpp>

@@ -237,7 +237,7 @@ inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_stat
     auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
         transfer const& moved = bound.whole.transfers[number];
         data_type const dtype = bound.whole.target_dtypes[moved.target_key];
-        index_vector const shape = cut_of(bound.whole, moved).extent;
+        index_vector const shape = cut_of(bound.whole, moved).loop_extent();
         auto const* const data = static_cast<std::byte const*>(end.data) +
                                  byte_place_of(end.position.offset, dtype).bytes;
         address_range const range = addresses({data, dtype, shape, end.position.strides});

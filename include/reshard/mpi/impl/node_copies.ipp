@@ -77,8 +77,8 @@ private:
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
         affine_copy const fused =
-            fuse({cut_of(bound_.whole, moved).extent, 0, node_transfer.ends.source.strides, 0,
-                  node_transfer.ends.target.strides});
+            fuse({cut_of(bound_.whole, moved).loop_extent(), 0, node_transfer.ends.source.strides,
+                  0, node_transfer.ends.target.strides});
         index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
         if (fused.ndim() < 2 || is_small(element_count(fused) * size / 8))
             return most;

@@ -248,7 +248,8 @@ private:
     bool can_be_cut(class_cut const& cut) const {
         reshard::detail::cut const geometry = geometry_of(cut);
         index_t const elements = element_count(geometry.extent);
-        return elements > 1 && cut.bytes % elements == 0 && !geometry.joins.any();
+        return elements > 1 && cut.bytes % elements == 0 && !geometry.joins.any() &&
+               !geometry.repeats.any();
     }
 
     /// A cut is cut between multiples of this number of elements in row-major order: whole rows, if
