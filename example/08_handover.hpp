@@ -5,6 +5,7 @@
 
 #include <reshard/aoa.hpp>
 #include <reshard/mpi.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/communicator.hpp>
@@ -32,7 +33,9 @@ o_proj.weight -> o_proj.weight, dtype="bfloat16"
 )";
 
 inline reshard::options call_options() {
-    return {.program = reshard::aoa::parse(program, "handover.aoa")};
+    // Two trainers have each weight: both send, and the same amount.
+    return {.program = reshard::aoa::parse(program, "handover.aoa"),
+            .between_nodes = reshard::balanced_senders()};
 }
 // [/program]
 
