@@ -116,7 +116,7 @@ void count(reshard::detail::pattern_plan const& plan, job_numbers& job_numbers) 
     for (reshard::detail::placed_pattern const& pattern : plan.patterns) {
         elements.push_back(0);
         for (std::size_t i = 0; i < pattern.size(); ++i)
-            elements.back() += element_count(pattern.geometry().extent(i));
+            elements.back() += pattern.geometry().elements(i);
     }
     for (std::size_t t = 0; t < plan.pattern_of.size(); ++t) {
         job_numbers.transfers += plan.patterns[plan.pattern_of[t]].size();
