@@ -42,7 +42,7 @@ struct axis_joins {
 ///
 /// \par Units elements of the global tensor; both are empty if no box repeats
 struct axis_repeats {
-    index_vector count; ///< how often the box is there along each axis, 1 or more
+    index_vector count; ///< the number of boxes along each axis, 1 or more
     index_vector step;  ///< from one box to the next; of no meaning for a count of 1
 
     constexpr bool any() const { return count.size() != 0; }

@@ -142,7 +142,7 @@ private:
 
     /// Adds what is not dealt out in blocks, box by box.
     ///
-    /// \param skips leaves out pieces of which either side is blocks, and checks nothing
+    /// \param skips omits pieces that have blocks on either side, and checks nothing
     constexpr void add_boxes(std::uint32_t shard, placed_pattern& cuts, bool skips) const {
         bool const is_flat = target_.shards.flat(shard).has_value();
         std::uint8_t number = 0;

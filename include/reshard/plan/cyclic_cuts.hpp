@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// What a shard has of an axis: blocks, the first of which begins the interval.
+/// The part of an axis that a shard has: blocks, the first of which begins the interval.
 ///
 /// \par Units elements
 struct axis_blocks {
@@ -51,7 +51,7 @@ struct axis_runs {
     index_t step = 0;
 };
 
-/// Finds what two sides have in common of an axis.
+/// Finds the elements of an axis that two sides have in common.
 class common_runs {
 public:
     /// \param limits the elements that count
@@ -79,7 +79,8 @@ public:
     constexpr std::vector<axis_runs> found() && { return std::move(found_); }
 
 private:
-    /// Adds what a block of one side has of the blocks of the other one, and all that repeats it.
+    /// Adds the elements that a block of one side shares with blocks of the other side, and their
+    /// repetitions.
     constexpr void add_block(index_t begin, index_t end, axis_blocks const& inner, index_t period) {
         if (inner.is_solid())
             return add(begin, end, period);
@@ -119,7 +120,7 @@ private:
     std::vector<axis_runs> found_;
 };
 
-/// The same runs, each of which is there once.
+/// Splits runs that repeat into separate ones.
 constexpr std::vector<axis_runs> one_by_one(std::vector<axis_runs> const& runs) {
     std::vector<axis_runs> each;
     for (axis_runs const& run : runs)
@@ -128,7 +129,7 @@ constexpr std::vector<axis_runs> one_by_one(std::vector<axis_runs> const& runs) 
     return each;
 }
 
-/// What a piece brings from a shard of its source to one of its target.
+/// Calls `take(cut)` for each cut of a piece between a shard of its source and one of its target.
 ///
 /// \param source a shard's region, with the axes along which it is blocks
 /// \pre   the piece has no joins

@@ -121,15 +121,16 @@ struct given_cuts {
           is_balanced(can_balance(problem, options, sources)),
           turns(problem, options, sources, targets, !is_balanced),
           senders(problem, options, sources, turns) {
+        if (is_balanced) {
+            patterns = pattern_finder(problem, {}, options, sources, targets).find();
+            options.between_nodes.steps->balance(problem, options, sources, targets, patterns);
+            return;
+        }
+        patterns = pattern_finder(problem, scope, options, sources, targets).find();
+        // Last: without a destructor's call, an error after it would lose them.
         if (options.between_nodes.has_relays() && !options.shared_sources)
             relays =
                 steps_of(options).find_relays(problem, options, sources, targets, turns).release();
-        if (!is_balanced) {
-            patterns = pattern_finder(problem, scope, options, sources, targets).find();
-            return;
-        }
-        patterns = pattern_finder(problem, {}, options, sources, targets).find();
-        options.between_nodes.steps->balance(problem, options, sources, targets, patterns);
     }
 
     given_cuts(given_cuts const&) = delete; // its parts refer to each other
