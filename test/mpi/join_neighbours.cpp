@@ -92,8 +92,7 @@ BOOST_FIXTURE_TEST_CASE(a_local_array_counts_as_few_shards, blocks_fixture) {
     run(moving);
     BOOST_TEST(wrong_elements() == 0u);
     auto const ranks = static_cast<std::size_t>(size);
-    // On one rank both blocks of rows are neighbours.
-    BOOST_TEST(shards_of(moving.source_layout()) == (size == 1 ? 1u : blocks_each * ranks));
+    BOOST_TEST(shards_of(moving.source_layout()) == ranks);
     BOOST_TEST(shards_of(moving.target_layout()) == ranks);
 }
 

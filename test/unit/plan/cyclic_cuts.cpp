@@ -194,9 +194,9 @@ BOOST_AUTO_TEST_CASE(what_a_plan_of_blocks_loses_or_writes_twice_is_noticed) {
     plan twice = right;
     twice.transfers[1].cut = twice.transfers[0].cut;
     BOOST_TEST((verify(twice, problem)->type == plan_fault::kind::twice));
-    plan_problem const narrow =
-        problem_of(program, source,
-                   layout_of("w", data_type::f64, {8, 8}, {{"column", 2}}, {block_cyclic{1, 2}}));
+    layout const columns =
+        layout_of("w", data_type::f64, {8, 8}, {{"column", 2}}, {block_cyclic{1, 2}});
+    plan_problem const narrow = problem_of(program, source, columns);
     BOOST_TEST((verify(right, narrow)->type == plan_fault::kind::outside));
 }
 

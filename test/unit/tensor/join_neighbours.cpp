@@ -4,8 +4,12 @@
 
 #include <reshard/tensor/join_neighbours.hpp>
 
+#include <reshard/layout/layout_of.hpp>
+
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -45,17 +49,70 @@ BOOST_FIXTURE_TEST_CASE(blocks_of_an_array_become_one_shard, array_fixture) {
     BOOST_TEST((joined[0].tensor == at(0, 0, {8, 6})));
 }
 
-BOOST_FIXTURE_TEST_CASE(blocks_that_are_neighbours_in_the_array_alone_stay, array_fixture) {
+BOOST_FIXTURE_TEST_CASE(blocks_at_equal_distances_that_are_neighbours_in_the_array_become_one,
+                        array_fixture) {
     // Rows 0-1 and 4-5 of the tensor lie one after the other, as a block-cyclic array has them.
     shards.add(shard({{0, 0}, {2, 3}}), at(0, 0, {2, 3}));
     shards.add(shard({{0, 3}, {2, 3}}), at(0, 3, {2, 3}));
     shards.add(shard({{4, 0}, {2, 3}}), at(2, 0, {2, 3}));
     shards.add(shard({{4, 3}, {2, 3}}), at(2, 3, {2, 3}));
     auto const joined = join_neighbours(shards);
-    BOOST_REQUIRE(joined.size() == 2u);
-    BOOST_TEST((joined[0].descriptor == shard({{0, 0}, {2, 6}})));
-    BOOST_TEST((joined[1].descriptor == shard({{4, 0}, {2, 6}})));
-    BOOST_TEST((joined[1].tensor == at(2, 0, {2, 6})));
+    BOOST_REQUIRE(joined.size() == 1u);
+    shard_descriptor expected = shard({{0, 0}, {6, 6}});
+    expected.cycles = {{0, 2, 4}};
+    BOOST_TEST((joined[0].descriptor == expected));
+    BOOST_TEST((joined[0].tensor == at(0, 0, {4, 6})));
+}
+
+BOOST_FIXTURE_TEST_CASE(blocks_at_other_distances_stay, array_fixture) {
+    std::vector<float> elsewhere(18);
+    add({{0, 0}, {1, 6}});
+    shards.add(shard({{2, 0}, {1, 6}}), at(1, 0, {1, 6})); // with row 0: each second row
+    shards.add(shard({{5, 0}, {1, 6}}), at(2, 0, {1, 6})); // two rows on
+    shards.add(shard({{7, 0}, {1, 6}}), {elsewhere.data(), data_type::f32, {1, 6}, {6, 1}});
+    auto const joined = join_neighbours(shards);
+    BOOST_REQUIRE(joined.size() == 3u);
+    BOOST_TEST((joined[0].descriptor.cycles == axis_cycles{{0, 1, 2}}));
+    BOOST_TEST((joined[1].descriptor == shards[2].descriptor));
+    BOOST_TEST((joined[2].descriptor == shards[3].descriptor));
+}
+
+// Both of the local array's orders, and both orders in which blocks are added.
+BOOST_AUTO_TEST_CASE(blocks_that_are_added_one_by_one_become_what_their_layout_has) {
+    for (index_vector const& shape : {index_vector{12, 9}, {13, 10}, {24, 5}})
+        for (index_vector const& block : {index_vector{1, 1}, {1, 2}, {3, 2}, {2, 1}})
+            for (int const order : {0, 1, 2, 3}) {
+                layout const dealt =
+                    layout_of("w", data_type::f32, shape, {{"a", 2}, {"b", 2}},
+                              {block_cyclic{0, block[0]}, block_cyclic{1, block[1]}});
+                shard_descriptor const whole_shard = shards_of(dealt, 1).at(0);
+                index_vector const local = held_shape(whole_shard.region, whole_shard.cycles);
+                index_vector const strides =
+                    order % 2 ? index_vector{1, local[0]} : index_vector{local[1], 1};
+                std::vector<float> elements(static_cast<std::size_t>(element_count(local)));
+                std::vector<box> blocks = boxes_of(whole_shard.region, {}, whole_shard.cycles);
+                if (order / 2)
+                    std::ranges::stable_sort(blocks, std::less<>(),
+                                             [](box const& b) { return b.offset[1]; });
+                state_dict one_by_one, at_once;
+                for (box const& each : blocks) {
+                    shard_descriptor shard = whole_shard;
+                    shard.region = each;
+                    shard.cycles = {};
+                    index_vector within = each.offset;
+                    for (std::size_t axis = 0; axis < 2; ++axis)
+                        within[axis] -= whole_shard.region.offset[axis];
+                    index_vector const at = held_index(whole_shard.cycles, within);
+                    one_by_one.add(shard, tensor_view{elements.data() + at[0] * strides[0] +
+                                                          at[1] * strides[1],
+                                                      data_type::f32, each.shape, strides});
+                }
+                at_once.add("w", dealt, 1,
+                            tensor_view{elements.data(), data_type::f32, local, strides});
+                BOOST_TEST((join_neighbours(one_by_one) == at_once),
+                           "blocks " << to_string(block) << " of " << to_string(shape) << ", order "
+                                     << order);
+            }
 }
 
 BOOST_FIXTURE_TEST_CASE(blocks_that_are_neighbours_in_the_tensor_alone_stay, array_fixture) {

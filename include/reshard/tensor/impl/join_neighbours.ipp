@@ -19,14 +19,19 @@ namespace reshard::detail {
 /// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
 class neighbour_joiner {
 public:
-    explicit neighbour_joiner(std::vector<joined_shard> shards) : shards_(std::move(shards)) {}
+    explicit neighbour_joiner(std::vector<joined_shard> shards) : shards_(std::move(shards)) {
+        for (joined_shard const& each : shards_)
+            axes_ = std::max(axes_, each.value.tensor.ndim());
+    }
 
     std::vector<joined_shard> joined() && {
-        std::size_t most_axes = 0;
-        for (joined_shard const& each : shards_)
-            most_axes = std::max(most_axes, each.value.tensor.ndim());
-        for (std::size_t axis = most_axes; axis-- > 0;)
-            join_along(axis);
+        join_in_order();
+        for (std::size_t axis = axes_; axis-- > 0;) {
+            sort_by(shards_, [axis](joined_shard const& a, joined_shard const& b) {
+                return comes_before(a.value, b.value, axis);
+            });
+            join(is_neighbour, axis);
+        }
         sort_by(shards_, [](auto const& a, auto const& b) { return a.position < b.position; });
         return std::move(shards_);
     }
@@ -34,13 +39,23 @@ public:
 private:
     using shard = const_local_shard;
 
-    void join_along(std::size_t axis) {
-        sort_by(shards_, [axis](joined_shard const& a, joined_shard const& b) {
-            return comes_before(a.value, b.value, axis);
-        });
+    /// Joins shards that were added one after the other, without sorting: also blocks at equal
+    /// distances. There may be a million of them.
+    void join_in_order() {
+        for (std::size_t before = shards_.size() + 1; shards_.size() < before;) {
+            before = shards_.size();
+            for (std::size_t axis = axes_; axis-- > 0;) {
+                join(is_neighbour, axis);
+                join(is_next_block, axis);
+            }
+        }
+    }
+
+    /// Joins each shard with the one before it if `are_joined(before, shard, axis)`.
+    void join(auto const& are_joined, std::size_t axis) {
         std::size_t last = 0;
         for (std::size_t next = 1; next < shards_.size(); ++next)
-            if (is_neighbour(shards_[last].value, shards_[next].value, axis))
+            if (are_joined(shards_[last].value, shards_[next].value, axis))
                 extend(shards_[last], shards_[next], axis);
             else if (++last != next)
                 shards_[last] = std::move(shards_[next]);
@@ -85,15 +100,44 @@ private:
                    : 0;
     }
 
+    /// True if `next` goes on along the axis in the tensor and in memory.
     static bool is_neighbour(shard const& first, shard const& next, std::size_t axis) {
-        shard_descriptor const &a = first.descriptor, &b = next.descriptor;
-        if (a.flat || b.flat || !a.cycles.empty() || !b.cycles.empty() || axis >= a.region.ndim() ||
-            is_empty(a.region) || is_empty(b.region))
-            return false;
-        return a.key == b.key && a.dtype == b.dtype && a.global_shape == b.global_shape &&
-               row_of(first, axis) == row_of(next, axis) &&
-               b.region.offset[axis] == a.region.offset[axis] + a.region.shape[axis] &&
+        return are_in_row(first, next, axis) && !cycle_along(first, axis) &&
+               next.descriptor.region.offset[axis] == first.descriptor.region.end(axis) &&
                is_behind(first.tensor, next.tensor, axis);
+    }
+
+    /// True if `next` is the next block of `first` in memory. Two blocks of the same extent decide
+    /// how far apart all of them are; the last one may be shorter.
+    static bool is_next_block(shard const& first, shard const& next, std::size_t axis) {
+        if (!are_in_row(first, next, axis) || !is_behind(first.tensor, next.tensor, axis))
+            return false;
+        box const &a = first.descriptor.region, &b = next.descriptor.region;
+        index_t const apart = b.offset[axis] - a.offset[axis];
+        axis_cycle const* const cycle = cycle_along(first, axis);
+        if (!cycle)
+            return apart > a.shape[axis] && a.shape[axis] == b.shape[axis];
+        return a.shape[axis] % cycle->period == cycle->block && b.shape[axis] <= cycle->block &&
+               apart == a.shape[axis] - cycle->block + cycle->period;
+    }
+
+    /// True if both are parts of one row of a tensor, and `next` is no blocks along it.
+    static bool are_in_row(shard const& first, shard const& next, std::size_t axis) {
+        shard_descriptor const &a = first.descriptor, &b = next.descriptor;
+        if (a.flat || b.flat || axis >= a.region.ndim() || is_empty(a.region) || is_empty(b.region))
+            return false;
+        axis_cycle const* const cycle = cycle_along(first, axis);
+        return !cycle_along(next, axis) && a.cycles.size() - (cycle ? 1 : 0) == b.cycles.size() &&
+               std::ranges::includes(a.cycles, b.cycles) && a.dtype == b.dtype &&
+               row_of(first, axis) == row_of(next, axis) && a.key == b.key &&
+               a.global_shape == b.global_shape;
+    }
+
+    static axis_cycle const* cycle_along(shard const& current_shard, std::size_t axis) {
+        for (axis_cycle const& cycle : current_shard.descriptor.cycles)
+            if (cycle.axis == axis)
+                return &cycle;
+        return nullptr;
     }
 
     /// True if `next` continues `first` in memory, element by element along the axis.
@@ -122,12 +166,18 @@ private:
     }
 
     static void extend(joined_shard& first, joined_shard const& next, std::size_t axis) {
-        index_t const more = next.value.tensor.shape[axis];
-        first.value.descriptor.region.shape[axis] += more;
-        first.value.tensor.shape[axis] += more;
+        shard_descriptor& joined = first.value.descriptor;
+        box const &region = joined.region, &added = next.value.descriptor.region;
+        axis_cycle const cycle{axis, region.shape[axis], added.offset[axis] - region.offset[axis]};
+        bool const is_second = !cycle_along(first.value, axis);
+        joined.region.shape[axis] = added.end(axis) - region.offset[axis];
+        if (is_second)
+            add_cycle(joined.cycles, cycle, joined.region);
+        first.value.tensor.shape[axis] += next.value.tensor.shape[axis];
         first.position = std::min(first.position, next.position);
     }
 
+    std::size_t axes_ = 0;
     std::vector<joined_shard> shards_;
 };
 
