@@ -50,6 +50,12 @@ using tensor_mover = std::function<void(const_state_dict const& have, state_dict
 
 /// The steps of a call with its program. A call that moves tensors by name compiles none of it.
 struct program_steps {
+    /// The tensors of a rank with the beginnings of its shards, as bytes for `side_facts`.
+    ///
+    /// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two
+    ///         tensors
+    std::string (*cuts)(std::vector<shard_descriptor> const& shards);
+
     /// \param  target null: all that the program yields is wanted
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: as the program; errc::ranks_disagree if it

@@ -180,6 +180,7 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     process_transfers transfers;
     if (arena_steps const* const arenas = mpi_job.arena_steps) {
         transfers.on_node = arenas->take(ranks, mpi_job.bound(), mpi_job.arenas, sorted_job.sorted);
+        transfers.copies_on_node = arenas->copies;
         transfers.meetings = arenas->meetings(mpi_job.arenas);
         sorted_job.bytes = bytes_by_peer(mpi_job.planned->whole, sorted_job.sorted);
         most = std::ranges::max(gather_values(ranks, std::ranges::max(sorted_job.bytes)));

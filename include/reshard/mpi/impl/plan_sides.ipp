@@ -175,12 +175,12 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     return {std::move(planned), false, std::move(problem)};
 }
 
-RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts facts,
                                                             options const& options) {
-    auto const& [source, target] = facts.sides;
+    auto& [source, target] = facts.sides;
     auto planned = std::make_shared<planned_job>();
-    planned->source = source.layout ? *source.layout : layout_told(facts, true);
-    planned->target = target.layout ? *target.layout : layout_told(facts, false);
+    planned->source = source.layout ? std::move(*source.layout) : layout_told(facts, true);
+    planned->target = target.layout ? std::move(*target.layout) : layout_told(facts, false);
     planned->conversions = conversions_of(options.program);
     return planned;
 }
