@@ -4,6 +4,7 @@
 #define RESHARD_BIND_OPTIONS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
@@ -258,9 +259,9 @@ struct options {
     detail::any_plan_cache* cache = nullptr;
     /// Patterns of target keys whose shapes may differ from the source's or the program's (see
     /// `fit_shapes`): they are cropped, or extended with zeros.
-    std::vector<std::string> shape_mismatch = {};
+    detail::shape_patterns shape_mismatch = {};
     /// The treatment of keys that only one side has. By default, a missing source is an error.
-    std::optional<strictness> strict = {};
+    detail::given_strictness strict = {};
     /// If no rank knows a layout, all ranks send all others their shards. With hundreds of ranks,
     /// give `directory()` of `mpi/directory_query.hpp`.
     detail::shard_lookup lookup = {};

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,8 +34,6 @@ namespace reshard::detail {
 /// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
 inline mapping fit_shapes(mapping program, layout const& target,
                           std::vector<std::string> const& allowed) {
-    if (allowed.empty())
-        return program;
     std::vector<given_pattern> patterns(allowed.begin(), allowed.end());
     for (tensor_layout const& tensor : target.tensors) {
         if (!match_any(patterns, tensor.key))
@@ -82,20 +81,26 @@ inline std::string also_missing(layout const& target,
 /// The mapping in which every key that the ranks of `target` hold is the source tensor of that
 /// name.
 ///
-/// \throws error with errc::unknown_key when `source` lacks keys; it names all of them, and ranks
-///         that want them
-inline mapping by_name(catalog const& source, layout const& target) {
+/// \param  left_out keys that it does not make, in order
+/// \throws error with errc::unknown_key when `source` lacks other keys; it names all of them, and
+///         ranks that want them
+inline mapping by_name(catalog const& source, layout const& target,
+                       std::vector<std::string> const& left_out = {}) {
+    mapping result(source);
     std::vector<tensor_layout const*> missing;
     for (tensor_layout const& tensor : target.tensors)
-        if (!source.find(tensor.key))
+        if (std::ranges::binary_search(left_out, tensor.key))
+            continue;
+        else if (catalog_entry const* const entry = source.find(tensor.key))
+            result.define(tensor.key, result.source(static_cast<key_id>(entry - &source[0])));
+        else
             missing.push_back(&tensor);
     if (!missing.empty())
         fail(errc::unknown_key, "'", missing[0]->key, "' is ",
              wanted_by_rank(target.shards_of(*missing[0])), ", but the source does not have it",
              did_you_mean_key(missing[0]->key, source, &catalog_entry::key),
              also_missing(target, missing));
-    catalog const wanted = uncut_tensors(target);
-    return identity_mapping(source, &wanted);
+    return result;
 }
 
 /// The keys of tensors, outputs or entries, in their order.
@@ -137,10 +142,63 @@ inline layout without_left_out(layout target, strict_verdict const& verdict) {
     return target;
 }
 
+/// The verdict on the keys that a target wants, by those of a program or, without one, the source's.
+///
+/// \throws error as `judge_keys`
+inline strict_verdict judge_target(strictness mode, std::optional<mapping> const& program,
+                                   catalog const& source, layout const& target) {
+    return judge_keys(mode, keys_of(target.tensors),
+                      program ? keys_made(*program) : keys_of(source));
+}
+
+/// `options::strict`. A call without it does not compile the comparison of keys.
+class given_strictness {
+public:
+    given_strictness() = default;
+    given_strictness(strictness mode) : mode_(mode), judge_(judge_target) {}
+    given_strictness(std::optional<strictness> mode) : mode_(mode), judge_(judge_target) {}
+
+    explicit operator bool() const { return mode_.has_value(); }
+    operator std::optional<strictness> const&() const { return mode_; }
+
+    /// As `judge_target`; nothing is judged without a mode.
+    strict_verdict judge(std::optional<mapping> const& program, catalog const& source,
+                         layout const& target) const {
+        return mode_ ? judge_(*mode_, program, source, target) : strict_verdict();
+    }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.mode_); }
+
+private:
+    std::optional<strictness> mode_;
+    decltype(&judge_target) judge_ = nullptr;
+};
+
+/// `options::shape_mismatch`. A call without patterns does not compile what they allow.
+class shape_patterns {
+public:
+    shape_patterns() = default;
+    shape_patterns(std::vector<std::string> patterns)
+        : patterns_(std::move(patterns)), fit_(fit_shapes) {}
+    shape_patterns(std::initializer_list<std::string> patterns)
+        : shape_patterns(std::vector(patterns)) {}
+
+    /// As `fit_shapes`.
+    mapping fit(mapping program, layout const& target) const {
+        return patterns_.empty() ? program : fit_(std::move(program), target, patterns_);
+    }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.patterns_); }
+
+private:
+    std::vector<std::string> patterns_;
+    decltype(&fit_shapes) fit_ = nullptr;
+};
+
 /// How a program is fitted to its target.
 struct fit_rules {
-    std::optional<strictness> strict; ///< as `options::strict`
-    std::vector<std::string> const& shape_mismatch;
+    given_strictness const& strict;
+    shape_patterns const& shape_mismatch;
     /// Refuses a program that does not suit the target; null if there is no program.
     void (*check)(mapping const& program, layout const& target) = nullptr;
 };
@@ -154,19 +212,13 @@ inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> 
                                                          catalog const& source,
                                                          layout const& target,
                                                          fit_rules const& rules) {
-    strict_verdict verdict;
-    if (rules.strict)
-        verdict = judge_keys(*rules.strict, keys_of(target.tensors),
-                             program ? keys_made(*program) : keys_of(source));
-    mapping filled = program ? std::move(*program)
-                     : verdict.left_out.empty()
-                         ? by_name(source, target)
-                         : by_name(source, without_left_out(target, verdict));
+    strict_verdict verdict = rules.strict.judge(program, source, target);
+    mapping filled = program ? std::move(*program) : by_name(source, target, verdict.left_out);
     for (std::string const& key : verdict.left_out) {
         tensor_layout const& tensor = *target.find(key);
         filled.add(key, target.shape_of(tensor), tensor.dtype);
     }
-    return {fit_shapes(std::move(filled), target, rules.shape_mismatch), std::move(verdict)};
+    return {rules.shape_mismatch.fit(std::move(filled), target), std::move(verdict)};
 }
 
 } // namespace reshard::detail
