@@ -100,7 +100,7 @@ public:
     bool is_empty() const { return arrivals_.empty(); }
 
     /// No chunk has arrived.
-    void rewind() { arrivals_.assign(arrivals_.size(), false); }
+    void rewind() { std::fill(arrivals_.begin(), arrivals_.end(), false); }
 
     /// True if a chunk need not wait.
     bool allow(bound_chunk const& sent) const {

@@ -61,11 +61,11 @@ inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sor
 
 /// Removes the lanes of a peer from all lanes, and returns them.
 inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
-    auto const taken =
-        std::ranges::stable_partition(all, [&](lane const& lane) { return lane.peer != peer; });
-    std::vector<lane> lanes(std::move_iterator(taken.begin()), std::move_iterator(taken.end()));
-    all.erase(taken.begin(), taken.end());
-    return lanes;
+    std::vector<lane> taken, others;
+    for (lane& lane : all)
+        (lane.peer == peer ? taken : others).push_back(std::move(lane));
+    all = std::move(others);
+    return taken;
 }
 
 /// Removes the transfers that pass through rings from the lanes, and returns them.

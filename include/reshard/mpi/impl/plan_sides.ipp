@@ -44,14 +44,14 @@ inline bool has_unequal_replicas(layout const& layout) {
 ///
 /// \par Collective every rank of the group, in the same order
 inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
-    call_notice notice = facts.notices[static_cast<std::size_t>(ranks.rank())];
+    call_notice& notice = facts.notices[static_cast<std::size_t>(ranks.rank())];
     if (notice.tells_shards)
         return facts;
     notice.tells_shards = true;
     if (!facts.sides.source.layout)
-        notice.source.spread.shards = facts.sides.source.joined;
+        notice.source.spread.shards = std::move(facts.sides.source.joined);
     if (!facts.sides.target.layout)
-        notice.target.spread.shards = facts.sides.target.joined;
+        notice.target.spread.shards = std::move(facts.sides.target.joined);
     facts.notices = gather_values(ranks, notice);
     return facts;
 }
