@@ -179,7 +179,8 @@ constexpr cut cut_of(piece const& piece, runs_by_axis const& runs, index_vector 
 /// \param source a shard's region, with the axes along which it is blocks
 /// \pre   the piece has no joins
 constexpr void cut_cyclic(piece const& piece, box const& target, axis_cycles const& target_cycles,
-                          box const& source, axis_cycles const& source_cycles, auto&& take) {
+                          box const& source, axis_cycles const& source_cycles,
+                          function_ref<void(cut const&)> take) {
     runs_by_axis runs;
     index_vector counts;
     for (std::size_t axis = 0; axis < piece.extent.size(); ++axis) {
