@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -151,56 +150,21 @@ inline strict_verdict judge_target(strictness mode, std::optional<mapping> const
                       program ? keys_made(*program) : keys_of(source));
 }
 
-/// `options::strict`. A call without it does not compile the comparison of keys.
-class given_strictness {
-public:
-    given_strictness() = default;
-    given_strictness(strictness mode) : mode_(mode), judge_(judge_target) {}
-    given_strictness(std::optional<strictness> mode) : mode_(mode), judge_(judge_target) {}
-
-    explicit operator bool() const { return mode_.has_value(); }
-    operator std::optional<strictness> const&() const { return mode_; }
-
-    /// As `judge_target`; nothing is judged without a mode.
-    strict_verdict judge(std::optional<mapping> const& program, catalog const& source,
-                         layout const& target) const {
-        return mode_ ? judge_(*mode_, program, source, target) : strict_verdict();
-    }
-
-    static constexpr void members(auto& self, auto&& visit) { visit(self.mode_); }
-
-private:
-    std::optional<strictness> mode_;
-    decltype(&judge_target) judge_ = nullptr;
+/// The steps of a call that judges keys or changes shapes. Another one compiles none of them.
+struct fit_steps {
+    decltype(&judge_target) judge;
+    decltype(&fit_shapes) fit;
 };
 
-/// `options::shape_mismatch`. A call without patterns does not compile what they allow.
-class shape_patterns {
-public:
-    shape_patterns() = default;
-    shape_patterns(std::vector<std::string> patterns)
-        : patterns_(std::move(patterns)), fit_(fit_shapes) {}
-    shape_patterns(std::initializer_list<std::string> patterns)
-        : shape_patterns(std::vector(patterns)) {}
-
-    /// As `fit_shapes`.
-    mapping fit(mapping program, layout const& target) const {
-        return patterns_.empty() ? program : fit_(std::move(program), target, patterns_);
-    }
-
-    static constexpr void members(auto& self, auto&& visit) { visit(self.patterns_); }
-
-private:
-    std::vector<std::string> patterns_;
-    decltype(&fit_shapes) fit_ = nullptr;
-};
+inline constexpr fit_steps all_fit_steps{judge_target, fit_shapes};
 
 /// How a program is fitted to its target.
 struct fit_rules {
-    given_strictness const& strict;
-    shape_patterns const& shape_mismatch;
+    std::optional<strictness> strict; ///< as `options::strict`
+    std::vector<std::string> const& shape_mismatch;
     /// Refuses a program that does not suit the target; null if there is no program.
     void (*check)(mapping const& program, layout const& target) = nullptr;
+    fit_steps const* steps = &all_fit_steps; ///< null without `strict` and `shape_mismatch`
 };
 
 /// The mapping that fills `target`, and the verdict on its keys: skipped tensors keep their
@@ -212,13 +176,17 @@ inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> 
                                                          catalog const& source,
                                                          layout const& target,
                                                          fit_rules const& rules) {
-    strict_verdict verdict = rules.strict.judge(program, source, target);
+    strict_verdict verdict;
+    if (rules.strict)
+        verdict = rules.steps->judge(*rules.strict, program, source, target);
     mapping filled = program ? std::move(*program) : by_name(source, target, verdict.left_out);
     for (std::string const& key : verdict.left_out) {
         tensor_layout const& tensor = *target.find(key);
         filled.add(key, target.shape_of(tensor), tensor.dtype);
     }
-    return {rules.shape_mismatch.fit(std::move(filled), target), std::move(verdict)};
+    if (!rules.shape_mismatch.empty())
+        filled = rules.steps->fit(std::move(filled), target, rules.shape_mismatch);
+    return {std::move(filled), std::move(verdict)};
 }
 
 } // namespace reshard::detail

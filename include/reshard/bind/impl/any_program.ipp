@@ -7,6 +7,7 @@
 
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
@@ -134,6 +135,8 @@ inline void compare_copies(any_group const& world, const_state_dict const& tenso
                                match->alias, match->key));
     }
 }
+
+RESHARD_DECL fit_steps const& steps_of_fitting() { return all_fit_steps; }
 
 RESHARD_DECL program_steps const& steps_of_programs() {
     static program_steps const steps{cuts_as_bytes,     make_mapping, compare_copies,
