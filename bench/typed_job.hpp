@@ -63,7 +63,7 @@ inline void plan_by_name(reshard::detail::planned_job& planned_job) {
     reshard::holder_set const me({0});
     reshard::options const options;
     reshard::detail::fit_program(planned_job, std::nullopt,
-                                 {options.strict, options.shape_mismatch});
+                                 {options.strict.value, options.shape_mismatch.value});
     reshard::detail::plan_transfers(planned_job, {me, me}, {});
 }
 

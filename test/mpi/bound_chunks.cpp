@@ -56,10 +56,10 @@ public:
         return {target, chunks_of(whole_, numbers, limit)};
     }
 
-    bound_chunks<std::byte const> sends(std::vector<lane> const& lanes) {
+    bound_chunks sends(std::vector<lane> const& lanes) {
         return detail::chunk_binder(all_, stores::cached, copies).sends(lanes);
     }
-    bound_chunks<std::byte> receives(std::vector<lane> const& lanes) {
+    bound_chunks receives(std::vector<lane> const& lanes) {
         return detail::chunk_binder(all_, stores::cached, copies).receives(lanes);
     }
     std::vector<bound_copy> local() {
@@ -86,10 +86,9 @@ std::byte const* as_bytes(Byte const* address) {
 }
 
 /// `2:16 1:32`: peer and bytes of each chunk.
-template <class Byte>
-std::string peers(bound_chunks<Byte> const& chunks) {
+std::string peers(bound_chunks const& chunks) {
     std::string text;
-    for (bound_chunk<Byte> const& chunk : chunks.chunks)
+    for (bound_chunk const& chunk : chunks.chunks)
         text += (text.empty() ? "" : " ") + std::to_string(chunk.peer) + ":" +
                 std::to_string(chunk.bytes);
     return text;
@@ -97,8 +96,8 @@ std::string peers(bound_chunks<Byte> const& chunks) {
 
 /// The bytes of the chunk, if it is packed.
 template <class T>
-std::vector<T> packed(bound_chunks<std::byte const> const& chunks,
-                      bound_chunk<std::byte const> const& chunk, copy_table const& copies) {
+std::vector<T> packed(bound_chunks const& chunks, bound_chunk const& chunk,
+                      copy_table const& copies) {
     std::vector<T> wire(static_cast<std::size_t>(chunk.bytes) / sizeof(T));
     row_batch blocks;
     for (std::size_t i = chunk.first; i < chunk.last; ++i) {
@@ -196,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_of_several_packets_is_packed_one_behind_the_other) 
     auto const receives = bound.receives({both});
     BOOST_TEST(receives.chunks[0].direct == nullptr);
     index_t wires[2] = {-1, -1};
-    for (bound_packet<std::byte> const& packet : receives.packets)
+    for (bound_packet const& packet : receives.packets)
         wires[packet.memory == as_bytes(right.data())] = packet.wire;
     BOOST_TEST(wires[0] == 0);
     BOOST_TEST(wires[1] == 16);
@@ -261,7 +260,7 @@ BOOST_AUTO_TEST_CASE(no_chunk_is_larger_than_a_mebibyte_and_addresses_have_64_bi
                  {{memory, data_type::u8, {3, row}, {pitch, 1}}});
     auto const receives = sparse.receives({sparse.to(1)});
     index_t bytes = 0;
-    for (bound_chunk<std::byte> const& chunk : receives.chunks) {
+    for (bound_chunk const& chunk : receives.chunks) {
         BOOST_TEST(chunk.bytes <= 1 << 20);
         bytes += chunk.bytes;
     }

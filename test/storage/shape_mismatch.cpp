@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(ranks_with_different_exceptions_are_told_so) {
     words_of_rank target(8);
     options options;
     if (world().rank() != 0)
-        options.shape_mismatch.push_back("words");
+        options.shape_mismatch = {"words"};
     BOOST_CHECK_EXCEPTION(
         load(world(), source, target.tensors(), options), error,
         [](error const& problem) { return problem.code() == errc::ranks_disagree; });

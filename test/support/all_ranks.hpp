@@ -41,7 +41,7 @@ inline void redistribute_ranks(std::span<const_state_dict const> source,
     mapping const* const mapping = options.program.known();
     auto const [program, verdict] =
         detail::fitted_program(mapping ? std::optional(*mapping) : std::nullopt, catalog_of(have),
-                               want, {options.strict, options.shape_mismatch});
+                               want, {options.strict.value, options.shape_mismatch.value});
     plan_problem const problem = problem_of(program, have, want);
     plan const plan = make_plan(problem, {}, {.processes_per_node = options.processes_per_node});
     shard_views<const_tensor_view> sources;

@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -42,10 +43,23 @@ RESHARD_DECL compared_values call_fingerprint(options const& options);
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& options);
 
+/// The kernels that a call needs, or null if it casts nothing.
+inline conversion_kernels const* conversions_of(any_program const& program) {
+    return program.steps() ? &program.steps()->conversions : nullptr;
+}
+
+/// What ranks compare of a program before any of them makes its mapping.
+inline std::uint64_t digest_of_given(any_program const& program) {
+    mapping const* const mapping = program.known();
+    return mapping ? program.steps()->digest(*mapping) : program.is_by_name();
+}
+
 /// How the program of a call is fitted to its target.
 inline fit_rules rules_of(options const& options) {
     program_steps const* const steps = options.program.steps();
-    return {options.strict, options.shape_mismatch, steps ? steps->check : nullptr};
+    auto const& [strict, shapes] = std::tie(options.strict, options.shape_mismatch);
+    return {strict.value, shapes.value, steps ? steps->check : nullptr,
+            strict.steps ? strict.steps : shapes.steps};
 }
 
 /// A job as its group runs it.

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,9 @@ using tensor_mover = std::function<void(const_state_dict const& have, state_dict
 
 /// The steps of a call with its program. A call that moves tensors by name compiles none of it.
 struct program_steps {
+    /// The tensors of a rank, as `cuts_of` says, in bytes for `side_facts`.
+    std::string (*cuts)(std::vector<shard_descriptor> const& shards);
+
     /// \param  target null: all that the program yields is wanted
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: as the program; errc::ranks_disagree if it
@@ -148,21 +152,6 @@ private:
 
 namespace detail {
 
-/// The kernels that a call needs, or null if it casts nothing.
-inline conversion_kernels const* conversions_of(any_program const& program) {
-    return program.steps() ? &program.steps()->conversions : nullptr;
-}
-
-/// What ranks compare of a program before any of them makes its mapping.
-inline std::uint64_t digest_of_given(any_program const& program) {
-    mapping const* const mapping = program.known();
-    return mapping ? program.steps()->digest(*mapping) : program.is_by_name();
-}
-
-} // namespace detail
-
-namespace detail {
-
 struct planned_job;
 
 /// A cache of plans as a call knows it: a `plan_cache`.
@@ -184,8 +173,23 @@ protected:
     ~any_plan_cache() = default;
 };
 
+struct fit_steps;
 struct lookup_steps;
 struct round_steps;
+
+RESHARD_DECL fit_steps const& steps_of_fitting();
+
+/// An option that fits the program of a call to its target, with the steps for it.
+template <class Value>
+struct fit_option {
+    fit_option() = default;
+    template <std::convertible_to<Value> Given>
+    fit_option(Given&& given) : value(std::forward<Given>(given)), steps(&steps_of_fitting()) {}
+    fit_option(std::initializer_list<std::string> texts) : fit_option(Value(texts)) {}
+
+    Value value = {};
+    fit_steps const* steps = nullptr; ///< null if the option is not given
+};
 
 /// Whether ranks look up shards in a directory, made by `directory`: by default they do not.
 struct shard_lookup {
@@ -252,9 +256,9 @@ struct options {
     detail::any_plan_cache* cache = nullptr;
     /// Patterns of target keys whose shapes may differ from the source's or the program's (see
     /// `fit_shapes`): they are cropped, or extended with zeros.
-    std::vector<std::string> shape_mismatch = {};
+    detail::fit_option<std::vector<std::string>> shape_mismatch = {};
     /// The treatment of keys that only one side has. By default, a missing source is an error.
-    std::optional<strictness> strict = {};
+    detail::fit_option<std::optional<strictness>> strict = {};
     /// If no rank knows a layout, all ranks send all others their shards. With hundreds of ranks,
     /// give `directory()` of `mpi/directory_query.hpp`.
     detail::shard_lookup lookup = {};
@@ -283,7 +287,7 @@ struct options {
 
     /// The options that ranks compare before they do anything; programs have separate digests.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory, self.processes_per_node, self.between_nodes, self.shape_mismatch,
+        visit(self.memory, self.processes_per_node, self.between_nodes, self.shape_mismatch.value,
               self.lookup, self.on_node, self.needs);
     }
     static constexpr std::string_view member_names[] = {

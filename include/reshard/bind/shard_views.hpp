@@ -23,12 +23,43 @@
 
 namespace reshard::detail {
 
-/// The tensors of the holders that this process plays, found by shard.
+/// Numbers of the tensors in memory, found by shard.
 ///
-/// A shard is a number of a tensor in its layout, and one among the shards of that tensor. Refers
-/// to the tensors' memory.
+/// A shard is a number of a tensor in its layout, and one among the shards of that tensor.
+class shard_numbers {
+public:
+    /// Makes room for more shards without memory.
+    void reserve_shapes(std::size_t shards) { numbers_.reserve(numbers_.size() + shards); }
+
+    bool contains(std::uint32_t tensor, std::uint32_t shard) const {
+        return numbers_.contains({tensor, shard});
+    }
+
+protected:
+    using place = std::pair<std::uint32_t, std::uint32_t>;
+
+    /// False if the shard has a number already.
+    bool put(place where, std::size_t number);
+
+    /// \pre the shard was added
+    std::uint32_t number_at(place where) const;
+
+    /// The place of a shard that `holder` holds, and that has no number yet.
+    ///
+    /// \throws error with errc::bad_layout if `holder` does not have it in `layout`
+    place place_of(shard_descriptor const& shard, layout const& layout, holder_t holder);
+
+private:
+    std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
+                                            tensor_shards const& shards, holder_t holder);
+
+    std::uint32_t last_ = 0; ///< mostly the next tensor has its shard at the same place of its list
+    boost::unordered_flat_map<place, std::uint32_t> numbers_;
+};
+
+/// The tensors of the holders that this process plays, found by shard. Refers to their memory.
 template <class View>
-class shard_views {
+class shard_views : public shard_numbers {
 public:
     /// Takes the tensors of `holder`: each is the shard of `layout` with its key and region.
     /// Tensors without elements may be anywhere, or missing.
@@ -37,12 +68,12 @@ public:
     void add(basic_state_dict<View> const& tensors, layout const& layout, holder_t holder) {
         for (auto const& local : tensors)
             if (element_count(local_shape(local.descriptor)) > 0)
-                put(place_of(local.descriptor, layout, holder), local.tensor);
+                add(place_of(local.descriptor, layout, holder), local.tensor);
     }
 
     /// Takes the tensor of shard number `shard` of tensor number `tensor`.
     void add(std::uint32_t tensor, std::uint32_t shard, View const& view) {
-        put({tensor, shard}, view);
+        add(place{tensor, shard}, view);
     }
 
     /// Adds a shard without memory, stored row-major: shards of one shape share a view.
@@ -62,70 +93,21 @@ public:
             shapes_.emplace(digest.value(), number);
             views_.push_back(View{nullptr, dtype, shape, row_major_strides(shape)});
         }
-        numbers_.emplace(place{tensor, shard}, number);
-    }
-
-    /// Makes room for more shards without memory.
-    void reserve_shapes(std::size_t shards) { numbers_.reserve(numbers_.size() + shards); }
-
-    bool contains(std::uint32_t tensor, std::uint32_t shard) const {
-        return numbers_.contains({tensor, shard});
+        put({tensor, shard}, number);
     }
 
     /// \pre the shard was added
     View const& at(std::uint32_t tensor, std::uint32_t shard) const {
-        auto const match = numbers_.find({tensor, shard});
-        BOOST_ASSERT(match != numbers_.end());
-        return views_[match->second];
+        return views_[number_at({tensor, shard})];
     }
 
 private:
-    using place = std::pair<std::uint32_t, std::uint32_t>;
-
     /// The first view of a shard counts.
-    void put(place where, View const& view) {
-        if (numbers_.emplace(where, static_cast<std::uint32_t>(views_.size())).second)
+    void add(place where, View const& view) {
+        if (put(where, views_.size()))
             views_.push_back(view);
     }
 
-    place place_of(shard_descriptor const& shard, layout const& layout, holder_t holder) {
-        tensor_layout const* const tensor_layout = layout.find(shard.key);
-        if (tensor_layout && layout.shape_of(*tensor_layout) == shard.global_shape &&
-            tensor_layout->dtype == shard.dtype) {
-            auto const tensor = static_cast<std::uint32_t>(tensor_layout - layout.tensors.data());
-            if (auto const number =
-                    find_shard(shard, tensor, layout.shards_of(*tensor_layout), holder))
-                return {tensor, *number};
-        }
-        fail(errc::bad_layout, "rank ", holder, " holds ", shard,
-             ", which the layout does not assign to it");
-    }
-
-    std::optional<std::uint32_t> find_shard(shard_descriptor const& shard, std::uint32_t tensor,
-                                            tensor_shards const& shards, holder_t holder) {
-        auto const is_it = [&](std::uint32_t i) {
-            return shards.region(i) == shard.region && shards.flat(i) == shard.flat &&
-                   shards.cycles(i) == shard.cycles && !contains(tensor, i);
-        };
-        if (!shards.table()) {
-            std::optional<std::uint32_t> number;
-            shards.for_each_of(holder, [&](std::uint32_t i) {
-                if (!number && is_it(i))
-                    number = i;
-            });
-            return number;
-        }
-        auto const count = static_cast<std::uint32_t>(shards.size());
-        for (std::uint32_t step = 0; step < count; ++step) {
-            std::uint32_t const i = (last_ + step) % count;
-            if (shards.holder(i) == holder && is_it(i))
-                return last_ = i;
-        }
-        return std::nullopt;
-    }
-
-    std::uint32_t last_ = 0; ///< mostly the next tensor has its shard at the same place of its list
-    boost::unordered_flat_map<place, std::uint32_t> numbers_; ///< of views
     std::vector<View> views_;
     std::multimap<std::uint64_t, std::uint32_t> shapes_; ///< views without memory, by digest
 };
@@ -139,24 +121,7 @@ RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards,
 /// Looks at each way of spreading once.
 ///
 /// \throws error with errc::bad_layout that names the shard
-template <class View>
-void check_complete(shard_views<View> const& views, layout const& layout, holder_t holder) {
-    std::vector<std::optional<std::vector<std::uint32_t>>> held(layout.spreads.size());
-    for (std::uint32_t t = 0; t < layout.tensors.size(); ++t) {
-        tensor_layout const& tensor = layout.tensors[t];
-        tensor_spread const& spread = layout.spread_of(tensor);
-        auto& shards = held[tensor.spread];
-        if (!shards)
-            shards = shards_held(spread.view(), holder);
-        for (std::uint32_t const i : *shards)
-            if (!views.contains(t, i))
-                fail(errc::bad_layout, "rank ", holder, " holds no tensor for ",
-                     shard_descriptor{tensor.key, tensor.dtype, spread.shape,
-                                      spread.view().region(i), spread.view().flat(i),
-                                      spread.view().cycles(i)},
-                     ", which the layout assigns to it; add it to the state dict");
-    }
-}
+RESHARD_DECL void check_complete(shard_numbers const& views, layout const& layout, holder_t holder);
 
 } // namespace reshard::detail
 

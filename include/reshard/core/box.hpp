@@ -5,12 +5,14 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/sorting.hpp>
 
 #include <boost/assert.hpp>
 
 #include <algorithm>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -248,10 +250,14 @@ constexpr bool shares_elements(box const& region, axis_cycles const& cycles, box
     });
 }
 
+using box_visitor = function_ref<void(box const&)>;
+
+/// Takes the number of a box and the elements that it shares with others.
+using overlap_visitor = function_ref<void(std::uint32_t, box const&)>;
+
 /// Calls `visit(block)` for each block of a region, in row-major order; without cycles, for the
 /// whole region.
-template <class Visit>
-constexpr void for_each_block(box const& region, axis_cycles const& cycles, Visit&& visit) {
+constexpr void for_each_block(box const& region, axis_cycles const& cycles, box_visitor visit) {
     if (cycles.empty())
         return visit(region);
     index_vector counts;

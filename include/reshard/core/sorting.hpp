@@ -4,6 +4,7 @@
 #define RESHARD_CORE_SORTING_HPP
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -12,55 +13,68 @@
 #include <vector>
 
 /// \file
-/// Sorting by numbers: one sort for all types, so that a program does not compile one for each
-/// type.
+/// Functions by reference, and sorting by numbers: one loop for all callers, so that a program does
+/// not compile one for each function and each type.
 
 namespace reshard::detail {
 
-/// A comparison of two elements by their numbers, called through a virtual function.
-class number_order {
+template <class Signature>
+class function_ref;
+
+/// A function of the caller, called through a virtual function. Also in constants, unlike
+/// `std::function`.
+template <class Result, class... Arguments>
+class function_ref<Result(Arguments...)> {
+    struct callable {
+        constexpr virtual Result call(Arguments... arguments) const = 0;
+
+    protected:
+        constexpr ~callable() = default;
+    };
+
+    template <class Function>
+    struct reference final : callable {
+        constexpr ~reference() = default;
+        constexpr Result call(Arguments... arguments) const override {
+            return (*function)(std::forward<Arguments>(arguments)...);
+        }
+
+        Function* function = nullptr;
+    };
+
 public:
-    /// True if the element with number `a` comes before the one with number `b`.
-    constexpr virtual bool is_before(std::uint32_t a, std::uint32_t b) const = 0;
+    /// Refers to `function` until the end of the full expression: for parameters only.
+    template <class Function>
+        requires(!std::same_as<std::remove_cvref_t<Function>, function_ref>)
+    constexpr function_ref(Function&& function,
+                           reference<std::remove_reference_t<Function>>&& kept = {})
+        : kept_(&kept) {
+        kept.function = &function;
+    }
 
-protected:
-    constexpr ~number_order() = default;
-};
-
-/// The order that a function of two numbers defines.
-template <class Before>
-class function_order final : public number_order {
-public:
-    constexpr explicit function_order(Before const& before) : before_(before) {}
-    constexpr ~function_order() = default;
-
-    constexpr bool is_before(std::uint32_t a, std::uint32_t b) const override {
-        return before_(a, b);
+    constexpr Result operator()(Arguments... arguments) const {
+        return kept_->call(std::forward<Arguments>(arguments)...);
     }
 
 private:
-    Before const& before_;
+    callable const* kept_;
 };
 
-/// Sorts numbers. Numbers that compare equal are in ascending order.
-constexpr void sort_in(std::vector<std::uint32_t>& numbers, number_order const& order) {
-    std::sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return order.is_before(a, b) || (a < b && !order.is_before(b, a));
-    });
-}
+/// True if the element with the first number comes before the one with the second.
+using number_order = function_ref<bool(std::uint32_t, std::uint32_t)>;
 
 /// Sorts numbers by a function of two of them. Numbers that compare equal are in ascending order.
 ///
 /// \pre `is_before` is a strict weak order
-template <class Before>
-constexpr void sort_numbers(std::vector<std::uint32_t>& numbers, Before const& is_before) {
-    sort_in(numbers, function_order<Before>(is_before));
+constexpr void sort_numbers(std::vector<std::uint32_t>& numbers, number_order is_before) {
+    std::sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return is_before(a, b) || (a < b && !is_before(b, a));
+    });
 }
 
 /// Sorts values by a function of two of them. Values that compare equal keep their order.
 /// Each comparison is an indirect call, and values are moved twice. If the speed of a job depends
 /// on a sort, sort numbers instead.
-/// depends on a sort, sort numbers instead.
 ///
 /// \param values at most 2^32
 /// \pre `is_before` is a strict weak order

@@ -33,8 +33,6 @@ namespace reshard::detail {
 /// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
 inline mapping fit_shapes(mapping program, layout const& target,
                           std::vector<std::string> const& allowed) {
-    if (allowed.empty())
-        return program;
     std::vector<given_pattern> patterns(allowed.begin(), allowed.end());
     for (tensor_layout const& tensor : target.tensors) {
         if (!match_any(patterns, tensor.key))
@@ -82,20 +80,26 @@ inline std::string also_missing(layout const& target,
 /// The mapping in which every key that the ranks of `target` hold is the source tensor of that
 /// name.
 ///
-/// \throws error with errc::unknown_key when `source` lacks keys; it names all of them, and ranks
-///         that want them
-inline mapping by_name(catalog const& source, layout const& target) {
+/// \param  left_out keys that it does not make, in order
+/// \throws error with errc::unknown_key when `source` lacks other keys; it names all of them, and
+///         ranks that want them
+inline mapping by_name(catalog const& source, layout const& target,
+                       std::vector<std::string> const& left_out = {}) {
+    mapping result(source);
     std::vector<tensor_layout const*> missing;
     for (tensor_layout const& tensor : target.tensors)
-        if (!source.find(tensor.key))
+        if (std::ranges::binary_search(left_out, tensor.key))
+            continue;
+        else if (catalog_entry const* const entry = source.find(tensor.key))
+            result.define(tensor.key, result.source(static_cast<key_id>(entry - &source[0])));
+        else
             missing.push_back(&tensor);
     if (!missing.empty())
         fail(errc::unknown_key, "'", missing[0]->key, "' is ",
              wanted_by_rank(target.shards_of(*missing[0])), ", but the source does not have it",
              did_you_mean_key(missing[0]->key, source, &catalog_entry::key),
              also_missing(target, missing));
-    catalog const wanted = uncut_tensors(target);
-    return identity_mapping(source, &wanted);
+    return result;
 }
 
 /// The keys of tensors, outputs or entries, in their order.
@@ -137,12 +141,30 @@ inline layout without_left_out(layout target, strict_verdict const& verdict) {
     return target;
 }
 
+/// The verdict on the keys that a target wants, by those of a program or, without one, the source's.
+///
+/// \throws error as `judge_keys`
+inline strict_verdict judge_target(strictness mode, std::optional<mapping> const& program,
+                                   catalog const& source, layout const& target) {
+    return judge_keys(mode, keys_of(target.tensors),
+                      program ? keys_made(*program) : keys_of(source));
+}
+
+/// The steps of a call that judges keys or changes shapes. Another one compiles none of them.
+struct fit_steps {
+    decltype(&judge_target) judge;
+    decltype(&fit_shapes) fit;
+};
+
+inline constexpr fit_steps all_fit_steps{judge_target, fit_shapes};
+
 /// How a program is fitted to its target.
 struct fit_rules {
     std::optional<strictness> strict; ///< as `options::strict`
     std::vector<std::string> const& shape_mismatch;
     /// Refuses a program that does not suit the target; null if there is no program.
     void (*check)(mapping const& program, layout const& target) = nullptr;
+    fit_steps const* steps = &all_fit_steps; ///< null without `strict` and `shape_mismatch`
 };
 
 /// The mapping that fills `target`, and the verdict on its keys: skipped tensors keep their
@@ -156,17 +178,15 @@ inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> 
                                                          fit_rules const& rules) {
     strict_verdict verdict;
     if (rules.strict)
-        verdict = judge_keys(*rules.strict, keys_of(target.tensors),
-                             program ? keys_made(*program) : keys_of(source));
-    mapping filled = program ? std::move(*program)
-                     : verdict.left_out.empty()
-                         ? by_name(source, target)
-                         : by_name(source, without_left_out(target, verdict));
+        verdict = rules.steps->judge(*rules.strict, program, source, target);
+    mapping filled = program ? std::move(*program) : by_name(source, target, verdict.left_out);
     for (std::string const& key : verdict.left_out) {
         tensor_layout const& tensor = *target.find(key);
         filled.add(key, target.shape_of(tensor), tensor.dtype);
     }
-    return {fit_shapes(std::move(filled), target, rules.shape_mismatch), std::move(verdict)};
+    if (!rules.shape_mismatch.empty())
+        filled = rules.steps->fit(std::move(filled), target, rules.shape_mismatch);
+    return {std::move(filled), std::move(verdict)};
 }
 
 } // namespace reshard::detail

@@ -5,6 +5,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/flat_range.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/expr/piece.hpp>
 
 #include <cstddef>
@@ -147,8 +148,10 @@ constexpr std::optional<std::size_t> factor_to_cut(piece const& piece, index_vec
     return std::nullopt;
 }
 
+using piece_visitor = function_ref<void(piece const&)>;
+
 /// Calls `take(p)` for each piece that a box of factors consists of.
-constexpr void take_factors(piece const& piece, box factors, auto& take) {
+constexpr void take_factors(piece const& piece, box factors, piece_visitor take) {
     auto const k = factor_to_cut(piece, factors.shape);
     if (!k)
         return take(part_of(piece, factors));
@@ -188,9 +191,10 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
 }
 
 /// Calls `take(p)` for each piece that boxes of factors consist of.
-constexpr void take_all(piece const& whole_piece, std::vector<box> const& boxes, auto&& take) {
+constexpr void take_all(piece const& whole_piece, std::vector<box> const& boxes,
+                        piece_visitor take) {
     piece_limit limit;
-    auto counted = [&](piece const& p) {
+    auto const counted = [&](piece const& p) {
         limit.count(whole_piece);
         take(p);
     };
@@ -219,7 +223,7 @@ constexpr piece cut_to_target(piece piece, box const& region) {
 ///
 /// \pre    `contains(piece.target_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
-constexpr void cut_to_target(piece const& piece, box const& region, auto&& take) {
+constexpr void cut_to_target(piece const& piece, box const& region, piece_visitor take) {
     if (!piece.joins.any())
         return take(cut_to_target(piece, region));
     take_all(
@@ -245,7 +249,7 @@ constexpr box target_box_of(piece const& p, box const& region) {
 ///
 /// \pre    `contains(piece.source_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
-constexpr void cut_to_source(piece const& piece, box const& region, auto&& take) {
+constexpr void cut_to_source(piece const& piece, box const& region, piece_visitor take) {
     if (!piece.joins.any())
         return take(cut_to_target(piece, target_box_of(piece, region)));
     std::vector<box> boxes = factor_boxes(relative_to(region, piece.source_offset),

@@ -137,7 +137,7 @@ public:
             T::members(value, [&](auto const&... members) {
                 static_assert(sizeof...(members) == std::size(T::member_names));
                 auto word = std::begin(T::member_names);
-                (this->add(name + '.' + std::string(*word++), members), ...);
+                (this->add(words(name, '.', *word++), members), ...);
             });
         } else {
             add_digest(std::move(name), digest_of_all(value));

@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 /// \file
 /// Reads bytes from others, and checks them.
@@ -26,6 +27,12 @@ namespace reshard::detail {
 [[noreturn]] inline void refuse_archive(std::string const& text) {
     fail(errc::corrupt_file, "the archive ", text);
 }
+
+/// Values that are read member by member, or element by element, in their own memory.
+template <class T>
+inline constexpr bool is_read_in_place = listing_members<T>;
+template <class T>
+inline constexpr bool is_read_in_place<std::vector<T>> = true;
 
 /// Reads values from bytes, and never beyond their end.
 ///
@@ -57,11 +64,32 @@ public:
             return get<bool>() ? T(get<typename T::value_type>()) : T();
         } else if constexpr (is_variant<T>) {
             return get_variant(std::type_identity<T>());
+        } else if constexpr (is_read_in_place<T>) {
+            T value{};
+            fill(value);
+            return value;
         } else {
             T value = get_class<T>();
             if constexpr (validated<T>)
                 validate(value);
             return value;
+        }
+    }
+
+    /// Replaces a value by the one that follows. After an error, it has parts of both.
+    template <class T>
+    void fill(T& value) {
+        if constexpr (is_array_prefix<T>) {
+            fill_prefix(value);
+        } else if constexpr (is_read_in_place<T>) {
+            if constexpr (listing_members<T>)
+                T::members(value, [this](auto&&... members) { (this->fill(members), ...); });
+            else
+                fill_list(value);
+            if constexpr (validated<T>)
+                validate(value);
+        } else {
+            value = get<T>();
         }
     }
 
@@ -71,11 +99,7 @@ public:
 private:
     template <class T>
     T get_class() {
-        if constexpr (listing_members<T>) {
-            T value{};
-            T::members(value, [this](auto&&... members) { (this->fill(members), ...); });
-            return value;
-        } else if constexpr (is_pair<T>) {
+        if constexpr (is_pair<T>) {
             auto first = get<std::remove_const_t<typename T::first_type>>();
             return T(std::move(first), get<typename T::second_type>());
         } else if constexpr (made_by_recipe<T>) {
@@ -88,6 +112,16 @@ private:
                 put(list, get<typename T::value_type>());
             return list;
         }
+    }
+
+    template <class T>
+    void fill_list(std::vector<T>& list) {
+        list.clear();
+        for (std::size_t left = get_count(); left > 0; --left)
+            if constexpr (is_read_in_place<T>)
+                fill(list.emplace_back());
+            else
+                list.push_back(get<T>());
     }
 
     template <class List>
@@ -115,16 +149,11 @@ private:
     }
 
     template <class T>
-    void fill(T& member) {
-        if constexpr (is_array_prefix<T>) {
-            using element = std::remove_cvref_t<decltype(member.values[0])>;
-            std::size_t const count = get_below(T::most + 1, "a number of axes or casts");
-            for (std::size_t i = 0; i < count; ++i)
-                member.values[i] = get<element>();
-            member.count = static_cast<std::remove_cvref_t<decltype(member.count)>>(count);
-        } else {
-            member = get<T>();
-        }
+    void fill_prefix(T& prefix) {
+        std::size_t const count = get_below(T::most + 1, "a number of axes or casts");
+        for (std::size_t i = 0; i < count; ++i)
+            fill(prefix.values[i]);
+        prefix.count = static_cast<std::remove_cvref_t<decltype(prefix.count)>>(count);
     }
 
     template <class... T>

@@ -128,12 +128,13 @@ std::string content_bytes(auto const& value) {
 
 template <class T>
 T content_from(std::string_view bytes, std::string_view name) {
-    return blame_archive(name, [&] {
+    T value{};
+    blame_archive(name, [&] {
         byte_reader from(bytes, name);
-        T value = from.get<T>();
+        from.fill(value);
         from.end();
-        return value;
     });
+    return value;
 }
 
 /// A value as bytes, with the version of the form in front.

@@ -75,8 +75,8 @@ RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& rank
 
 /// The known facts about one side of a call.
 struct side_facts {
-    layout const* known = nullptr;             ///< null if no rank knows it
-    std::vector<std::vector<cut_tensor>> cuts; ///< of each rank, if `known` is null
+    layout const* known = nullptr; ///< null if no rank knows it
+    std::vector<std::string> cuts; ///< of each rank, as bytes, if `known` is null
 };
 
 /// The result of `gather_layout`, for ranks that have agreed on the call.

@@ -47,7 +47,7 @@ public:
     /// order; `common` is the box of shared elements.
     ///
     /// \pre `region` and the boxes have the same number of axes
-    constexpr void for_each_overlap(box const& region, auto&& visit) const {
+    constexpr void for_each_overlap(box const& region, overlap_visitor visit) const {
         for (std::size_t at = 0; at < nodes_.size();) {
             node const& here = nodes_[at];
             if (!around_.overlaps(at, region)) {

@@ -154,7 +154,7 @@ public:
     /// the box of shared elements. Takes time in proportion to the number of calls.
     ///
     /// \pre `region` has the axes of the tensor
-    constexpr void for_each_overlap(box const& region, auto&& visit) const {
+    constexpr void for_each_overlap(box const& region, overlap_visitor visit) const {
         grid_.for_each_overlap(relative_to(region, offset_),
                                [&](std::uint32_t number, box const& common) {
                                    if (sharing_)
@@ -255,7 +255,8 @@ private:
 
     /// Visits the boxes of the slices of box `number` of the grid; `common` is the requested part
     /// of the box.
-    constexpr void visit_slices(std::uint32_t number, box const& common, auto& visit) const {
+    constexpr void visit_slices(std::uint32_t number, box const& common,
+                                overlap_visitor visit) const {
         box const region = grid_.box_at(number);
         index_t const elements = element_count(region);
         box const sought = relative_to(common, region.offset);

@@ -166,8 +166,7 @@ public:
     /// cyclic blocks one by one. Takes time in proportion to the number of calls.
     ///
     /// \pre `region.ndim() == ndim()`
-    template <class Visitor>
-    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+    constexpr void for_each_overlap(box const& region, overlap_visitor visit) const {
         visit_parts(0, 0, whole(shape_), region, visit);
     }
 
@@ -241,9 +240,8 @@ private:
         return sum;
     }
 
-    template <class Visitor>
     constexpr void visit_parts(std::size_t next, index_t number, box const& held_box,
-                               box const& region, Visitor& visit) const {
+                               box const& region, overlap_visitor visit) const {
         if (next == cutting_.size()) {
             if (auto const common = intersect(held_box, region))
                 visit(static_cast<std::uint32_t>(number), *common);
@@ -266,9 +264,8 @@ private:
     }
 
     /// As `visit_parts`, for cyclic blocks.
-    template <class Visitor>
     constexpr void visit_blocks(std::size_t next, index_t number, box const& held_box,
-                                box const& region, Visitor& visit) const {
+                                box const& region, overlap_visitor visit) const {
         grid_axis const& axis = axes_[cutting_[next]];
         std::size_t const along = axis.spread.axis;
         index_t const block = axis.spread.block;

@@ -8,7 +8,6 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
-#include <reshard/core/sorting.hpp>
 #include <reshard/mpi/cut_transfer.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/plan.hpp>
@@ -16,8 +15,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <type_traits>
 #include <vector>
 
 /// \file
@@ -78,20 +75,18 @@ struct lane {
 };
 
 /// One packet: its copy, its address in memory, and its offset in the chunk.
-template <class Byte>
 struct bound_packet {
     std::uint32_t copy = 0;
-    bool joins_next = false; ///< the next packet continues in the same rows of the memory
-    index_t wire = 0;        ///< in bytes
-    Byte* memory = nullptr;
+    bool joins_next = false;     ///< the next packet continues in the same rows of the memory
+    index_t wire = 0;            ///< in bytes
+    std::byte* memory = nullptr; ///< only read if the chunk is sent
 };
 
 /// One chunk: packets `first` to `last`, or `direct` if the memory has the bytes of the wire.
-template <class Byte>
 struct bound_chunk {
     int peer = 0;
     int bytes = 0;
-    Byte* direct = nullptr;
+    std::byte* direct = nullptr; ///< only read if the chunk is sent
     std::size_t first = 0;
     std::size_t last = 0;
     std::size_t relayed = lane::not_relayed; ///< its number among those that are passed on
@@ -105,14 +100,14 @@ public:
     bool is_empty() const { return arrivals_.empty(); }
 
     /// No chunk has arrived.
-    void rewind() { arrivals_.assign(arrivals_.size(), false); }
+    void rewind() { std::fill(arrivals_.begin(), arrivals_.end(), false); }
 
     /// True if a chunk need not wait.
-    bool allow(bound_chunk<std::byte const> const& sent) const {
+    bool allow(bound_chunk const& sent) const {
         return sent.relayed == lane::not_relayed || arrivals_[sent.relayed];
     }
 
-    void add(bound_chunk<std::byte> const& received) {
+    void add(bound_chunk const& received) {
         if (received.relayed != lane::not_relayed)
             arrivals_[received.relayed] = true;
     }
@@ -122,10 +117,9 @@ private:
 };
 
 /// One direction: chunks by their turn within a lane, then in the order of lanes.
-template <class Byte>
 struct bound_chunks {
-    std::vector<bound_chunk<Byte>> chunks;
-    std::vector<bound_packet<Byte>> packets;
+    std::vector<bound_chunk> chunks;
+    std::vector<bound_packet> packets;
 };
 
 /// A copy within the process.
@@ -153,9 +147,9 @@ public:
                  bool may_be_direct = true)
         : bound_(bound), how_(stores), copies_(copies), may_be_direct_(may_be_direct) {}
 
-    bound_chunks<std::byte const> sends(std::vector<lane> const& lanes) const;
+    bound_chunks sends(std::vector<lane> const& lanes) const { return bind(lanes, true); }
 
-    bound_chunks<std::byte> receives(std::vector<lane> const& lanes) const;
+    bound_chunks receives(std::vector<lane> const& lanes) const { return bind(lanes, false); }
 
     /// The copies of the transfers `numbers`. Each has a source, and both its ends are in this
     /// process.
@@ -193,90 +187,27 @@ private:
         std::size_t number = 0;
     };
 
+    /// One end of a packet: its memory, the data type there, and the conversion to or from the wire.
+    struct packet_end {
+        bound_end<void*> memory;
+        data_type stored{};
+        element_conversion conversion;
+    };
+
     /// Orders chunks: the first one of every lane, then the second one, and so on. So no peer waits
     /// until another peer is served.
-    template <class Byte, class End>
-    bound_chunks<Byte> bind(std::vector<lane> const& lanes, End const& end) const {
-        bound_chunks<Byte> bound;
-        std::vector<chunk_turn> turns;
-        std::size_t packets = 0;
-        for (lane const& lane : lanes)
-            for (std::size_t i = 0; i < lane.chunks.size(); ++i) {
-                turns.push_back({lane.first_turn + i, &lane, i});
-                std::size_t const count = lane.chunks[i].packets.size();
-                packets += count > 1 || !may_be_direct_ ? count : 0;
-            }
-        sort_by(turns, [](auto const& a, auto const& b) { return a.turn < b.turn; });
-        bound.packets.reserve(packets);
-        bound.chunks.reserve(turns.size());
-        for (auto const& [turn, from, i] : turns) {
-            bound.chunks.push_back({from->peer, static_cast<int>(from->chunks[i].bytes), nullptr,
-                                    bound.packets.size(), bound.packets.size()});
-            if (from->first_relayed != lane::not_relayed)
-                bound.chunks.back().relayed = from->first_relayed + i;
-            bind_chunk(from->chunks[i], end, bound);
-        }
-        return bound;
-    }
+    bound_chunks bind(std::vector<lane> const& lanes, bool sent) const;
 
-    template <class Byte, class End>
-    void bind_chunk(chunk const& chunk, End const& end, bound_chunks<Byte>& bound) const {
-        index_t wire = 0;
-        for (packet const& packet : chunk.packets) {
-            data_type stored{};
-            auto const position = end(packet, stored);
-            box const region = region_of(bound_.whole, chunk, packet);
-            byte_place const at = place_of(position.position, region, stored);
-            auto* const memory = static_cast<Byte*>(position.data) + at.bytes;
-            element_conversion const conversion = conversion_at<Byte>(packet);
-            if (may_be_direct_ && chunk.packets.size() == 1 && conversion.chain.empty() &&
-                bits(stored) % 8 == 0 && is_row_major(region.shape, position.position.strides)) {
-                bound.chunks.back().direct = memory;
-                return;
-            }
-            bound.packets.push_back(
-                {add<Byte>(region.shape, at.rest, position.position.strides, conversion), false,
-                 wire, memory});
-            wire += packet.bytes;
-        }
-        bound.chunks.back().last = bound.packets.size();
-        join_blocks(std::span(bound.packets).subspan(bound.chunks.back().first), copies_,
-                    is_source<Byte> ? &affine_copy::source_strides : &affine_copy::target_strides,
-                    [](bound_packet<Byte> const& packet) { return packet.memory; });
-    }
+    void bind_chunk(chunk const& chunk, bool sent, bound_chunks& bound) const;
+
+    /// The end of a packet at this process: the end with the wider type casts.
+    packet_end end_of(packet const& packet, bool sent) const;
 
     /// The transfer that brings the elements that this process passes on, or null.
-    transfer const* input_of(packet const& packet) const {
-        relay const* const step = find_relay(bound_.whole.relays, packet.transfer);
-        return step && step->input != relay::no_input ? &bound_.whole.transfers[step->input]
-                                                      : nullptr;
-    }
+    transfer const* input_of(packet const& packet) const;
 
-    template <class Byte>
-    static constexpr bool is_source = std::is_const_v<Byte>;
-
-    /// The conversion of elements at this end: the end with the wider type casts.
-    template <class Byte>
-    element_conversion conversion_at(packet const& packet) const {
-        transfer const& moved = bound_.whole.transfers[packet.transfer];
-        data_type const target = bound_.whole.target_dtypes[moved.target_key];
-        if (is_source<Byte> && input_of(packet))
-            return {target, {}};
-        element_conversion const conversion = conversion_of(bound_, moved);
-        bool const casts_at_source = wire_dtype(bound_.whole, moved) == target;
-        if (is_source<Byte> == casts_at_source)
-            return conversion;
-        return {is_source<Byte> ? conversion.source : target, {}};
-    }
-
-    template <class Byte>
-    std::uint32_t add(index_vector const& shape, index_t remainder, index_vector const& strides,
-                      element_conversion const& conversion) const {
-        index_vector const dense = row_major_strides(shape);
-        if (is_source<Byte>)
-            return copies_.add({shape, remainder, strides, 0, dense}, conversion, stores::cached);
-        return copies_.add({shape, 0, dense, remainder, strides}, conversion, how_);
-    }
+    std::uint32_t add_packing(box const& region, packet_end const& end, index_t remainder,
+                              bool sent) const;
 
     bound_plan const& bound_;
     stores how_;

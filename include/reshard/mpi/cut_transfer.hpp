@@ -16,7 +16,7 @@ namespace reshard::detail {
 
 /// Cuts the outermost extents until each box has at most `limit` elements; calls `take(box)` in
 /// order.
-void cut_to_size(box const& region, index_t limit, auto&& take) {
+inline void cut_to_size(box const& region, index_t limit, box_visitor take) {
     std::size_t axis = 0;
     while (axis < region.ndim() && region.shape[axis] == 1)
         ++axis;
@@ -56,7 +56,8 @@ constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometr
 
 /// Cuts a box into blocks of two axes, as square as possible, for every position along the other
 /// axes.
-void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit, auto&& take) {
+inline void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit,
+                          box_visitor take) {
     auto const [source_last, last] = axes;
     index_t side = 1;
     while (4 * side * side <= limit)
@@ -84,7 +85,7 @@ void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit
 /// If elements change their order, pieces are blocks that are long on both sides: rows of the
 /// target alone would read the source a few bytes at a time. The result is a pure function of the
 /// geometry, and both ends evaluate it.
-void cut_transfer(cut const& geometry, index_t limit, auto&& take) {
+inline void cut_transfer(cut const& geometry, index_t limit, box_visitor take) {
     box const box = whole(geometry.loop_extent());
     auto const axes = find_transposed_axes(geometry);
     if (!axes || element_count(box) <= limit ||

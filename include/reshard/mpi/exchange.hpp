@@ -32,11 +32,10 @@ inline constexpr std::size_t in_flight = 64;
 inline constexpr std::size_t most_staged = 4;
 
 /// Chunks in order, and the chunks under way. The staging memory is kept from run to run.
-template <class Byte>
 struct chunk_window {
-    bound_chunks<Byte> all;
+    bound_chunks all;
     std::size_t next = 0;
-    bound_chunk<Byte> const* under_way[in_flight] = {};
+    bound_chunk const* under_way[in_flight] = {};
     std::byte* wire[in_flight] = {}; ///< null if the chunk is direct
     std::vector<std::size_t> idle;   ///< places in `under_way`
     std::vector<std::byte*> free;    ///< places in `staging`
@@ -45,10 +44,10 @@ struct chunk_window {
     bool has_room_for_all = false; ///< each packed chunk has a separate slot
     std::size_t used = 0;          ///< of `staging`, if `has_room_for_all`
 
-    void open(bound_chunks<Byte> chunks) {
+    void open(bound_chunks chunks) {
         all = std::move(chunks);
         std::size_t largest = 0, sum = 0;
-        for (bound_chunk<Byte> const& chunk : all.chunks) {
+        for (bound_chunk const& chunk : all.chunks) {
             std::size_t const packed = chunk.direct ? 0 : static_cast<std::size_t>(chunk.bytes);
             largest = std::max(largest, packed);
             sum += packed;
@@ -75,7 +74,7 @@ struct chunk_window {
     }
 
     /// \pre not all chunks are started
-    bound_chunk<Byte> const& next_chunk() const { return all.chunks[next]; }
+    bound_chunk const& next_chunk() const { return all.chunks[next]; }
 
     /// Gives the next chunk a slot.
     std::size_t start() {
@@ -109,6 +108,7 @@ struct process_transfers {
     std::vector<lane> receives;
     std::vector<std::uint32_t> local;
     std::vector<node_transfer> on_node = {};
+    node_copier copies_on_node = nullptr; ///< not null if there are transfers on the node
     std::vector<ring_transfers> through_rings = {};
     std::vector<shared_barrier> meetings = {}; ///< of the ranks whose memory others reach
     std::size_t relayed = 0;                   ///< chunks that this process passes on
@@ -179,8 +179,8 @@ private:
     arrivals arrivals_;
     ring_lanes rings_{copies_, arrivals_};
     std::vector<shared_barrier> meetings_;
-    chunk_window<std::byte const> outgoing_;
-    chunk_window<std::byte> incoming_;
+    chunk_window outgoing_;
+    chunk_window incoming_;
     std::vector<MPI_Request> requests_ =
         std::vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
     int pending_ = 0;

@@ -55,6 +55,8 @@ RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
                                                  std::vector<std::uint32_t> const& local,
                                                  copy_table const& copies);
 
+using node_copier = decltype(&node_copies);
+
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION

@@ -42,11 +42,9 @@ public:
     /// \pre `copies` and `come` outlive the lanes; no chunk is direct
     ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), arrivals_(&come) {}
 
-    void add(bound_chunks<std::byte const> sends, ring_sender ring) {
-        sends_.push_back({std::move(sends), ring});
-    }
+    void add(bound_chunks sends, ring_sender ring) { sends_.push_back({std::move(sends), ring}); }
 
-    void add(bound_chunks<std::byte> receives, ring_receiver ring) {
+    void add(bound_chunks receives, ring_receiver ring) {
         receives_.push_back({std::move(receives), ring});
     }
 
@@ -75,17 +73,17 @@ public:
     }
 
 private:
-    template <class Byte, class Ring>
+    template <class Ring>
     struct lane_state {
-        bound_chunks<Byte> chunks;
+        bound_chunks chunks;
         Ring ring;
         std::size_t next = 0;
 
         bool is_done() const { return next == chunks.chunks.size(); }
-        bound_chunk<Byte> const& next_chunk() const { return chunks.chunks[next]; }
+        bound_chunk const& next_chunk() const { return chunks.chunks[next]; }
     };
 
-    bool pack(lane_state<std::byte const, ring_sender>& lane) const {
+    bool pack(lane_state<ring_sender>& lane) const {
         if (lane.is_done() || !arrivals_->allow(lane.next_chunk()))
             return false;
         return move_chunk(
@@ -94,7 +92,7 @@ private:
             });
     }
 
-    bool unpack(lane_state<std::byte, ring_receiver>& lane) const {
+    bool unpack(lane_state<ring_receiver>& lane) const {
         if (lane.is_done())
             return false;
         auto const& chunk = lane.next_chunk();
@@ -126,8 +124,8 @@ private:
 
     copy_table const* copies_;
     arrivals* arrivals_;
-    std::vector<lane_state<std::byte const, ring_sender>> sends_;
-    std::vector<lane_state<std::byte, ring_receiver>> receives_;
+    std::vector<lane_state<ring_sender>> sends_;
+    std::vector<lane_state<ring_receiver>> receives_;
 };
 
 /// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.

@@ -106,6 +106,8 @@ struct arena_steps {
     std::vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,
                                        side_arenas const& arenas, sorted_transfers& sorted);
 
+    node_copier copies;
+
     /// The barriers at which the ranks of both nodes meet.
     std::vector<shared_barrier> (*meetings)(side_arenas const& arenas);
 

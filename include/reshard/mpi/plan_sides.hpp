@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 /// \file
@@ -50,13 +51,13 @@ struct two_sides {
     known_side target;
 };
 
-/// The sides, as far as this rank knows them. Does not communicate.
-RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
+/// The sides, as far as this rank knows them. Takes the layouts. Does not communicate.
+RESHARD_DECL two_sides sides_of(source_tensors& have, target_tensors& want);
 
 /// The report of a rank to the others on one side.
 struct side_notice {
-    layout_notice spread;         ///< the shards may be missing, see `call_notice::tells_shards`
-    std::vector<cut_tensor> cuts; ///< of a rank that knows no layout, for a program's catalogs
+    layout_notice spread; ///< the shards may be missing, see `call_notice::tells_shards`
+    std::string cuts;     ///< `program_steps::cuts` of a rank that knows no layout
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.spread, self.cuts); }
 };
@@ -147,7 +148,7 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
 /// The layouts of a call in rounds, without a plan.
 ///
 /// \pre the notices have the shards of sides that no rank knows
-RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts facts,
                                                             options const& options);
 
 } // namespace detail

@@ -28,54 +28,72 @@ constexpr std::vector<axis_runs> one_by_one(std::vector<axis_runs> const& runs) 
     return each;
 }
 
+/// The runs of each axis of a target.
+using runs_by_axis = std::array<std::vector<axis_runs>, max_ndim>;
+
+/// The elements along an axis that a piece takes from a shard of its source for one of its target.
+constexpr std::vector<axis_runs> runs_along(std::size_t axis, piece const& piece,
+                                            axis_blocks const& target, axis_blocks source) {
+    index_t const shift = piece.target_offset[axis] - piece.source_offset[piece.order[axis]];
+    source.begin += shift;
+    source.end += shift;
+    axis_blocks const limits{piece.target_offset[axis],
+                             piece.target_offset[axis] + piece.extent[axis]};
+    return common_runs(target, source, limits).found();
+}
+
+/// Splits the runs of axes that a cut has no loops for.
+constexpr void limit_loops(runs_by_axis& runs, std::size_t ndim) {
+    std::size_t loops = ndim;
+    for (std::size_t axis = 0; axis < ndim; ++axis)
+        if (std::any_of(runs[axis].begin(), runs[axis].end(),
+                        [](axis_runs const& run) { return run.count > 1; }) &&
+            ++loops > max_ndim)
+            runs[axis] = one_by_one(runs[axis]);
+}
+
+/// The cut of one run of each axis.
+constexpr cut cut_of(piece const& piece, runs_by_axis const& runs, index_vector const& at) {
+    index_vector const zeros = index_vector::filled(at.size(), 0);
+    cut geometry{piece.order, zeros, zeros, zeros};
+    axis_repeats repeats{zeros, zeros};
+    bool any = false;
+    for (std::size_t axis = 0; axis < at.size(); ++axis) {
+        axis_runs const& run = runs[axis][static_cast<std::size_t>(at[axis])];
+        geometry.target_offset[axis] = run.first;
+        geometry.source_offset[piece.order[axis]] =
+            run.first - piece.target_offset[axis] + piece.source_offset[piece.order[axis]];
+        geometry.extent[axis] = run.length;
+        repeats.count[axis] = run.count;
+        repeats.step[axis] = run.step;
+        any = any || run.count > 1;
+    }
+    if (any)
+        geometry.repeats = repeats;
+    return geometry;
+}
+
 /// Calls `take(cut)` for each cut of a piece between a shard of its source and one of its target.
 ///
 /// \param source a shard's region, with the axes along which it is blocks
 /// \pre   the piece has no joins
 constexpr void cut_cyclic(piece const& piece, box const& target, axis_cycles const& target_cycles,
-                          box const& source, axis_cycles const& source_cycles, auto&& take) {
-    std::size_t const ndim = piece.extent.size();
-    std::array<std::vector<axis_runs>, max_ndim> runs;
-    std::size_t loops = ndim;
-    for (std::size_t axis = 0; axis < ndim; ++axis) {
-        index_t const shift = piece.target_offset[axis] - piece.source_offset[piece.order[axis]];
-        axis_blocks given = blocks_of(source, source_cycles, piece.order[axis]);
-        given.begin += shift;
-        given.end += shift;
-        axis_blocks const limits{piece.target_offset[axis],
-                                 piece.target_offset[axis] + piece.extent[axis]};
-        runs[axis] = common_runs(blocks_of(target, target_cycles, axis), given, limits).found();
+                          box const& source, axis_cycles const& source_cycles,
+                          function_ref<void(cut const&)> take) {
+    runs_by_axis runs;
+    index_vector counts;
+    for (std::size_t axis = 0; axis < piece.extent.size(); ++axis) {
+        runs[axis] = runs_along(axis, piece, blocks_of(target, target_cycles, axis),
+                                blocks_of(source, source_cycles, piece.order[axis]));
         if (runs[axis].empty())
             return;
-        bool const repeats = std::any_of(runs[axis].begin(), runs[axis].end(),
-                                         [](axis_runs const& run) { return run.count > 1; });
-        if (repeats && ++loops > max_ndim)
-            runs[axis] = one_by_one(runs[axis]);
     }
-    index_vector counts;
-    for (std::size_t axis = 0; axis < ndim; ++axis)
+    limit_loops(runs, piece.extent.size());
+    for (std::size_t axis = 0; axis < piece.extent.size(); ++axis)
         counts.push_back(static_cast<index_t>(runs[axis].size()));
     index_t const cuts = element_count(counts);
-    for (index_t number = 0; number < cuts; ++number) {
-        index_vector const at = unravel_index(number, counts);
-        index_vector const zeros = index_vector::filled(ndim, 0);
-        cut geometry{piece.order, zeros, zeros, zeros};
-        axis_repeats repeats{zeros, zeros};
-        bool any = false;
-        for (std::size_t axis = 0; axis < ndim; ++axis) {
-            axis_runs const& run = runs[axis][static_cast<std::size_t>(at[axis])];
-            geometry.target_offset[axis] = run.first;
-            geometry.source_offset[piece.order[axis]] =
-                run.first - piece.target_offset[axis] + piece.source_offset[piece.order[axis]];
-            geometry.extent[axis] = run.length;
-            repeats.count[axis] = run.count;
-            repeats.step[axis] = run.step;
-            any = any || run.count > 1;
-        }
-        if (any)
-            geometry.repeats = repeats;
-        take(geometry);
-    }
+    for (index_t number = 0; number < cuts; ++number)
+        take(cut_of(piece, runs, unravel_index(number, counts)));
 }
 
 } // namespace reshard::detail

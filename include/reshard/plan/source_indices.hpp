@@ -122,16 +122,11 @@ public:
     /// \tparam Side `source_side` or `target_side`
     template <class Side>
     constexpr explicit shard_kinds(std::vector<Side> const& sides) {
-        find_spreads(sides);
-        std::vector<std::uint64_t> digests;
-        for (tensor_shards const& shards : spreads_) {
-            hasher digest;
-            shards.add_geometry(digest);
-            digests.push_back(digest.value());
-        }
-        kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) {
-            return spreads_[a].same_geometry(spreads_[b]);
-        });
+        std::vector<std::uint32_t> spread_of_number;
+        spread_of_.reserve(sides.size());
+        for (Side const& side : sides)
+            add(side.shards, side.spread, spread_of_number);
+        find_kinds();
     }
 
     /// The shards of each spread.
@@ -148,25 +143,35 @@ public:
     constexpr std::uint32_t first_tensor(std::uint32_t spread) const { return first_[spread]; }
 
 private:
-    template <class Side>
-    constexpr void find_spreads(std::vector<Side> const& sides) {
-        std::vector<std::uint32_t> of_given;
-        spread_of_.reserve(sides.size());
-        for (std::uint32_t i = 0; i < sides.size(); ++i) {
-            std::uint32_t const next = static_cast<std::uint32_t>(spreads_.size());
-            std::uint32_t const requested = sides[i].spread;
-            if (requested != no_spread && requested >= of_given.size())
-                of_given.resize(requested + 1, no_spread);
-            if (requested != no_spread && of_given[requested] != no_spread) {
-                spread_of_.push_back(of_given[requested]);
-                continue;
-            }
-            if (requested != no_spread)
-                of_given[requested] = next;
-            spread_of_.push_back(next);
-            spreads_.push_back(sides[i].shards);
-            first_.push_back(i);
+    /// Adds a tensor. `number` is that of its spread, or `no_spread`.
+    constexpr void add(tensor_shards const& shards, std::uint32_t number,
+                       std::vector<std::uint32_t>& spread_of_number) {
+        auto const next = static_cast<std::uint32_t>(spreads_.size());
+        std::uint32_t spread = next;
+        if (number != no_spread) {
+            if (number >= spread_of_number.size())
+                spread_of_number.resize(number + 1, no_spread);
+            if (spread_of_number[number] == no_spread)
+                spread_of_number[number] = next;
+            spread = spread_of_number[number];
         }
+        if (spread == next) {
+            spreads_.push_back(shards);
+            first_.push_back(static_cast<std::uint32_t>(spread_of_.size()));
+        }
+        spread_of_.push_back(spread);
+    }
+
+    constexpr void find_kinds() {
+        std::vector<std::uint64_t> digests;
+        for (tensor_shards const& shards : spreads_) {
+            hasher digest;
+            shards.add_geometry(digest);
+            digests.push_back(digest.value());
+        }
+        kinds_ = classify(digests, [&](std::uint32_t a, std::uint32_t b) {
+            return spreads_[a].same_geometry(spreads_[b]);
+        });
     }
 
     std::vector<tensor_shards> spreads_;

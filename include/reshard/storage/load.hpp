@@ -101,7 +101,7 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
                      at_path(source.metadata().path, [&] {
                          wanted.prepare(*state, source.files_layout());
                          check_names(*state, wanted.bytes);
-                         values = judge_values(*state, source.files_layout(), options.strict);
+                         values = judge_values(*state, source.files_layout(), options.strict.value);
                      });
                  }));
     strict_verdict verdict = load(world, source, wanted.tensors, options);
@@ -110,7 +110,7 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
     auto const returned = gather_values(world, values.give_back.unexpected);
     for (std::size_t rank = 0; rank < logged.size(); ++rank)
         add_unexpected(verdict, logged[rank], returned[rank]);
-    if (!options.strict)
+    if (!options.strict.value)
         verdict.log.missing = cells_left(source.files_layout(), taken);
     agree_on(world, [&] { wanted.finish(*state); });
     return verdict;

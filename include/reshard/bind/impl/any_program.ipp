@@ -7,6 +7,7 @@
 
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/expr/by_name.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
@@ -28,8 +29,14 @@ inline std::uint64_t digest_of_program(mapping const& program) {
     return digest_of_all(digest_of(program), program.left_over());
 }
 
+inline std::string cuts_as_bytes(std::vector<shard_descriptor> const& shards) {
+    return content_bytes(cuts_of(shards));
+}
+
 inline catalog catalog_of(side_facts const& side) {
-    return side.known ? catalog_of(*side.known) : merge_cuts(side.cuts);
+    if (side.known)
+        return catalog_of(*side.known);
+    return merge_cuts(values_of_ranks<std::vector<cut_tensor>>(side.cuts));
 }
 
 /// A mapping with the unused sources, for ranks that have none.
@@ -129,9 +136,11 @@ inline void compare_copies(any_group const& world, const_state_dict const& tenso
     }
 }
 
+RESHARD_DECL fit_steps const& steps_of_fitting() { return all_fit_steps; }
+
 RESHARD_DECL program_steps const& steps_of_programs() {
-    static program_steps const steps{make_mapping, compare_copies, digest_of_program, check_scales,
-                                     all_conversions()};
+    static program_steps const steps{cuts_as_bytes,     make_mapping, compare_copies,
+                                     digest_of_program, check_scales, all_conversions()};
     return steps;
 }
 

@@ -19,7 +19,7 @@ RESHARD_DECL compared_values call_fingerprint(options const& options) {
     compared_values fingerprint;
     fingerprint.add_digest("options.program", digest_of_given(options.program));
     fingerprint.add("options", options);
-    fingerprint.add("options.strict", options.strict);
+    fingerprint.add("options.strict", options.strict.value);
     fingerprint.add_presence("options.cache", options.cache != nullptr);
     fingerprint.add_presence("options.memory", static_cast<bool>(options.memory));
     fingerprint.add_presence("options.lookup", options.lookup.steps != nullptr);

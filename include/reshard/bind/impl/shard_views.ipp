@@ -5,7 +5,57 @@
 
 #include <reshard/bind/shard_views.hpp>
 
+#include <boost/assert.hpp>
+
 namespace reshard::detail {
+
+RESHARD_DECL bool shard_numbers::put(place where, std::size_t number) {
+    return numbers_.emplace(where, static_cast<std::uint32_t>(number)).second;
+}
+
+RESHARD_DECL std::uint32_t shard_numbers::number_at(place where) const {
+    auto const match = numbers_.find(where);
+    BOOST_ASSERT(match != numbers_.end());
+    return match->second;
+}
+
+RESHARD_DECL shard_numbers::place shard_numbers::place_of(shard_descriptor const& shard,
+                                                          layout const& layout, holder_t holder) {
+    tensor_layout const* const tensor_layout = layout.find(shard.key);
+    if (tensor_layout && layout.shape_of(*tensor_layout) == shard.global_shape &&
+        tensor_layout->dtype == shard.dtype) {
+        auto const tensor = static_cast<std::uint32_t>(tensor_layout - layout.tensors.data());
+        if (auto const number = find_shard(shard, tensor, layout.shards_of(*tensor_layout), holder))
+            return {tensor, *number};
+    }
+    fail(errc::bad_layout, "rank ", holder, " holds ", shard,
+         ", which the layout does not assign to it");
+}
+
+RESHARD_DECL std::optional<std::uint32_t> shard_numbers::find_shard(shard_descriptor const& shard,
+                                                                    std::uint32_t tensor,
+                                                                    tensor_shards const& shards,
+                                                                    holder_t holder) {
+    auto const is_it = [&](std::uint32_t i) {
+        return shards.region(i) == shard.region && shards.flat(i) == shard.flat &&
+               shards.cycles(i) == shard.cycles && !contains(tensor, i);
+    };
+    if (!shards.table()) {
+        std::optional<std::uint32_t> number;
+        shards.for_each_of(holder, [&](std::uint32_t i) {
+            if (!number && is_it(i))
+                number = i;
+        });
+        return number;
+    }
+    auto const count = static_cast<std::uint32_t>(shards.size());
+    for (std::uint32_t step = 0; step < count; ++step) {
+        std::uint32_t const i = (last_ + step) % count;
+        if (shards.holder(i) == holder && is_it(i))
+            return last_ = i;
+    }
+    return std::nullopt;
+}
 
 RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder) {
     std::vector<std::uint32_t> indices;
@@ -15,6 +65,25 @@ RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards,
             indices.push_back(shard);
     });
     return indices;
+}
+
+RESHARD_DECL void check_complete(shard_numbers const& views, layout const& layout,
+                                 holder_t holder) {
+    std::vector<std::optional<std::vector<std::uint32_t>>> held(layout.spreads.size());
+    for (std::uint32_t t = 0; t < layout.tensors.size(); ++t) {
+        tensor_layout const& tensor = layout.tensors[t];
+        tensor_spread const& spread = layout.spread_of(tensor);
+        auto& shards = held[tensor.spread];
+        if (!shards)
+            shards = shards_held(spread.view(), holder);
+        for (std::uint32_t const i : *shards)
+            if (!views.contains(t, i))
+                fail(errc::bad_layout, "rank ", holder, " holds no tensor for ",
+                     shard_descriptor{tensor.key, tensor.dtype, spread.shape,
+                                      spread.view().region(i), spread.view().flat(i),
+                                      spread.view().cycles(i)},
+                     ", which the layout assigns to it; add it to the state dict");
+    }
 }
 
 } // namespace reshard::detail

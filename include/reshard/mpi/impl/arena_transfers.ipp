@@ -279,7 +279,8 @@ inline void check_arena(mpi_group const& world, arena_state const& arena) {
 }
 
 RESHARD_DECL arena_steps const& steps_of_arenas() {
-    static constexpr arena_steps steps{check_arena, take_on_node, meetings_of, prefault};
+    static constexpr arena_steps steps{check_arena, take_on_node, node_copies, meetings_of,
+                                       prefault};
     return steps;
 }
 

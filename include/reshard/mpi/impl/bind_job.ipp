@@ -61,11 +61,11 @@ inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sor
 
 /// Removes the lanes of a peer from all lanes, and returns them.
 inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
-    auto const taken =
-        std::ranges::stable_partition(all, [&](lane const& lane) { return lane.peer != peer; });
-    std::vector<lane> lanes(std::move_iterator(taken.begin()), std::move_iterator(taken.end()));
-    all.erase(taken.begin(), taken.end());
-    return lanes;
+    std::vector<lane> taken, others;
+    for (lane& lane : all)
+        (lane.peer == peer ? taken : others).push_back(std::move(lane));
+    all = std::move(others);
+    return taken;
 }
 
 /// Removes the transfers that pass through rings from the lanes, and returns them.
@@ -180,6 +180,7 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     process_transfers transfers;
     if (arena_steps const* const arenas = mpi_job.arena_steps) {
         transfers.on_node = arenas->take(ranks, mpi_job.bound(), mpi_job.arenas, sorted_job.sorted);
+        transfers.copies_on_node = arenas->copies;
         transfers.meetings = arenas->meetings(mpi_job.arenas);
         sorted_job.bytes = bytes_by_peer(mpi_job.planned->whole, sorted_job.sorted);
         most = std::ranges::max(gather_values(ranks, std::ranges::max(sorted_job.bytes)));

@@ -6,9 +6,11 @@
 #include <reshard/mpi/bound_chunks.hpp>
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/sorting.hpp>
 #include <reshard/mpi/cut_transfer.hpp>
 
 #include <algorithm>
+#include <span>
 
 namespace reshard::detail {
 
@@ -44,26 +46,81 @@ RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& p
 /// The largest piece of a local transfer between two looks at the network.
 inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
 
-RESHARD_DECL bound_chunks<std::byte const>
-chunk_binder::sends(std::vector<lane> const& lanes) const {
-    return bind<std::byte const>(lanes, [this](packet const& packet, data_type& stored) {
-        transfer const& moved = bound_.whole.transfers[packet.transfer];
-        if (transfer const* const input = input_of(packet)) {
-            stored = bound_.whole.target_dtypes[moved.target_key];
-            auto const [data, position] = target_end(bound_, *input);
-            return bound_end<void const*>{data, position};
+RESHARD_DECL bound_chunks chunk_binder::bind(std::vector<lane> const& lanes, bool sent) const {
+    bound_chunks bound;
+    std::vector<chunk_turn> turns;
+    std::size_t packets = 0;
+    for (lane const& lane : lanes)
+        for (std::size_t i = 0; i < lane.chunks.size(); ++i) {
+            turns.push_back({lane.first_turn + i, &lane, i});
+            std::size_t const count = lane.chunks[i].packets.size();
+            packets += count > 1 || !may_be_direct_ ? count : 0;
         }
-        stored = bound_.whole.source_dtypes[moved.source_key];
-        return source_end(bound_, moved);
-    });
+    sort_by(turns, [](auto const& a, auto const& b) { return a.turn < b.turn; });
+    bound.packets.reserve(packets);
+    bound.chunks.reserve(turns.size());
+    for (auto const& [turn, from, i] : turns) {
+        bound.chunks.push_back({from->peer, static_cast<int>(from->chunks[i].bytes), nullptr,
+                                bound.packets.size(), bound.packets.size()});
+        if (from->first_relayed != lane::not_relayed)
+            bound.chunks.back().relayed = from->first_relayed + i;
+        bind_chunk(from->chunks[i], sent, bound);
+    }
+    return bound;
 }
 
-RESHARD_DECL bound_chunks<std::byte> chunk_binder::receives(std::vector<lane> const& lanes) const {
-    return bind<std::byte>(lanes, [this](packet const& packet, data_type& stored) {
-        transfer const& moved = bound_.whole.transfers[packet.transfer];
-        stored = bound_.whole.target_dtypes[moved.target_key];
-        return target_end(bound_, moved);
-    });
+RESHARD_DECL void chunk_binder::bind_chunk(chunk const& chunk, bool sent,
+                                           bound_chunks& bound) const {
+    index_t wire = 0;
+    for (packet const& packet : chunk.packets) {
+        packet_end const end = end_of(packet, sent);
+        memory_place const& position = end.memory.position;
+        box const region = region_of(bound_.whole, chunk, packet);
+        byte_place const at = place_of(position, region, end.stored);
+        std::byte* const memory = static_cast<std::byte*>(end.memory.data) + at.bytes;
+        if (may_be_direct_ && chunk.packets.size() == 1 && end.conversion.chain.empty() &&
+            bits(end.stored) % 8 == 0 && is_row_major(region.shape, position.strides)) {
+            bound.chunks.back().direct = memory;
+            return;
+        }
+        bound.packets.push_back({add_packing(region, end, at.rest, sent), false, wire, memory});
+        wire += packet.bytes;
+    }
+    bound.chunks.back().last = bound.packets.size();
+    join_blocks(std::span(bound.packets).subspan(bound.chunks.back().first), copies_,
+                sent ? &affine_copy::source_strides : &affine_copy::target_strides,
+                [](bound_packet const& packet) { return packet.memory; });
+}
+
+RESHARD_DECL chunk_binder::packet_end chunk_binder::end_of(packet const& packet, bool sent) const {
+    transfer const& moved = bound_.whole.transfers[packet.transfer];
+    data_type const target = bound_.whole.target_dtypes[moved.target_key];
+    element_conversion const conversion = conversion_of(bound_, moved);
+    bool const casts = sent == (wire_dtype(bound_.whole, moved) == target);
+    if (!sent)
+        return {target_end(bound_, moved), target,
+                casts ? conversion : element_conversion{target, {}}};
+    if (transfer const* const input = input_of(packet))
+        return {target_end(bound_, *input), target, {target, {}}};
+    auto const [data, position] = source_end(bound_, moved);
+    return {{const_cast<void*>(data), position},
+            bound_.whole.source_dtypes[moved.source_key],
+            casts ? conversion : element_conversion{conversion.source, {}}};
+}
+
+RESHARD_DECL transfer const* chunk_binder::input_of(packet const& packet) const {
+    relay const* const step = find_relay(bound_.whole.relays, packet.transfer);
+    return step && step->input != relay::no_input ? &bound_.whole.transfers[step->input] : nullptr;
+}
+
+RESHARD_DECL std::uint32_t chunk_binder::add_packing(box const& region, packet_end const& end,
+                                                     index_t remainder, bool sent) const {
+    index_vector const dense = row_major_strides(region.shape);
+    index_vector const& strides = end.memory.position.strides;
+    if (sent)
+        return copies_.add({region.shape, remainder, strides, 0, dense}, end.conversion,
+                           stores::cached);
+    return copies_.add({region.shape, 0, dense, remainder, strides}, end.conversion, how_);
 }
 
 RESHARD_DECL std::vector<bound_copy>

@@ -49,14 +49,14 @@ RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const
 }
 
 template <class View>
-known_side side_of(side<View> const& side) {
-    known_side known_side{side.layout, side.tensors.descriptors(), {}};
-    if (!side.layout)
+known_side side_of(side<View>& side) {
+    known_side known_side{std::move(side.layout), side.tensors.descriptors(), {}};
+    if (!known_side.layout)
         known_side.joined = join_neighbours(side.tensors).descriptors();
     return known_side;
 }
 
-RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want) {
+RESHARD_DECL two_sides sides_of(source_tensors& have, target_tensors& want) {
     return {side_of(have), side_of(want)};
 }
 
@@ -81,7 +81,7 @@ inline side_notice notice_of(known_side const& side, bool tells_shards, options 
     else
         notice.spread = notice_of(side.layout, {});
     if (!side.layout && options.program.made())
-        notice.cuts = cuts_of(side.held);
+        notice.cuts = options.program.steps()->cuts(side.held);
     return notice;
 }
 

@@ -48,7 +48,7 @@ public:
             std::tie(planned_->program, planned_->verdict) = fitted_program(
                 std::move(program), catalog_of(layout_of_side(source, source_keys, source_made)),
                 layout_of_side(target, target_keys, target_made),
-                {how_.strict, how_.shape_mismatch});
+                {how_.strict.value, how_.shape_mismatch.value});
             planned_->source = own_layout(source);
             planned_->target = own_layout(target);
             check_scales(planned_->program, planned_->target);

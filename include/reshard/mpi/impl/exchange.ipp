@@ -23,7 +23,7 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
             .push_back(number);
     local_ = transfers.on_node.empty()
                  ? binder.copies(moved)
-                 : node_copies(binder, bound_, transfers.on_node, moved, copies_);
+                 : transfers.copies_on_node(binder, bound_, transfers.on_node, moved, copies_);
     outgoing_.open(binder.sends(transfers.sends));
     incoming_.open(binder.receives(transfers.receives));
     chunk_binder const packed(bound_, stores_for(transfers), copies_, false);
@@ -117,14 +117,14 @@ RESHARD_DECL void exchange::post() {
 }
 
 RESHARD_DECL void exchange::receive(std::size_t slot) {
-    bound_chunk<std::byte> const& chunk = *incoming_.under_way[slot];
+    bound_chunk const& chunk = *incoming_.under_way[slot];
     MPI_Irecv(chunk.direct ? chunk.direct : incoming_.wire[slot], chunk.bytes, MPI_BYTE, chunk.peer,
               world_.tag(), world_.base(), &requests_[slot]);
     ++pending_;
 }
 
 RESHARD_DECL void exchange::send(std::size_t slot) {
-    bound_chunk<std::byte const> const& chunk = *outgoing_.under_way[slot];
+    bound_chunk const& chunk = *outgoing_.under_way[slot];
     std::byte* const wire = outgoing_.wire[slot];
     row_batch blocks;
     for (std::size_t i = chunk.first; i < chunk.last; ++i) {
@@ -137,7 +137,7 @@ RESHARD_DECL void exchange::send(std::size_t slot) {
 }
 
 RESHARD_DECL void exchange::unpack(std::size_t slot) const {
-    bound_chunk<std::byte> const& chunk = *incoming_.under_way[slot];
+    bound_chunk const& chunk = *incoming_.under_way[slot];
     row_batch blocks;
     for (std::size_t i = chunk.first; i < chunk.last; ++i) {
         auto const& packet = incoming_.all.packets[i];

@@ -44,14 +44,14 @@ inline bool has_unequal_replicas(layout const& layout) {
 ///
 /// \par Collective every rank of the group, in the same order
 inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
-    call_notice notice = facts.notices[static_cast<std::size_t>(ranks.rank())];
+    call_notice& notice = facts.notices[static_cast<std::size_t>(ranks.rank())];
     if (notice.tells_shards)
         return facts;
     notice.tells_shards = true;
     if (!facts.sides.source.layout)
-        notice.source.spread.shards = facts.sides.source.joined;
+        notice.source.spread.shards = std::move(facts.sides.source.joined);
     if (!facts.sides.target.layout)
-        notice.target.spread.shards = facts.sides.target.joined;
+        notice.target.spread.shards = std::move(facts.sides.target.joined);
     facts.notices = gather_values(ranks, notice);
     return facts;
 }
@@ -175,12 +175,12 @@ RESHARD_DECL known_plan plan_of_call(mpi_group const& ranks, call_facts facts,
     return {std::move(planned), false, std::move(problem)};
 }
 
-RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts const& facts,
+RESHARD_DECL std::shared_ptr<planned_job> layouts_of_rounds(call_facts facts,
                                                             options const& options) {
-    auto const& [source, target] = facts.sides;
+    auto& [source, target] = facts.sides;
     auto planned = std::make_shared<planned_job>();
-    planned->source = source.layout ? *source.layout : layout_told(facts, true);
-    planned->target = target.layout ? *target.layout : layout_told(facts, false);
+    planned->source = source.layout ? std::move(*source.layout) : layout_told(facts, true);
+    planned->target = target.layout ? std::move(*target.layout) : layout_told(facts, false);
     planned->conversions = conversions_of(options.program);
     return planned;
 }

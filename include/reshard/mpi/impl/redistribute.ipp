@@ -27,17 +27,18 @@ namespace detail {
 /// A job in rounds. It knows both layouts completely.
 ///
 /// \par Collective every rank of the group, in the same order
-inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_facts const& facts,
+inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_facts facts,
                           options const& options, std::optional<mapping> program) {
     auto const bind = [ranks](std::shared_ptr<planned_job const> round,
                               const_state_dict const& some, state_dict const& filled) {
         return bind_messages(ranks, std::move(round), some, filled);
     };
     plan_options const nodes = nodes_of(options, facts.nodes);
-    return job(options.memory.steps->prepare(any_group(ranks),
-                                             {layouts_of_rounds(facts, options), std::move(program),
-                                              nodes, std::move(have.tensors), bind},
-                                             options));
+    return job(
+        options.memory.steps->prepare(any_group(ranks),
+                                      {layouts_of_rounds(std::move(facts), options),
+                                       std::move(program), nodes, std::move(have.tensors), bind},
+                                      options));
 }
 
 /// The tensors that this rank gives and wants, for the first message to all others.
@@ -59,10 +60,9 @@ inline call_opening opening_of(mpi_group const& world, source_tensors const& hav
     return opening;
 }
 
-/// Reads the tensors that this rank gives and wants. Does not communicate.
-inline entered_call enter_call(mpi_group const& world, source_tensors const& have,
-                               target_tensors const& want, options const& options,
-                               bool runs_at_once) {
+/// Reads the tensors that this rank gives and wants. Takes the layouts. Does not communicate.
+inline entered_call enter_call(mpi_group const& world, source_tensors& have, target_tensors& want,
+                               options const& options, bool runs_at_once) {
     entered_call call{{}, opening_of(world, have, want, options)};
     if (!call.opening.problem)
         call.opening.problem = attempt([&] {
@@ -96,7 +96,8 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
                                   });
     }
     if (options.memory)
-        return prepare_rounds(ranks, std::move(have), facts, options, std::move(program));
+        return prepare_rounds(ranks, std::move(have), std::move(facts), options,
+                              std::move(program));
     std::vector<int> const nodes = facts.nodes;
     known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), options);
     auto state = bind_job({ranks, nodes}, plan, have, want, options);

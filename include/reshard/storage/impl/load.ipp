@@ -155,8 +155,9 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
     else if (!options.program.is_by_name())
         program = (*options.program.made())(stored, &wanted);
     with_hint_of_names(wanted, stored, [&] {
-        std::tie(work.program, work.verdict) = fitted_program(
-            std::move(program), stored, work.wanted, {options.strict, options.shape_mismatch});
+        std::tie(work.program, work.verdict) =
+            fitted_program(std::move(program), stored, work.wanted,
+                           {options.strict.value, options.shape_mismatch.value});
     });
     carry_fused(work.program, source.files_layout());
     if (!options.cut_fused) {
