@@ -138,6 +138,36 @@ BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {
         BOOST_TEST(moving.cost().bytes_out == 4000 * (world.size() - 1));
 }
 
+BOOST_AUTO_TEST_CASE(what_several_ranks_of_a_node_want_enters_it_in_stripes) {
+    boost::mpi::communicator const world;
+    index_t const rows = 1200, columns = 333;
+    shard_descriptor const matrix{"a", data_type::f32, {rows, columns}, {{0, 0}, {rows, columns}}};
+    std::vector<std::vector<shard_descriptor>> const have{{matrix}};
+    for (holder_t const per_node : {2, 3}) {
+        std::vector<std::vector<shard_descriptor>> want(per_node); // none on the source's node
+        want.resize(std::max<std::size_t>(want.size(), static_cast<std::size_t>(world.size())),
+                    {matrix});
+        for (node_exchange const exchange : {node_exchange::messages, node_exchange::rings}) {
+            test::ranks_per_node_variable const variable(std::to_string(per_node).c_str());
+            test::rank_tensors held(layout_of(have), world.rank());
+            test::rank_tensors wanted(layout_of(want), world.rank());
+            held.fill();
+            job moving = prepare(world, held.views(), wanted.views(),
+                                 {.processes_per_node = per_node,
+                                  .between_nodes = relays(),
+                                  .on_node = exchange,
+                                  .deadline = std::chrono::seconds(60)});
+            run(moving);
+            BOOST_TEST(wanted.wrong_elements() == 0u);
+            // The first node with two or more that want it: each gets less than all from outside.
+            index_t const far = of_all(world, moving.cost().bytes_in)[per_node % world.size()];
+            index_t const all = 4 * rows * columns;
+            if (exchange == node_exchange::rings && world.size() > static_cast<int>(per_node) + 1)
+                BOOST_TEST(far < all);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(boxes_that_begin_at_one_element_go_by_one_tree) {
     // Two chunks and four; every other rank has them in another order.
     index_t const count = index_t{1} << 20;

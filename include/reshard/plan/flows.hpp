@@ -197,6 +197,7 @@ private:
         visit(cuts_.patterns.pattern_of[t]);
         visit(target_places_[cuts_.targets.spread(t)]);
         visit(cuts_.turns.first(t));
+        visit(cuts_.turns.stripes().first(t));
         visit(is_balanced);
         for (std::size_t i = 0; is_balanced && i < pattern_of(t).size(); ++i)
             visit(cuts_.patterns.replica(t, i));

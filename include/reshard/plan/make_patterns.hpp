@@ -8,6 +8,7 @@
 #include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
@@ -21,17 +22,49 @@ namespace reshard {
 
 namespace detail {
 
+/// The fewest elements of a stripe: smaller ones are not worth a transfer each.
+inline constexpr index_t least_stripe = 4096;
+
+/// The axis along which a cut is divided into stripes; none if it stays whole.
+constexpr std::optional<std::size_t> axis_of_stripes(cut const& whole, std::uint32_t stripes) {
+    if (stripes == 1 || whole.joins.any() || whole.repeats.any() ||
+        whole.elements() / least_stripe < index_t{stripes})
+        return std::nullopt;
+    for (std::size_t axis = 0; axis < whole.ndim(); ++axis)
+        if (whole.extent[axis] / 8 >= index_t{stripes})
+            return axis;
+    return std::nullopt;
+}
+
+/// Adds the stripes of a cut, which end at whole bytes of any data type, or the whole cut.
+constexpr void add_stripes(placed_cut const& whole, std::uint32_t stripes, placed_pattern& cuts) {
+    auto const axis = axis_of_stripes(whole.geometry, stripes);
+    if (!axis)
+        return cuts.push_back(whole);
+    index_t const extent = whole.geometry.extent[*axis];
+    index_t const each = ((extent - 1) / index_t{stripes} + 8) / 8 * 8;
+    placed_cut part = whole;
+    for (index_t begin = 0; begin < extent; begin += each) {
+        part.geometry.extent[*axis] = std::min(each, extent - begin);
+        part.geometry.target_offset[*axis] = whole.geometry.target_offset[*axis] + begin;
+        std::size_t const from = whole.geometry.order[*axis];
+        part.geometry.source_offset[from] = whole.geometry.source_offset[from] + begin;
+        cuts.push_back(part);
+        ++part.at.replica;
+        part.at.is_rest = true;
+    }
+}
+
 /// Finds equal tensors and plans each kind once.
 class pattern_finder {
 public:
     constexpr pattern_finder(plan_problem const& problem, plan_scope const& scope,
-                             plan_options const& options, source_indices const& sources,
-                             shard_kinds const& targets)
+                             source_indices const& sources, target_turns const& turns)
         : problem_(problem),
           sources_(sources),
-          targets_(targets),
-          parts_(scope, options, sources, targets_),
-          kinds_(problem, sources, targets_, parts_) {}
+          turns_(turns),
+          parts_(scope, turns.options(), sources, turns.targets()),
+          kinds_(problem, sources, turns.targets(), parts_) {}
 
     constexpr pattern_plan find() const {
         pattern_plan result;
@@ -41,7 +74,7 @@ public:
             result.source_dtypes.push_back(source.dtype);
         for (target_side const& target : problem_.targets)
             result.target_dtypes.push_back(target.dtype);
-        equal_classes kinds = kinds_.classes();
+        equal_classes kinds = classes();
         for (std::uint32_t const t : kinds.representative)
             result.patterns.push_back(pattern_of(t));
         result.pattern_of = std::move(kinds.class_of);
@@ -50,6 +83,17 @@ public:
 
 private:
     using numbers = scope_parts::numbers;
+
+    /// Tensors of a class are also cut into as many stripes.
+    constexpr equal_classes classes() const {
+        equal_classes kinds = kinds_.classes();
+        if (!turns_.stripes().any())
+            return kinds;
+        return classify_by_key(problem_.targets.size(), [&](std::uint32_t t, auto&& visit) {
+            visit(std::uint64_t{kinds.class_of[t]});
+            visit(std::uint64_t{turns_.stripes().cuts(t)});
+        });
+    }
 
     constexpr placed_pattern pattern_of(std::uint32_t t) const {
         target_side const& target = problem_.targets[t];
@@ -60,6 +104,16 @@ private:
         for (std::uint32_t const shard : kinds_.wanted(t))
             finder.find_sources_of(shard, cuts);
         find_given(t, finder, cuts);
+        cuts.sort();
+        return in_stripes(std::move(cuts), turns_.stripes().cuts(t));
+    }
+
+    static constexpr placed_pattern in_stripes(placed_pattern whole, std::uint32_t stripes) {
+        if (stripes == 1)
+            return whole;
+        placed_pattern cuts(whole.geometry().ndim());
+        for (std::size_t i = 0; i < whole.size(); ++i)
+            add_stripes(whole[i], stripes, cuts);
         cuts.sort();
         return cuts;
     }
@@ -91,7 +145,7 @@ private:
 
     plan_problem const& problem_;
     source_indices const& sources_;
-    shard_kinds const& targets_;
+    target_turns const& turns_;
     scope_parts parts_;
     target_kinds kinds_;
 };
@@ -122,11 +176,11 @@ struct given_cuts {
           turns(problem, options, sources, targets, !is_balanced),
           senders(problem, options, sources, turns) {
         if (is_balanced) {
-            patterns = pattern_finder(problem, {}, options, sources, targets).find();
+            patterns = pattern_finder(problem, {}, sources, turns).find();
             options.between_nodes.steps->balance(problem, options, sources, targets, patterns);
             return;
         }
-        patterns = pattern_finder(problem, scope, options, sources, targets).find();
+        patterns = pattern_finder(problem, scope, sources, turns).find();
         // Last: without a destructor's call, an error after it would lose them.
         if (options.between_nodes.has_relays() && !options.shared_sources)
             relays =

@@ -26,7 +26,8 @@ struct cut_place {
     std::uint32_t target_shard = 0; ///< index in the target tensor's shards
     std::uint8_t target_part = 0;   ///< which box of a shard that is a flat range
     bool is_rest = false;           ///< not the first of the cuts that one cut was divided into
-    std::uint16_t replica = 0;      ///< of the source box, in patterns that only one tensor has
+    std::uint16_t replica = 0;      ///< of the source box, in patterns that only one tensor has;
+                                    ///< with relays, the stripe
 
     constexpr bool operator==(cut_place const&) const = default;
 };

@@ -25,7 +25,7 @@ namespace reshard::detail {
 ///
 /// The holders that want a box, and have no holder of it in their process or on their node, form a
 /// tree. They are ordered by process, beginning after the source, so that trees of different
-/// sources begin at different positions. If one process plays several of the holders, the first one
+/// sources begin at different positions, and on each node at the holder that gets the stripe. If one process plays several of the holders, the first one
 /// is in the tree. Elements that are wider in the target than on the wire are not passed on: more
 /// bytes would travel.
 ///
@@ -69,11 +69,13 @@ public:
         if (box == target_boxes::none || boxes.holders(box) < 2)
             return std::nullopt;
         shard_index const& index = sources_.of(source);
-        std::size_t const turn =
-            in_turn(turns_.first(tensor) + std::uint64_t{box}, index.replicas(at.source_box));
+        std::size_t const turn = in_turn(std::uint64_t{turns_.first(tensor)} + at.replica + box,
+                                         index.replicas(at.source_box));
         known_tree const& tree =
             known_[find_tree({sources_.kinds().spread(source), at.source_box,
-                              targets_.spread(tensor), box, static_cast<std::uint32_t>(turn)},
+                              targets_.spread(tensor), box, static_cast<std::uint32_t>(turn),
+                              (turns_.stripes().first(tensor) + at.replica) %
+                                  turns_.stripes().count(targets_.spread(tensor))},
                              source, tensor)];
         if (tree.number == tree_table::none)
             return std::nullopt;
@@ -93,6 +95,7 @@ private:
         std::uint32_t target_spread = 0;
         std::uint32_t target_box = 0;
         std::uint32_t turn = 0;
+        std::uint32_t stripe = 0;
 
         constexpr bool operator==(tree_key const&) const = default;
     };
@@ -108,8 +111,9 @@ private:
     /// The holders that want a box, from any sender: the first one of each process.
     struct box_receivers {
         spread_box box;
-        std::uint32_t list = 0;
-        std::vector<shard_part> parts; ///< as in the list
+        std::vector<holder_t> holders;    ///< by process
+        std::vector<shard_part> parts;    ///< of the holders
+        std::vector<std::uint32_t> lists; ///< by stripe; `none` before it is needed
     };
 
     /// \pre relays are asked for
@@ -147,7 +151,7 @@ private:
     constexpr std::uint32_t find_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
         std::uint32_t const index = known_numbers_.number(
             digest_of_all(key.source_spread, key.source_box, key.target_spread, key.target_box,
-                          key.turn),
+                          key.turn, key.stripe),
             [&](std::uint32_t candidate) { return known_[candidate].key == key; });
         if (index < known_.size())
             return index;
@@ -157,7 +161,7 @@ private:
         auto const node_of = [&](holder_t holder) { return options_.node_of(holder); };
         known_.push_back(
             {key, receivers,
-             trees_.add_tree(sender, receivers_[receivers].list,
+             trees_.add_tree(sender, list_of(receivers_[receivers], key.stripe),
                              sources_.senders_of(source, key.source_box, node_of), chunks_)});
         return index;
     }
@@ -191,13 +195,33 @@ private:
         std::vector<holder_t> holders;
         for (shard_part const part : parts)
             holders.push_back(shards.holder(part.shard));
-        return {box, trees_.add_list(std::move(holders)), std::move(parts)};
+        return {box, std::move(holders), std::move(parts),
+                std::vector<std::uint32_t>(turns_.stripes().count(box.first), tree_table::none)};
+    }
+
+    /// The list of the receivers of a stripe: on each node, they begin at another one.
+    constexpr std::uint32_t list_of(box_receivers& receivers, std::uint32_t stripe) {
+        std::uint32_t& number = receivers.lists[stripe];
+        if (number != tree_table::none)
+            return number;
+        std::vector<holder_t> holders = receivers.holders;
+        for (auto first = holders.begin(); first != holders.end();) {
+            auto const last = std::find_if(first, holders.end(), [&](holder_t holder) {
+                return options_.node_of(holder) != options_.node_of(*first);
+            });
+            std::rotate(first, first + stripe % (last - first), last);
+            first = last;
+        }
+        return number = trees_.add_list(std::move(holders));
     }
 
     /// The shard of one of the receivers of a box.
     constexpr shard_part part_of(std::uint32_t receivers, holder_t holder) const {
-        box_receivers const& all_receivers = receivers_[receivers];
-        return all_receivers.parts[trees_.place_in_list(all_receivers.list, holder)];
+        box_receivers const& listed = receivers_[receivers];
+        auto const at =
+            std::ranges::lower_bound(listed.holders, options_.process_of(holder), {},
+                                     [&](holder_t index) { return options_.process_of(index); });
+        return listed.parts[static_cast<std::size_t>(at - listed.holders.begin())];
     }
 
     plan_problem const& problem_;

@@ -7,6 +7,7 @@
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/relay_trees.hpp>
 #include <reshard/plan/source_indices.hpp>
+#include <reshard/plan/target_boxes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -47,6 +48,8 @@ public:
                            source_indices const& sources, shard_kinds const& targets,
                            bool are_taken)
         : problem_(problem), options_(options), targets_(targets) {
+        if (are_taken && !options.shared_sources && options.between_nodes.has_relays())
+            stripes_ = tensor_stripes(problem, options, sources.kinds(), targets);
         if (!are_taken || !sources.have_replicas() || options.shared_sources)
             return;
         count_tensors(sources);
@@ -56,6 +59,10 @@ public:
                 shards.table() && options.between_nodes.choice != sender_choice::by_target)
                 places_[kind] = places_by_box(shards);
     }
+
+    constexpr plan_options const& options() const { return options_; }
+    constexpr shard_kinds const& targets() const { return targets_; }
+    constexpr tensor_stripes const& stripes() const { return stripes_; }
 
     /// The first turn of a tensor.
     constexpr std::uint32_t first(std::uint32_t tensor) const {
@@ -88,9 +95,8 @@ private:
         std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
         for (target_side const& target : problem_.targets) {
-            key_id const source =
-                target.pieces && target.pieces->size() > 0 ? target.pieces->source(0) : zero_source;
-            if (source == zero_source || !target.shards) {
+            key_id const source = first_source(target);
+            if (source == zero_source) {
                 first_.push_back(0);
                 continue;
             }
@@ -115,6 +121,7 @@ private:
     shard_kinds const& targets_;
     std::vector<std::uint32_t> first_;               ///< by tensor; empty without a choice
     std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets that are listed
+    tensor_stripes stripes_;
 };
 
 /// The data type of a piece of a target tensor on the wire.

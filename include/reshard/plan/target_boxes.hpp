@@ -3,14 +3,19 @@
 #ifndef RESHARD_PLAN_TARGET_BOXES_HPP
 #define RESHARD_PLAN_TARGET_BOXES_HPP
 
+#include <reshard/plan/options.hpp>
 #include <reshard/plan/shard_index.hpp>
+#include <reshard/plan/source_indices.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 /// \file
-/// Finds target shards that want the same elements.
+/// Finds target shards that want the same elements, and the stripes in which nodes get these.
 
 namespace reshard::detail {
 
@@ -61,6 +66,135 @@ private:
     shard_index index_;
     std::vector<std::uint32_t> first_;   ///< by shard; of listed shards
     std::vector<std::uint32_t> numbers_; ///< by part
+};
+
+/// The first source of a tensor, if holders want elements of it.
+constexpr key_id first_source(target_side const& target) {
+    return target.pieces && target.pieces->size() > 0 && target.shards ? target.pieces->source(0)
+                                                                       : zero_source;
+}
+
+/// The stripes in which relayed tensors enter a node. If several of its ranks want the same
+/// elements, each of them gets one stripe from outside, and the others get that from this rank.
+///
+/// Of many tensors with equal sources each one is in one stripe, and what remains of them is cut.
+/// If there are many different sources, all tensors of one source are in the same stripe. So few
+/// trees of relays are needed.
+class tensor_stripes {
+public:
+    /// Without relays: each tensor is whole.
+    constexpr tensor_stripes() = default;
+
+    constexpr tensor_stripes(plan_problem const& problem, plan_options const& options,
+                             shard_kinds const& sources, shard_kinds const& targets)
+        : options_(options), counts_(targets.spreads().size(), 1) {
+        bool is_one = true;
+        for (std::size_t i = 0; options.processes_per_node > 1 && i < counts_.size(); ++i)
+            if (tensor_shards const& shards = targets.spreads()[i]; shards && shards.size() > 0) {
+                counts_[i] = most_on_node(shards);
+                is_one = is_one && counts_[i] == 1;
+            }
+        if (!is_one)
+            choose(problem, sources, targets);
+    }
+
+    /// The stripe of a tensor, or the first one if it is cut.
+    constexpr std::uint32_t first(std::uint32_t tensor) const {
+        return first_.empty() ? 0 : first_[tensor];
+    }
+
+    /// The number of stripes that the holders of a target's spread can get.
+    constexpr std::uint32_t count(std::uint32_t spread) const {
+        return counts_.empty() ? 1 : counts_[spread];
+    }
+
+    /// True if some tensors may be cut.
+    constexpr bool any() const { return !cuts_.empty(); }
+
+    /// The number of stripes into which a tensor is cut; 1 if it is not.
+    constexpr std::uint32_t cuts(std::uint32_t tensor) const {
+        return cuts_.empty() ? 1 : cuts_[tensor];
+    }
+
+private:
+    /// Tensors with one source spread, together.
+    struct group {
+        std::uint32_t tensors = 0;
+        std::uint32_t stripes = 1;
+        double bytes = 0; ///< that a receiver gets
+        std::optional<std::uint32_t> stripe = {};
+    };
+
+    /// The most processes of one node that want the first box.
+    constexpr std::uint32_t most_on_node(tensor_shards const& shards) const {
+        std::vector<holder_t> processes;
+        box const first = shards.region(0);
+        for (std::uint32_t i = 0; i < shards.size(); ++i)
+            if (shards.region(i) == first)
+                processes.push_back(options_.process_of(shards.holder(i)));
+        std::sort(processes.begin(), processes.end());
+        processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
+        std::size_t most = 1, first_of_node = 0;
+        for (std::size_t i = 0; i < processes.size(); ++i) {
+            if (processes[i] / options_.processes_per_node !=
+                processes[first_of_node] / options_.processes_per_node)
+                first_of_node = i;
+            most = std::max(most, i + 1 - first_of_node);
+        }
+        return static_cast<std::uint32_t>(most);
+    }
+
+    constexpr void choose(plan_problem const& problem, shard_kinds const& sources,
+                          shard_kinds const& targets) {
+        std::vector<group> groups(sources.spreads().size(), group{});
+        first_ = std::vector<std::uint32_t>(problem.targets.size(), 0);
+        cuts_ = std::vector<std::uint32_t>(problem.targets.size(), 1);
+        for (std::uint32_t t = 0; t < first_.size(); ++t)
+            if (key_id const source = first_source(problem.targets[t]); source != zero_source) {
+                target_side const& target = problem.targets[t];
+                group& equal = groups[sources.spread(source)];
+                equal.stripes = std::max(equal.stripes, counts_[targets.spread(t)]);
+                equal.bytes += static_cast<double>(target.shards.elements(0)) *
+                               static_cast<double>(bits(target.dtype)) / 8;
+                first_[t] = equal.tensors++;
+            }
+        assign_small(groups);
+        for (std::uint32_t t = 0; t < first_.size(); ++t)
+            if (key_id const source = first_source(problem.targets[t]); source != zero_source) {
+                group const& equal = groups[sources.spread(source)];
+                std::uint32_t const stripes = counts_[targets.spread(t)];
+                if (!equal.stripe && first_[t] >= equal.tensors - equal.tensors % stripes)
+                    cuts_[t] = stripes;
+                first_[t] = equal.stripe.value_or(first_[t]) % stripes;
+            }
+    }
+
+    /// Gives each group that is small beside a stripe the emptiest stripe, large ones first.
+    static constexpr void assign_small(std::vector<group>& groups) {
+        double sum = 0;
+        std::uint32_t most = 1;
+        for (group const& entry : groups) {
+            sum += entry.bytes;
+            most = std::max(most, entry.stripes);
+        }
+        std::vector<std::pair<double, std::uint32_t>> small;
+        for (std::uint32_t i = 0; i < groups.size(); ++i)
+            if (groups[i].stripes > 1 && 8 * groups[i].stripes * groups[i].bytes <= sum)
+                small.push_back({-groups[i].bytes, i});
+        std::sort(small.begin(), small.end());
+        std::vector<double> loads(most, 0);
+        for (auto const& [bytes, i] : small) {
+            auto const end = loads.begin() + groups[i].stripes;
+            auto const least = std::min_element(loads.begin(), end);
+            groups[i].stripe = static_cast<std::uint32_t>(least - loads.begin());
+            *least -= bytes;
+        }
+    }
+
+    plan_options options_;
+    std::vector<std::uint32_t> counts_; ///< by target spread; empty without relays
+    std::vector<std::uint32_t> first_;  ///< by tensor, here and below; empty with one stripe
+    std::vector<std::uint32_t> cuts_;
 };
 
 } // namespace reshard::detail

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,9 @@ namespace reshard::detail {
 
 /// Numbers trees and the lists of receivers that they share.
 ///
-/// A list is sorted by process, and so by node. So the receivers on some nodes are few parts of the
-/// list, wherever a tree begins. Refers to the options, which must live as long.
+/// A list is sorted by node. On each node it is sorted by process, but it may begin at any of them
+/// and goes round. So the receivers on some nodes are few parts of the list, wherever a tree begins.
+/// Refers to the options, which must live as long.
 class tree_table {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
@@ -34,7 +36,7 @@ public:
 
     /// The number of a list.
     ///
-    /// \pre different processes play the holders, which are sorted by process
+    /// \pre different processes play the holders, which are sorted as above
     constexpr std::uint32_t add_list(std::vector<holder_t> holders) {
         std::vector<std::uint64_t> sums = sums_of_digests(holders);
         std::uint32_t const number =
@@ -71,31 +73,44 @@ public:
         return number;
     }
 
-    /// The position of a holder in a list.
-    ///
-    /// \pre the holder is in the list
-    constexpr std::size_t place_in_list(std::uint32_t list, holder_t holder) const {
-        std::vector<holder_t> const& holders = trees_.lists[list];
+    /// The position of a holder in a list, if any.
+    constexpr std::optional<std::uint32_t> place_in_list(std::uint32_t list,
+                                                         holder_t holder) const {
+        auto const [first, last] = range_of(list, options_.node_of(holder));
+        if (first == last)
+            return std::nullopt;
+        std::span const listed = std::span(trees_.lists[list]).subspan(first, last - first);
+        auto const after_first = [&](holder_t index) { // counted round
+            return options_.process_of(index) - options_.process_of(listed[0]);
+        };
         auto const at =
-            std::ranges::lower_bound(holders, options_.process_of(holder), {},
-                                     [&](holder_t index) { return options_.process_of(index); });
-        return static_cast<std::size_t>(at - holders.begin());
+            std::ranges::lower_bound(listed, after_first(holder), {}, after_first) - listed.begin();
+        std::size_t const index = static_cast<std::size_t>(at);
+        return index < listed.size() && listed[index] == holder
+                   ? std::optional(static_cast<std::uint32_t>(first + index))
+                   : std::nullopt;
     }
 
     /// The position of a holder in a tree, if any.
     constexpr std::optional<std::uint32_t> place_in_tree(std::uint32_t number,
                                                          holder_t holder) const {
-        relay_tree const tree = trees_[number];
-        auto const behind_source = [&](holder_t index) { // counted round
-            return options_.process_of(index) - options_.process_of(tree.source) - 1;
+        stored_tree const& tree = trees_.trees[number];
+        auto const listed = place_in_list(tree.list, holder);
+        if (!listed)
+            return std::nullopt;
+        std::size_t const size = trees_.lists[tree.list].size();
+        auto const after_first = [&](std::size_t index) { // counted round
+            return (index + size - tree.runs[0].first) % size;
         };
-        auto const places = std::views::iota(std::uint32_t{0}, tree.receivers.size());
-        auto const at =
-            std::ranges::lower_bound(places, behind_source(holder), {}, [&](std::uint32_t index) {
-                return behind_source(tree.receivers[index]);
-            });
-        return at != places.end() && tree.receivers[*at] == holder ? std::optional(*at)
-                                                                   : std::nullopt;
+        auto const run = std::ranges::upper_bound(
+                             tree.runs, after_first(*listed), {},
+                             [&](receiver_run const& entry) { return after_first(entry.first); }) -
+                         1;
+        auto const index =
+            static_cast<std::uint32_t>(after_first(*listed) - after_first(run->first));
+        return index < tree.count(static_cast<std::size_t>(run - tree.runs.begin()))
+                   ? std::optional(run->position + index)
+                   : std::nullopt;
     }
 
 private:

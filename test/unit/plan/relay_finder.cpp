@@ -12,6 +12,7 @@
 #include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
+#include <reshard/plan/verify.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -128,6 +129,45 @@ BOOST_AUTO_TEST_CASE(the_source_gives_one_copy_and_everybody_else_at_most_two) {
     BOOST_TEST(cost.by_process[1].bytes_out == 64); // to 2 and to 5
     BOOST_TEST(cost.by_process[1].bytes_relayed == 64);
     BOOST_TEST(cost.by_process[7].bytes_out == 0);
+}
+
+BOOST_AUTO_TEST_CASE(each_rank_of_a_node_gets_a_stripe_of_equal_tensors) {
+    // Nodes {0, 1}, {2, 3}, {4, 5}: rank 0 has four tensors, which the ranks from 2 on want.
+    shards have;
+    for (std::string const key : {"a", "b", "c", "d"})
+        have.push_back(part(key, {8}, {{0}, {8}}));
+    whole_problem const problem({have}, {{}, {}, have, have, have, have});
+    BOOST_TEST((trees(problem, {.processes_per_node = 2}) ==
+                std::vector<written_tree>{{0, {2, 3, 4, 5}, 1}, {0, {3, 2, 5, 4}, 1}}));
+}
+
+BOOST_AUTO_TEST_CASE(one_large_tensor_is_cut_into_stripes) {
+    // As above, and on the last node is one rank.
+    index_t const rows = 100, columns = 1000;
+    for (bool const is_transposed : {false, true}) {
+        index_vector const held{rows, columns}, wanted{columns, rows};
+        shards const have{part("a", held, {{0, 0}, held})};
+        shards const want{is_transposed ? part("a", wanted, {{0, 0}, wanted}) : have[0]};
+        mapping program;
+        expression const source = program.source("a", held, have[0].dtype);
+        program.define("a", is_transposed ? transpose(source) : source);
+        whole_problem const problem({have}, {{}, {}, want, want, want}, program);
+        plan_options const options{.processes_per_node = 2, .between_nodes = relays()};
+        plan_problem const planned = problem();
+        plan const plan = make_plan(planned, {}, options);
+        BOOST_TEST((written(plan.trees) ==
+                    std::vector<written_tree>{{0, {2, 3, 4}, 1}, {0, {3, 2, 4}, 1}}));
+        BOOST_TEST(plan.transfers.size() == 6u);
+        BOOST_TEST(!verify(plan, planned));
+        validate(plan);
+        plan_cost const cost = cost_of(plan_flows(planned, options), 5);
+        index_t const first = is_transposed ? 504 * rows : 56 * columns; // to whole bytes
+        BOOST_TEST(cost.by_process[0].bytes_out == 4 * rows * columns);
+        BOOST_TEST(cost.by_process[2].bytes_relayed + cost.by_process[3].bytes_relayed ==
+                   8 * rows * columns);
+        BOOST_TEST(cost.by_process[2].bytes_relayed == 4 * rows * columns);
+        BOOST_TEST(wire_bytes(plan, plan.transfers[0]) == 4 * first);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(many_replicas_get_a_model_in_nearly_the_time_of_one) {

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_place_of_a_holder_is_found) {
     holders const list{7, 1, 9, 3, 4, 5, 13};
     one_tree const tree({.processes = 7, .processes_per_node = 2}, 3, list, {1, 2});
     for (std::uint32_t index = 0; index < list.size(); ++index)
-        BOOST_TEST(tree.table.place_in_list(0, list[index]) == index);
+        BOOST_TEST((tree.table.place_in_list(0, list[index]) == index));
     auto const position_of = [&](holder_t holder) { return tree.table.place_in_tree(0, holder); };
     BOOST_TEST((written(tree.table.trees())[0].receivers == holders{13, 7, 1}));
     BOOST_TEST((position_of(13) == 0u && position_of(7) == 1u && position_of(1) == 2u));
