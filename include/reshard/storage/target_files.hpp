@@ -8,6 +8,7 @@
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
+#include <reshard/plan/shard_index.hpp>
 
 #include <functional>
 #include <map>
@@ -98,6 +99,16 @@ struct write_options {
         "chunk_bytes", "most_file_bytes", "program",          "base",  "single_file",
         "replicas",    "per_rank",        "this_layout_only", "texts", "files_per_rank"};
 };
+
+/// The different boxes of the shards; of one that is blocks, the box from the first to the last of
+/// them. Two shards that differ never have the same first element, unless they share elements.
+RESHARD_DECL part_index index_whole_shards(shard_table const& shards);
+
+/// As `find_cover_fault` of boxes, in time that does not depend on the number of blocks.
+///
+/// \param parts `index_whole_shards(shards)`
+RESHARD_DECL std::optional<cover_fault>
+find_cover_fault(index_vector const& shape, part_index const& parts, shard_table const& shards);
 
 /// Refuses a layout that does not hold each element of its tensors once, replicas aside.
 ///

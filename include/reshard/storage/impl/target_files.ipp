@@ -7,10 +7,11 @@
 
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/planned_files.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/layout/equal_shares.hpp>
-#include <reshard/plan/shard_index.hpp>
+#include <reshard/plan/cyclic_cuts.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,17 +33,119 @@ RESHARD_DECL bool have_same_holders(layout const& wanted, std::string const& nam
     return a && b && (a->spread == b->spread || wanted.spread_of(*a) == wanted.spread_of(*b));
 }
 
+RESHARD_DECL part_index index_whole_shards(shard_table const& shards) {
+    if (shards.all_cycles().empty())
+        return index_parts(shards);
+    shard_table regions(shards.ndim());
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        regions.push_back(shards.holder(i), shards.region(i), shards.flat(i));
+    return index_parts(regions);
+}
+
+/// How many elements of `region` the shards have, each different one once.
+inline index_t count_held(box const& region, part_index const& parts, shard_table const& shards) {
+    index_t held = 0;
+    parts.boxes.for_each_overlap(region, [&](std::uint32_t i, box const& common) {
+        box const box = parts.boxes[i];
+        index_vector extents = common.shape;
+        for (axis_cycle const& cycle : shards.cycles(parts.replica(i, 0).shard)) {
+            index_t const begin = common.offset[cycle.axis] - box.offset[cycle.axis];
+            extents[cycle.axis] =
+                held_extent(begin + common.shape[cycle.axis], cycle) - held_extent(begin, cycle);
+        }
+        held += element_count(extents);
+    });
+    return held;
+}
+
+/// Elements that two boxes have in common, of which both may be blocks only.
+inline std::optional<box> common_elements(box const& a, axis_cycles const& cycles_a, box const& b,
+                                          axis_cycles const& cycles_b) {
+    box common = a;
+    for (std::size_t axis = 0; axis < a.ndim(); ++axis) {
+        axis_blocks const of_a = blocks_of(a, cycles_a, axis);
+        auto const runs =
+            common_runs(of_a, blocks_of(b, cycles_b, axis), {of_a.begin, of_a.end}).found();
+        if (runs.empty())
+            return std::nullopt;
+        common.offset[axis] = runs.front().first;
+        common.shape[axis] = runs.front().length;
+    }
+    return common;
+}
+
+/// The first pair of shards that share elements.
+inline std::optional<cover_fault> find_shared(part_index const& parts, shard_table const& shards) {
+    for (std::uint32_t i = 0; i < parts.boxes.size(); ++i) {
+        axis_cycles const& cycles = shards.cycles(parts.replica(i, 0).shard);
+        std::optional<cover_fault> fault;
+        auto const look_at = [&](std::uint32_t other, std::uint32_t shard) {
+            auto const common =
+                common_elements(parts.boxes[i], cycles, parts.boxes[other], shards.cycles(shard));
+            if (common && (!fault || other < fault->second))
+                fault = cover_fault{cover_fault::kind::overlap, *common, i, other};
+        };
+        for (std::size_t which = 1; which < parts.replicas(i); ++which)
+            if (shards.cycles(parts.replica(i, which).shard) != cycles)
+                look_at(i, parts.replica(i, which).shard);
+        parts.boxes.for_each_overlap(parts.boxes[i], [&](std::uint32_t other, box const&) {
+            if (other > i)
+                look_at(other, parts.replica(other, 0).shard);
+        });
+        if (fault)
+            return fault;
+    }
+    return std::nullopt;
+}
+
+/// Elements that no shard has, if there are fewer than the tensor has: in the half that lacks some,
+/// until none of its elements is held.
+///
+/// \pre no two shards share elements
+inline std::optional<cover_fault> find_lacking(index_vector const& shape, part_index const& parts,
+                                               shard_table const& shards) {
+    box region = whole(shape);
+    index_t held = count_held(region, parts, shards);
+    if (held == element_count(shape))
+        return std::nullopt;
+    while (held > 0) {
+        std::size_t axis = 0;
+        for (std::size_t i = 1; i < region.ndim(); ++i)
+            if (region.shape[i] > region.shape[axis])
+                axis = i;
+        box half = region;
+        half.shape[axis] /= 2;
+        held = count_held(half, parts, shards);
+        if (held == element_count(half)) {
+            half.offset[axis] = region.offset[axis] + half.shape[axis];
+            half.shape[axis] = region.shape[axis] - half.shape[axis];
+            held = count_held(half, parts, shards);
+        }
+        region = half;
+    }
+    return cover_fault{cover_fault::kind::gap, region, 0, 0};
+}
+
+RESHARD_DECL std::optional<cover_fault>
+find_cover_fault(index_vector const& shape, part_index const& parts, shard_table const& shards) {
+    if (shards.all_cycles().empty())
+        return find_cover_fault(whole(shape), parts.boxes);
+    auto const shared = find_shared(parts, shards);
+    return shared ? shared : find_lacking(shape, parts, shards);
+}
+
 RESHARD_DECL void check_complete(layout const& wanted) {
     for (tensor_layout const& tensor : wanted.tensors) {
-        shard_table const shards = blocks_listed(wanted.spread_of(tensor));
+        shard_table const shards = listed(wanted.spread_of(tensor));
         index_vector const& shape = wanted.shape_of(tensor);
-        part_index const index = index_parts(shards);
-        auto const fault = find_cover_fault(whole(shape), index.boxes);
+        part_index const index = index_whole_shards(shards);
+        auto const fault = find_cover_fault(shape, index, shards);
         if (!fault)
             continue;
         auto const rank = [&](std::uint32_t i) {
-            return "rank " + std::to_string(shards.holder(index.replica(i, 0).shard)) + " " +
-                   to_string(index.boxes[i]);
+            std::uint32_t const shard = index.replica(i, 0).shard;
+            return "rank " + std::to_string(shards.holder(shard)) + " " +
+                   to_string(index.boxes[i]) + to_string(shards.cycles(shard));
         };
         if (fault->type == cover_fault::kind::gap)
             fail(errc::not_covered, "'", tensor.key, "': the target layout gives elements ",
@@ -202,7 +305,9 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     if (wanted && !options.partial)
         check_complete(*wanted);
     check_limits(format.name, program, wanted, choices.objects);
-    return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
+    return format.plan(wanted ? with_separate_blocks(*wanted, format.name)
+                              : layout_of_whole(catalog_of(program)),
+                       choices);
 }
 
 /// The names that files of ours have without tensors. A rank whose file has all that the rank holds
