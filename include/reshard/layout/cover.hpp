@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_COVER_HPP
 #define RESHARD_LAYOUT_COVER_HPP
 
+#include <reshard/core/axis_runs.hpp>
 #include <reshard/core/sorting.hpp>
 #include <reshard/layout/box_index.hpp>
 #include <reshard/layout/shard_table.hpp>
@@ -26,27 +27,38 @@ namespace reshard::detail {
 /// Equal boxes are replicas: legal everywhere, and one of them is the main copy.
 struct distinct_boxes {
     box_list boxes;                   ///< in the order in which they came first
+    std::vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
     std::vector<std::uint32_t> which; ///< for each given box, its index in `boxes`
 };
 
 /// The different boxes among the given ones.
 ///
+/// \param cycles the axes along which each box is blocks; empty if all are whole
 /// \post `result.boxes[result.which[i]] == given[i]`, and no box appears twice in `result.boxes`
-constexpr distinct_boxes distinct(box_list const& boxes) {
+constexpr distinct_boxes distinct(box_list const& boxes,
+                                  std::vector<axis_cycles> const& cycles = {}) {
+    auto const cycles_before = [&](std::uint32_t a, std::uint32_t b) {
+        return !cycles.empty() && cycles[a] < cycles[b];
+    };
+    auto const is_before = [&](std::uint32_t a, std::uint32_t b) {
+        return boxes[a] < boxes[b] || (boxes[a] == boxes[b] && cycles_before(a, b));
+    };
     std::vector<std::uint32_t> order;
     order.reserve(boxes.size());
     for (std::uint32_t i = 0; i < boxes.size(); ++i)
         order.push_back(i);
-    sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return boxes[a] < boxes[b]; });
+    sort_numbers(order, is_before);
     std::vector<std::uint32_t> first(boxes.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
         first[order[i]] =
-            i > 0 && boxes[order[i - 1]] == boxes[order[i]] ? first[order[i - 1]] : order[i];
-    distinct_boxes result{box_list(boxes.ndim()), std::vector<std::uint32_t>(boxes.size(), 0)};
+            i > 0 && !is_before(order[i - 1], order[i]) ? first[order[i - 1]] : order[i];
+    distinct_boxes result{box_list(boxes.ndim()), {}, std::vector<std::uint32_t>(boxes.size(), 0)};
     for (std::uint32_t i = 0; i < boxes.size(); ++i) {
         if (first[i] == i) {
             result.which[i] = static_cast<std::uint32_t>(result.boxes.size());
             result.boxes.push_back(boxes[i]);
+            if (!cycles.empty())
+                result.cycles.push_back(cycles[i]);
         } else
             result.which[i] = result.which[first[i]];
     }
@@ -158,11 +170,17 @@ constexpr std::optional<box> uncovered(box const& region, box_index const& index
 }
 
 /// The first pair of boxes that share elements, or std::nullopt.
-constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
+///
+/// \param cycles the axes along which each box is blocks; empty if all are whole. Then `where` is
+///               the box around what they share.
+constexpr std::optional<cover_fault> find_overlap(box_index const& index,
+                                                  std::vector<axis_cycles> const& cycles = {}) {
     for (std::uint32_t i = 0; i < index.size(); ++i) {
         std::optional<cover_fault> fault;
         index.for_each_overlap(index[i], [&](std::uint32_t other, box const& common) {
-            if (other > i && (!fault || other < fault->second))
+            if (other > i && (!fault || other < fault->second) &&
+                (cycles.empty() ||
+                 common_elements(index[i], cycles[i], index[other], cycles[other]) > 0))
                 fault = cover_fault{cover_fault::kind::overlap, common, i, other};
         });
         if (fault)

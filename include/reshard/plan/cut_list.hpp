@@ -31,15 +31,14 @@ public:
           target_(target),
           pieces_(target.pieces->target_boxes()),
           sources_(sources) {
-        if (!target.shards || target.shards.table())
+        if (!target.shards.are_whole())
             return;
-        shard_index const targets(target.shards);
-        for (std::uint32_t i = 0; targets.has_whole_shards() && i < target.pieces->size(); ++i) {
+        for (std::uint32_t i = 0; i < target.pieces->size(); ++i) {
             piece const piece = (*target.pieces)[i];
             if (piece.source == zero_source || piece.joins.any())
                 continue;
             shard_index const& index = sources.of(piece.source);
-            if (index.has_whole_shards() && (index.has_cycles() || targets.has_cycles()))
+            if (index.has_whole_shards() && (index.has_cycles() || target.shards.have_cycles()))
                 cyclic_.push_back(i);
         }
     }

@@ -22,6 +22,7 @@ namespace reshard::detail {
 /// The different boxes of a tensor's shards, a search tree over them, and the holders of each.
 struct part_index {
     box_index boxes;                  ///< each different box once
+    std::vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
     std::vector<std::uint32_t> first; ///< `parts[first[i]]` to `parts[first[i + 1]]` hold box `i`
     std::vector<shard_part> parts;
 
@@ -37,23 +38,33 @@ struct part_index {
 
 struct listed_parts {
     box_list boxes;
+    std::vector<axis_cycles> cycles; ///< by box; empty if all are whole
     std::vector<shard_part> parts;
 };
 
-constexpr listed_parts list_parts(shard_table const& table) {
-    listed_parts listed{box_list(table.ndim()), {}};
+constexpr listed_parts list_parts(shard_table const& table, bool splits_blocks) {
+    listed_parts listed{box_list(table.ndim()), {}, {}};
+    bool const keeps_cycles = !splits_blocks && !table.all_cycles().empty();
     for (std::uint32_t shard = 0; shard < table.size(); ++shard) {
         if (!table.flat(shard)) {
-            for_each_block(table.region(shard), table.cycles(shard), [&](box const& block) {
-                listed.boxes.push_back(block);
+            auto const add = [&](box const& region) {
+                listed.boxes.push_back(region);
                 listed.parts.push_back({shard, 0});
-            });
+                if (keeps_cycles)
+                    listed.cycles.push_back(table.cycles(shard));
+            };
+            if (splits_blocks)
+                for_each_block(table.region(shard), table.cycles(shard), add);
+            else
+                add(table.region(shard));
             continue;
         }
         std::uint8_t number = 0;
         for (box const& region : table.boxes(shard)) {
             listed.boxes.push_back(region);
             listed.parts.push_back({shard, number++});
+            if (keeps_cycles)
+                listed.cycles.emplace_back();
         }
     }
     return listed;
@@ -61,12 +72,13 @@ constexpr listed_parts list_parts(shard_table const& table) {
 
 /// Indexes the shards of a tensor.
 ///
+/// \param splits_blocks each block of a shard is a box of its own; else they are one box together
 /// \post   replicas are in the order of the table, so that every process counts them in the same
 /// way
 /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
-constexpr part_index index_parts(shard_table const& table) {
-    listed_parts const listed = list_parts(table);
-    distinct_boxes different = distinct(listed.boxes);
+constexpr part_index index_parts(shard_table const& table, bool splits_blocks = true) {
+    listed_parts const listed = list_parts(table, splits_blocks);
+    distinct_boxes different = distinct(listed.boxes, listed.cycles);
     part_index result;
     result.first = std::vector<std::uint32_t>(different.boxes.size() + 1, 0);
     for (std::uint32_t const which : different.which)
@@ -78,6 +90,7 @@ constexpr part_index index_parts(shard_table const& table) {
     for (std::size_t i = 0; i < listed.parts.size(); ++i)
         result.parts[next[different.which[i]]++] = listed.parts[i];
     result.boxes = box_index(std::move(different.boxes));
+    result.cycles = std::move(different.cycles);
     return result;
 }
 
@@ -90,14 +103,16 @@ public:
     /// An index for a tensor that nobody holds.
     constexpr shard_index() = default;
 
+    /// \param splits_blocks each listed block of a shard is a box of its own
     /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
-    constexpr explicit shard_index(tensor_shards const& shards)
+    constexpr explicit shard_index(tensor_shards const& shards, bool splits_blocks = false)
         : grid_(shards.grid()), grids_(shards.grids()) {
         if (shards.table())
-            parts_ = index_parts(*shards.table());
+            parts_ = index_parts(*shards.table(), splits_blocks);
         most_replicas_ = count_replicas();
-        has_whole_shards_ = find_whole_shards();
-        has_cycles_ = find_cycles();
+        has_whole_shards_ =
+            shards.are_whole() && !(splits_blocks && shards.table() && shards.have_cycles());
+        has_cycles_ = is_computed() ? shards.have_cycles() : !parts_.cycles.empty();
     }
 
     /// The number of different boxes; computed ones that have no elements are counted, too.
@@ -148,8 +163,13 @@ public:
             grid_->for_each_overlap(region, visit);
         else if (grids_)
             grids_->for_each_overlap(region, visit);
-        else
+        else if (parts_.cycles.empty())
             parts_.boxes.for_each_overlap(region, visit);
+        else
+            parts_.boxes.for_each_overlap(region, [&](std::uint32_t i, box const& common) {
+                for_each_common_block(parts_.boxes[i], parts_.cycles[i], common,
+                                      [&](box const& block) { visit(i, block); });
+            });
     }
 
     /// The replica of box `i` that sends to the holder `target` at that turn. The answer equals
@@ -181,44 +201,29 @@ public:
         return grid_ ? grid_->box_of(shard) : grids_->first_box(shard);
     }
 
-    /// The listed boxes; empty if boxes are computed.
-    constexpr box_index const& listed_boxes() const { return parts_.boxes; }
+    /// The first two listed boxes that share elements; empty if boxes are computed.
+    constexpr std::optional<cover_fault> find_overlap() const {
+        return reshard::detail::find_overlap(parts_.boxes, parts_.cycles);
+    }
 
-    /// The axes along which box `i` is blocks, if the boxes are computed.
+    /// The axes along which box `i` is blocks.
     constexpr axis_cycles cycles(std::size_t i) const {
         // g++ 12 frees a constant twice that a conditional expression chooses.
         if (grid_)
             return grid_->cycles_at(i);
         if (grids_)
             return grids_->cycles_at(i);
+        if (!parts_.cycles.empty())
+            return parts_.cycles[i];
         return {};
     }
 
-    /// True if each box is a shard, or blocks of one, and computed.
+    /// True if each box is a shard, with all its blocks.
     constexpr bool has_whole_shards() const { return has_whole_shards_; }
-    /// True if a computed box is blocks.
+    /// True if a box is blocks.
     constexpr bool has_cycles() const { return has_cycles_; }
 
 private:
-    constexpr bool find_whole_shards() const {
-        bool is_whole = is_computed();
-        for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)
-            is_whole = is_whole && !grids_->recipe()[i].sharing();
-        return is_whole;
-    }
-
-    constexpr bool find_cycles() const {
-        auto const deals = [](shard_grid const& grid) {
-            return std::any_of(grid.axes().begin(), grid.axes().end(), [](auto const& axis) {
-                return axis.spread.type == placement::kind::cyclic;
-            });
-        };
-        bool result = grid_ && deals(*grid_);
-        for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)
-            result = result || deals(grids_->recipe()[i].grid());
-        return result;
-    }
-
     constexpr std::size_t count_replicas() const {
         std::size_t most = grid_ ? grid_->replicas() : 0;
         for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)

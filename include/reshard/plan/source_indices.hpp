@@ -218,7 +218,10 @@ public:
 private:
     constexpr shard_index index_spread(std::uint32_t spread) const {
         shard_index index(kinds_.spreads()[spread]);
-        if (auto const fault = find_overlap(index.listed_boxes()))
+        // One rank may list the blocks that another rank has as one shard.
+        if (index.has_cycles() && index.find_overlap())
+            index = shard_index(kinds_.spreads()[spread], true);
+        if (auto const fault = index.find_overlap())
             fail_overlap(problem_.sources[kinds_.first_tensor(spread)], index, *fault);
         return index;
     }

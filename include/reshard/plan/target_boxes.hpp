@@ -24,7 +24,7 @@ public:
             number_listed(shards);
     }
 
-    /// `none` if blocks are dealt out and listed, because a shard is many boxes then.
+    /// `none` if the shard has no such part.
     constexpr std::uint32_t number(std::uint32_t shard, std::uint8_t part) const {
         if (index_.is_computed())
             return index_.first_box(shard) + part;
@@ -32,16 +32,13 @@ public:
         return index < first_[shard + 1] ? numbers_[index] : none;
     }
 
-    /// The number of shards that have elements of the box with that number, including shards that
-    /// are many boxes.
+    /// The number of shards that have the box with that number.
     constexpr std::size_t holders(std::uint32_t box) const { return index_.replicas(box); }
 
-    /// Calls `visit(shard_part)` for all shards that have the box with that number, except shards
-    /// that are many boxes.
+    /// Calls `visit(shard_part)` for all shards that have the box with that number.
     constexpr void for_each_holder(std::uint32_t box, auto&& visit) const {
         for (std::size_t i = 0; i < index_.replicas(box); ++i)
-            if (shard_part const at = index_.replica(box, i); number(at.shard, at.part) == box)
-                visit(at);
+            visit(index_.replica(box, i));
     }
 
 private:
@@ -51,12 +48,8 @@ private:
         for (std::size_t i = 1; i < first_.size(); ++i)
             first_[i] += first_[i - 1];
         numbers_ = std::vector<std::uint32_t>(first_.back(), none);
-        for_each_part([&](std::uint32_t box, shard_part at) {
-            bool const is_one_of_many = !shards.flat(at.shard) && //
-                                        first_[at.shard + 1] - first_[at.shard] > 1;
-            if (!is_one_of_many)
-                numbers_[first_[at.shard] + at.part] = box;
-        });
+        for_each_part(
+            [&](std::uint32_t box, shard_part at) { numbers_[first_[at.shard] + at.part] = box; });
     }
 
     constexpr void for_each_part(auto&& visit) const {

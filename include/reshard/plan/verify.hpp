@@ -31,18 +31,44 @@ struct plan_fault {
     constexpr bool operator==(plan_fault const&) const = default;
 };
 
-/// The boxes of one shard that `transfers[first]` and the transfers after it write; moves `first`
-/// past these transfers.
-constexpr box_list written_boxes(plan const& plan, std::size_t& first, key_id key,
-                                 std::uint32_t shard, std::size_t ndim) {
-    box_list written(ndim);
+/// What transfers write into a shard.
+struct written_parts {
+    box_list regions;
+    std::vector<axis_cycles> cycles; ///< by region: the axes along which it is blocks
+    bool have_cycles = false;
+
+    constexpr void add(cut const& geometry) {
+        box region = geometry.target_box();
+        axis_cycles blocks;
+        for (std::size_t axis = 0; geometry.repeats.any() && axis < region.ndim(); ++axis) {
+            index_t const step = geometry.repeats.step[axis], block = region.shape[axis];
+            region.shape[axis] += (geometry.repeats.count[axis] - 1) * step;
+            add_cycle(blocks, {axis, block, step}, region);
+        }
+        have_cycles = have_cycles || !blocks.empty();
+        regions.push_back(region);
+        cycles.push_back(std::move(blocks));
+    }
+
+    /// The same, each block as a region.
+    constexpr box_list boxes() const {
+        box_list each(regions.ndim());
+        for (std::size_t i = 0; i < regions.size(); ++i)
+            for_each_block(regions[i], cycles[i], [&](box const& block) { each.push_back(block); });
+        return each;
+    }
+};
+
+/// What `transfers[first]` and the transfers after it write into one shard; moves `first` past
+/// these transfers.
+constexpr written_parts written_into(plan const& plan, std::size_t& first, key_id key,
+                                     std::uint32_t shard, std::size_t ndim) {
+    written_parts written{box_list(ndim), {}};
     auto const& transfers = plan.transfers;
     for (; first < transfers.size() && transfers[first].target_key == key &&
            transfers[first].target_shard == shard;
          ++first)
-        cut_of(plan, transfers[first]).for_each_target_box([&](box const& each) {
-            written.push_back(each);
-        });
+        written.add(cut_of(plan, transfers[first]));
     return written;
 }
 
@@ -70,6 +96,36 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
                                                                     : plan_fault::kind::twice,
                               0, 0, fault->where};
     return std::nullopt;
+}
+
+/// The same for a shard of blocks, without listing them. What nobody writes, if that is the error,
+/// is found by `find_fault` of all blocks.
+constexpr std::optional<plan_fault> find_fault(box const& region, axis_cycles const& cycles,
+                                               written_parts const& written) {
+    index_t count = 0;
+    for (std::size_t i = 0; i < written.regions.size(); ++i) {
+        box const part = written.regions[i];
+        index_t const elements = element_count(held_shape(part, written.cycles[i]));
+        if (common_elements(part, written.cycles[i], region, cycles) != elements)
+            return plan_fault{plan_fault::kind::outside, 0, 0, part};
+        count += elements;
+    }
+    if (auto const fault = find_overlap(box_index(written.regions), written.cycles))
+        return plan_fault{plan_fault::kind::twice, 0, 0, fault->where};
+    if (count == element_count(held_shape(region, cycles)))
+        return std::nullopt;
+    return find_fault(boxes_of(region, {}, cycles), written.boxes());
+}
+
+/// The error in what is written into a shard of a target, if any.
+constexpr std::optional<plan_fault> find_fault(target_side const& target, std::uint32_t shard,
+                                               written_parts const& written) {
+    if (target.added) // nothing may be written
+        return find_fault({}, written.boxes());
+    axis_cycles const cycles = target.shards.cycles(shard);
+    if (!target.shards.flat(shard) && (written.have_cycles || !cycles.empty()))
+        return find_fault(target.shards.region(shard), cycles, written);
+    return find_fault(target.shards.boxes(shard), written.boxes());
 }
 
 /// The first transfer that should be passed on but has no input, among those whose senders are in
@@ -100,15 +156,11 @@ verify(plan const& plan, detail::plan_problem const& problem, holder_set const& 
     for (detail::key_id key = 0; key < problem.targets.size(); ++key) {
         detail::target_side const& target = problem.targets[key];
         for (std::uint32_t shard = 0; shard < target.shards.size(); ++shard) {
-            detail::box_list const written =
-                detail::written_boxes(plan, next, key, shard, target.shards.ndim());
+            detail::written_parts const written =
+                detail::written_into(plan, next, key, shard, target.shards.ndim());
             if (!targets.contains(target.shards.holder(shard)))
                 continue;
-            std::vector<box> boxes; // empty if nothing may be written
-            if (!target.added)
-                boxes = target.shards.boxes(shard);
-            auto const fault = detail::find_fault(boxes, written);
-            if (fault)
+            if (auto const fault = detail::find_fault(target, shard, written))
                 return detail::plan_fault{fault->type, key, shard, fault->where};
         }
     }

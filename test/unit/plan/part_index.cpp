@@ -47,6 +47,39 @@ BOOST_AUTO_TEST_CASE(a_box_and_a_flat_range_of_the_same_elements_are_replicas) {
     BOOST_TEST(index.replicas(0) == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_a_shard_are_one_box_or_a_box_each) {
+    shard_table table(1);
+    table.push_back(0, {{0}, {6}}, {}, {{0, 2, 4}}); // 0, 1, 4, 5
+    table.push_back(1, {{0}, {6}});
+    table.push_back(2, {{0}, {6}}, {}, {{0, 2, 4}});
+    table.push_back(3, {{0}, {6}}, {}, {{0, 1, 5}}); // 0, 5
+    part_index const whole = index_parts(table, false);
+    BOOST_TEST_REQUIRE(whole.boxes.size() == 3u);
+    BOOST_TEST(whole.replicas(0) == 2u);
+    BOOST_TEST((whole.replica(0, 1) == shard_part{2, 0}));
+    BOOST_TEST((whole.cycles[0] == axis_cycles{{0, 2, 4}}));
+    BOOST_TEST(whole.cycles[1].empty());
+    BOOST_TEST((whole.cycles[2] == axis_cycles{{0, 1, 5}}));
+    part_index const split = index_parts(table);
+    BOOST_TEST(split.boxes.size() == 5u); // 0 1, 4 5, all, 0, 5
+    BOOST_TEST(split.cycles.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_index_visits_the_blocks_that_overlap) {
+    shard_table table(1);
+    table.push_back(0, {{1}, {14}}, {}, {{0, 2, 4}}); // 1 2, 5 6, 9 10, 13 14
+    shard_index const index(&table);
+    std::vector<box> parts;
+    index.for_each_overlap({{2}, {9}}, [&](std::uint32_t, box const& part) { // 2 to 10
+        parts.push_back(part);
+    });
+    BOOST_TEST((parts == std::vector<box>{{{2}, {1}}, {{5}, {2}}, {{9}, {2}}}));
+    parts.clear();
+    index.for_each_overlap({{3}, {2}},
+                           [&](std::uint32_t, box const& part) { parts.push_back(part); });
+    BOOST_TEST(parts.empty());
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_table_has_an_empty_index) {
     part_index const index = index_parts(shard_table(3));
     BOOST_TEST(index.boxes.size() == 0u);

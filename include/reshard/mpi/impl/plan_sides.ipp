@@ -36,7 +36,7 @@ inline bool has_unequal_replicas(layout const& layout) {
         for (std::size_t i = 0; i < shards.size(); ++i)
             held_count += static_cast<std::uint64_t>(shards.elements(i));
         return held_count != static_cast<std::uint64_t>(element_count(spread.shape)) &&
-               find_overlap(shard_index(shards).listed_boxes()).has_value();
+               shard_index(shards).find_overlap().has_value();
     });
 }
 

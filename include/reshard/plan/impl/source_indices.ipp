@@ -13,7 +13,7 @@ RESHARD_DECL void source_indices::fail_overlap(source_side const& source, shard_
                                                cover_fault const& fault) const {
     auto const named = [&](std::uint32_t i) {
         return source_name(problem_, source.shards.holder(index.replica(i, 0).shard)) + " holds " +
-               to_string(index[i]);
+               to_string(index[i]) + to_string(index.cycles(i));
     };
     fail_tensor(errc::overlap, source.key,
                 "has unequal shards that overlap in " + to_string(fault.where) + ": " +

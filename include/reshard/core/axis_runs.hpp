@@ -1,0 +1,158 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_CORE_AXIS_RUNS_HPP
+#define RESHARD_CORE_AXIS_RUNS_HPP
+
+#include <reshard/core/box.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The elements that two regions have in common if either is blocks.
+
+namespace reshard::detail {
+
+/// The part of an axis that a shard has: blocks, the first of which begins the interval.
+///
+/// \par Units elements
+struct axis_blocks {
+    index_t begin = 0;
+    index_t end = 0;
+    index_t block = 1;
+    index_t period = 1; ///< 1: all of the interval
+
+    constexpr bool is_solid() const { return period == 1; }
+};
+
+/// The blocks of an axis of a region.
+constexpr axis_blocks blocks_of(box const& region, axis_cycles const& cycles, std::size_t axis) {
+    axis_blocks blocks{region.offset[axis], region.end(axis)};
+    for (axis_cycle const& cycle : cycles)
+        if (cycle.axis == axis) {
+            blocks.block = cycle.block;
+            blocks.period = cycle.period;
+        }
+    return blocks;
+}
+
+/// Runs of elements of an axis, all of the same length, `step` apart.
+struct axis_runs {
+    index_t first = 0;
+    index_t length = 0;
+    index_t count = 1;
+    index_t step = 0;
+};
+
+/// Finds the elements of an axis that two sides have in common.
+class common_runs {
+public:
+    /// \param limits the elements that count
+    constexpr common_runs(axis_blocks const& a, axis_blocks const& b, axis_blocks const& limits)
+        : low_(std::max({a.begin, b.begin, limits.begin})),
+          high_(std::min({a.end, b.end, limits.end})) {
+        if (low_ >= high_)
+            return;
+        if (a.is_solid() && b.is_solid()) {
+            put(low_, high_ - low_, 1, 0);
+            return;
+        }
+        axis_blocks const& outer = a.is_solid() ? b : a;
+        axis_blocks const& inner = a.is_solid() ? a : b;
+        index_t const periods = outer.period / std::gcd(outer.period, inner.period);
+        // The period of both together; longer than the axis: nothing repeats.
+        index_t const period = inner.period > (high_ - low_) / periods + 1
+                                   ? high_ - low_ + outer.period
+                                   : inner.period * periods;
+        index_t const window = low_ - (low_ - outer.begin) % outer.period;
+        for (index_t at = window; at < std::min(high_, window + period); at += outer.period)
+            add_block(at, at + outer.block, inner, period);
+    }
+
+    constexpr std::vector<axis_runs> found() && { return std::move(found_); }
+
+private:
+    /// Adds the elements that a block of one side shares with blocks of the other side, and their
+    /// repetitions.
+    constexpr void add_block(index_t begin, index_t end, axis_blocks const& inner, index_t period) {
+        if (inner.is_solid())
+            return add(begin, end, period);
+        index_t const past = begin - inner.begin;
+        index_t const periods = past >= 0 ? past / inner.period : -((-past - 1) / inner.period) - 1;
+        for (index_t at = inner.begin + periods * inner.period; at < end; at += inner.period)
+            if (std::max(begin, at) < std::min(end, at + inner.block))
+                add(std::max(begin, at), std::min(end, at + inner.block), period);
+    }
+
+    /// Adds a run and its repetitions, cut to the limits: the first one and the last one may be
+    /// shorter.
+    constexpr void add(index_t begin, index_t end, index_t period) {
+        index_t const length = end - begin;
+        if (begin < low_) {
+            put(low_, std::min(end, high_) - low_, 1, 0);
+            begin += period;
+        }
+        if (begin >= high_)
+            return;
+        index_t count = (high_ - 1 - begin) / period + 1;
+        index_t const last = begin + (count - 1) * period;
+        bool const is_cut = last + length > high_;
+        count -= is_cut;
+        put(begin, length, count, count > 1 ? period : 0);
+        if (is_cut)
+            put(last, high_ - last, 1, 0);
+    }
+
+    constexpr void put(index_t first, index_t length, index_t count, index_t step) {
+        if (length > 0 && count > 0)
+            found_.push_back({first, length, count, step});
+    }
+
+    index_t low_;
+    index_t high_;
+    std::vector<axis_runs> found_;
+};
+
+/// The number of elements that two regions have in common, if either is blocks along some axes.
+///
+/// \pre both have the same number of axes
+constexpr index_t common_elements(box const& a, axis_cycles const& a_cycles, box const& b,
+                                  axis_cycles const& b_cycles) {
+    index_t count = 1;
+    for (std::size_t axis = 0; count > 0 && axis < a.ndim(); ++axis) {
+        axis_blocks const given = blocks_of(a, a_cycles, axis);
+        index_t along = 0;
+        for (axis_runs const& run : common_runs(given, blocks_of(b, b_cycles, axis), given).found())
+            along += run.length * run.count;
+        count *= along;
+    }
+    return count;
+}
+
+/// Calls `visit(part)` for the part of each block of a region that is in `wanted`, in row-major
+/// order.
+///
+/// \pre `wanted` is in the region
+template <class Visit>
+constexpr void for_each_common_block(box const& region, axis_cycles const& cycles,
+                                     box const& wanted, Visit&& visit) {
+    box near = region; // the blocks that could have elements of `wanted`
+    for (axis_cycle const& cycle : cycles) {
+        index_t& offset = near.offset[cycle.axis];
+        index_t const skipped = (wanted.offset[cycle.axis] - offset) / cycle.period * cycle.period;
+        offset += skipped;
+        near.shape[cycle.axis] =
+            std::min(near.shape[cycle.axis] - skipped, wanted.end(cycle.axis) - offset);
+    }
+    for_each_block(near, cycles, [&](box const& block) {
+        if (auto const common = intersect(block, wanted))
+            visit(*common);
+    });
+}
+
+} // namespace reshard::detail
+
+#endif
