@@ -54,7 +54,7 @@ public:
     box_index const& boxes() const;
 
     /// The axes along which box `i` is blocks.
-    axis_cycles const& cycles(std::size_t i) const { return shards().cycles(shard(i)); }
+    axis_cycles cycles(std::size_t i) const { return parts_.cycles_of(i); }
 
     checkpoint const& source() const { return source_; }
 

@@ -100,15 +100,13 @@ struct write_options {
         "replicas",    "per_rank",        "this_layout_only", "texts", "files_per_rank"};
 };
 
-/// The different boxes of the shards; of one that is blocks, the box from the first to the last of
-/// them. Two shards that differ never have the same first element, unless they share elements.
-RESHARD_DECL part_index index_whole_shards(shard_table const& shards);
+/// The different boxes of the shards. A shard that is blocks is one box, unless shards share
+/// elements: then each block is, as another shard may have it alone.
+RESHARD_DECL part_index index_shards(shard_table const& shards);
 
-/// As `find_cover_fault` of boxes, in time that does not depend on the number of blocks.
-///
-/// \param parts `index_whole_shards(shards)`
-RESHARD_DECL std::optional<cover_fault>
-find_cover_fault(index_vector const& shape, part_index const& parts, shard_table const& shards);
+/// As `find_cover_fault` of boxes; the time does not depend on the number of blocks.
+RESHARD_DECL std::optional<cover_fault> find_cover_fault(index_vector const& shape,
+                                                         part_index const& parts);
 
 /// Refuses a layout that does not hold each element of its tensors once, replicas aside.
 ///

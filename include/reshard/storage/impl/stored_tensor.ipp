@@ -78,7 +78,7 @@ RESHARD_DECL stored_tensor::stored_tensor(checkpoint const& source, std::size_t 
       number_(number),
       tensor_(source.files_layout().tensors[number]),
       spread_(source.files_layout().spread_of(tensor_)),
-      parts_(index_whole_shards(shards())) {}
+      parts_(index_shards(shards())) {}
 
 RESHARD_DECL box_index const& stored_tensor::boxes() const { return parts_.boxes; }
 
@@ -100,7 +100,7 @@ RESHARD_DECL std::string stored_tensor::element(index_vector const& global,
 }
 
 RESHARD_DECL void stored_tensor::check_cover() const {
-    auto const fault = find_cover_fault(shape(), parts_, shards());
+    auto const fault = find_cover_fault(shape(), parts_);
     if (!fault)
         return;
     bool const is_gap = fault->type == cover_fault::kind::gap;
@@ -149,7 +149,7 @@ RESHARD_DECL void stored_tensor::add_digests(merged_directories const& files, in
             if (is_empty(boxes()[i]) || files.ranks_of(path).front() != rank)
                 continue;
             memory_place const at = place_in(part, boxes()[i].offset);
-            index_vector const shape = held_shape(boxes()[i], shards().cycles(part));
+            index_vector const shape = held_shape(boxes()[i], cycles(i));
             index_t const bytes = byte_count(element_count(shape), tensor_.dtype);
             buffer.assign(static_cast<std::size_t>(bytes), std::byte{0});
             run(reader, {{place_of(part),
@@ -192,10 +192,6 @@ RESHARD_DECL void stored_tensor::check_copy(std::size_t i, std::uint32_t other,
                                             stored_pair& pair) const {
     std::uint32_t const first = shard(i);
     box const region = boxes()[i];
-    if (shards().cycles(other) != cycles(i))
-        fail(errc::overlap, file(other), ": '", tensor_.key, "': ", region,
-             to_string(shards().cycles(other)), " shares elements with ", region,
-             to_string(cycles(i)), " in ", file(first));
     memory_place const a = place_in(first, region.offset), b = place_in(other, region.offset);
     auto const first_difference = pair.first_difference(
         {held_shape(region, cycles(i)), a.offset, a.strides, b.offset, b.strides}, place_of(first),

@@ -11,7 +11,6 @@
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/layout/equal_shares.hpp>
-#include <reshard/plan/cyclic_cuts.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,80 +32,29 @@ RESHARD_DECL bool have_same_holders(layout const& wanted, std::string const& nam
     return a && b && (a->spread == b->spread || wanted.spread_of(*a) == wanted.spread_of(*b));
 }
 
-RESHARD_DECL part_index index_whole_shards(shard_table const& shards) {
-    if (shards.all_cycles().empty())
-        return index_parts(shards);
-    shard_table regions(shards.ndim());
-    for (std::size_t i = 0; i < shards.size(); ++i)
-        regions.push_back(shards.holder(i), shards.region(i), shards.flat(i));
-    return index_parts(regions);
+RESHARD_DECL part_index index_shards(shard_table const& shards) {
+    part_index index = index_parts(shards, false);
+    if (!index.cycles.empty() && find_overlap(index.boxes, index.cycles))
+        index = index_parts(shards, true);
+    return index;
 }
 
-/// How many elements of `region` the shards have, each different one once.
-inline index_t count_held(box const& region, part_index const& parts, shard_table const& shards) {
+/// How many elements of `region` the boxes have, or the blocks that they are.
+inline index_t count_held(box const& region, part_index const& parts) {
     index_t held = 0;
     parts.boxes.for_each_overlap(region, [&](std::uint32_t i, box const& common) {
-        box const box = parts.boxes[i];
-        index_vector extents = common.shape;
-        for (axis_cycle const& cycle : shards.cycles(parts.replica(i, 0).shard)) {
-            index_t const begin = common.offset[cycle.axis] - box.offset[cycle.axis];
-            extents[cycle.axis] =
-                held_extent(begin + common.shape[cycle.axis], cycle) - held_extent(begin, cycle);
-        }
-        held += element_count(extents);
+        held += common_elements(parts.boxes[i], parts.cycles[i], common, {});
     });
     return held;
 }
 
-/// Elements that two boxes have in common, of which both may be blocks only.
-inline std::optional<box> common_elements(box const& a, axis_cycles const& cycles_a, box const& b,
-                                          axis_cycles const& cycles_b) {
-    box common = a;
-    for (std::size_t axis = 0; axis < a.ndim(); ++axis) {
-        axis_blocks const of_a = blocks_of(a, cycles_a, axis);
-        auto const runs =
-            common_runs(of_a, blocks_of(b, cycles_b, axis), {of_a.begin, of_a.end}).found();
-        if (runs.empty())
-            return std::nullopt;
-        common.offset[axis] = runs.front().first;
-        common.shape[axis] = runs.front().length;
-    }
-    return common;
-}
-
-/// The first pair of shards that share elements.
-inline std::optional<cover_fault> find_shared(part_index const& parts, shard_table const& shards) {
-    for (std::uint32_t i = 0; i < parts.boxes.size(); ++i) {
-        axis_cycles const& cycles = shards.cycles(parts.replica(i, 0).shard);
-        std::optional<cover_fault> fault;
-        auto const look_at = [&](std::uint32_t other, std::uint32_t shard) {
-            auto const common =
-                common_elements(parts.boxes[i], cycles, parts.boxes[other], shards.cycles(shard));
-            if (common && (!fault || other < fault->second))
-                fault = cover_fault{cover_fault::kind::overlap, *common, i, other};
-        };
-        for (std::size_t which = 1; which < parts.replicas(i); ++which)
-            if (shards.cycles(parts.replica(i, which).shard) != cycles)
-                look_at(i, parts.replica(i, which).shard);
-        parts.boxes.for_each_overlap(parts.boxes[i], [&](std::uint32_t other, box const&) {
-            if (other > i)
-                look_at(other, parts.replica(other, 0).shard);
-        });
-        if (fault)
-            return fault;
-    }
-    return std::nullopt;
-}
-
-/// Elements that no shard has, if there are fewer than the tensor has: in the half that lacks some,
-/// until none of its elements is held.
+/// Elements that none of the boxes has, if there are any: in the half that lacks some, until none of
+/// its elements is held.
 ///
-/// \pre no two shards share elements
-inline std::optional<cover_fault> find_lacking(index_vector const& shape, part_index const& parts,
-                                               shard_table const& shards) {
-    box region = whole(shape);
-    index_t held = count_held(region, parts, shards);
-    if (held == element_count(shape))
+/// \pre no two boxes share elements
+inline std::optional<cover_fault> find_lacking(box region, part_index const& parts) {
+    index_t held = count_held(region, parts);
+    if (held == element_count(region))
         return std::nullopt;
     while (held > 0) {
         std::size_t axis = 0;
@@ -115,37 +63,36 @@ inline std::optional<cover_fault> find_lacking(index_vector const& shape, part_i
                 axis = i;
         box half = region;
         half.shape[axis] /= 2;
-        held = count_held(half, parts, shards);
+        held = count_held(half, parts);
         if (held == element_count(half)) {
-            half.offset[axis] = region.offset[axis] + half.shape[axis];
+            half.offset[axis] += half.shape[axis];
             half.shape[axis] = region.shape[axis] - half.shape[axis];
-            held = count_held(half, parts, shards);
+            held = count_held(half, parts);
         }
         region = half;
     }
     return cover_fault{cover_fault::kind::gap, region, 0, 0};
 }
 
-RESHARD_DECL std::optional<cover_fault>
-find_cover_fault(index_vector const& shape, part_index const& parts, shard_table const& shards) {
-    if (shards.all_cycles().empty())
+RESHARD_DECL std::optional<cover_fault> find_cover_fault(index_vector const& shape,
+                                                         part_index const& parts) {
+    if (parts.cycles.empty())
         return find_cover_fault(whole(shape), parts.boxes);
-    auto const shared = find_shared(parts, shards);
-    return shared ? shared : find_lacking(shape, parts, shards);
+    auto const overlap = find_overlap(parts.boxes, parts.cycles);
+    return overlap ? overlap : find_lacking(whole(shape), parts);
 }
 
 RESHARD_DECL void check_complete(layout const& wanted) {
     for (tensor_layout const& tensor : wanted.tensors) {
         shard_table const shards = listed(wanted.spread_of(tensor));
         index_vector const& shape = wanted.shape_of(tensor);
-        part_index const index = index_whole_shards(shards);
-        auto const fault = find_cover_fault(shape, index, shards);
+        part_index const index = index_shards(shards);
+        auto const fault = find_cover_fault(shape, index);
         if (!fault)
             continue;
         auto const rank = [&](std::uint32_t i) {
-            std::uint32_t const shard = index.replica(i, 0).shard;
-            return "rank " + std::to_string(shards.holder(shard)) + " " +
-                   to_string(index.boxes[i]) + to_string(shards.cycles(shard));
+            return "rank " + std::to_string(shards.holder(index.replica(i, 0).shard)) + " " +
+                   to_string(index.boxes[i]) + to_string(index.cycles_of(i));
         };
         if (fault->type == cover_fault::kind::gap)
             fail(errc::not_covered, "'", tensor.key, "': the target layout gives elements ",
