@@ -201,17 +201,36 @@ void note_fused_lost(job const& full_job, std::string const& format) {
              "ranks only");
 }
 
+namespace {
+
+/// Whether a rank has blocks of a tensor, at equal distances.
+bool has_blocks(detail::tensor_spread const& spread) {
+    detail::tensor_shards const shards = spread.view();
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (!shards.cycles(i).empty())
+            return true;
+    return false;
+}
+
+} // namespace
+
 /// \par Source safetensors 0.8 (`safetensors.torch._TYPES`), by which torch 2.15 reads the headers
 void note_torch_lacks(job const& full_job, std::string const& format) {
     constexpr data_type lacking[] = {data_type::f4, data_type::f6_e2m3, data_type::f6_e3m2,
                                      data_type::f8_e8m0};
     if (format != "sharded_safetensors" && (!format.empty() || !full_job.target))
         return;
+    std::string_view const reader = "HuggingFaceStorageReader of torch";
+    std::string_view const rest = "it reads nothing of this directory; Reshard reads all";
     for (mapping_output const& output : full_job.map().outputs())
         if (std::ranges::find(lacking, output.value.dtype) != std::end(lacking))
-            return note("'" + output.key + "' is " + std::string(code(output.value.dtype)) +
-                        ", which HuggingFaceStorageReader of torch does not have: it reads "
-                        "nothing of this directory; Reshard reads all");
+            return note(detail::words("'", output.key, "' is ", code(output.value.dtype),
+                                      ", which ", reader, " does not have: ", rest));
+    for (tensor_layout const& tensor :
+         full_job.target ? full_job.target->tensors : std::vector<tensor_layout>())
+        if (full_job.map().find(tensor.key) && has_blocks(full_job.target->spread_of(tensor)))
+            return note(detail::words("files have the blocks of '", tensor.key,
+                                      "' side by side, which ", reader, " does not know: ", rest));
 }
 
 void note_aliases(std::map<std::string, std::string> const& aliases) {

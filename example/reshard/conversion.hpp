@@ -108,7 +108,7 @@ void check_fused_order(job const& full_job, job_files const& files, std::string 
 /// may cut them otherwise.
 void note_fused_lost(job const& full_job, std::string const& format);
 
-/// Notes data types of sharded safetensors that torch's reader does not have.
+/// Notes data types and blocks in sharded safetensors that torch's reader does not have.
 void note_torch_lacks(job const& full_job, std::string const& format);
 
 /// Notes tensors of several names, which files of safetensors have once.

@@ -41,8 +41,12 @@ void find_bytes(explained& explained, checkpoint_metadata const& checkpoint, std
         last[axis] += source.shape[axis] - 1;
     index_t const skipped = shard.flat ? shard.flat->begin : 0;
     index_t const element_bits = bits(explained.geometry.stored);
-    index_t const begin = detail::ravel_index(source.offset, shard.region.shape) - skipped;
-    index_t const end = detail::ravel_index(last, shard.region.shape) - skipped + 1;
+    auto const number_of = [&](index_vector const& position) {
+        return detail::ravel_index(detail::held_index(shard.cycles, position),
+                                   detail::held_shape(shard.region, shard.cycles));
+    };
+    index_t const begin = number_of(source.offset) - skipped;
+    index_t const end = number_of(last) - skipped + 1;
     explained.file = checkpoint.files[shard.file].path.filename().string();
     explained.first_byte = static_cast<index_t>(shard.begin) + begin * element_bits / 8;
     explained.last_byte = static_cast<index_t>(shard.begin) + (end * element_bits + 7) / 8;

@@ -80,6 +80,11 @@ json::object json_of(detail::checkpoint_shard const& shard, checkpoint_metadata 
                        {"byte_range", json::array{shard.begin, shard.end}}};
     if (shard.flat)
         entry["flat_range"] = json::array{shard.flat->begin, shard.flat->end};
+    for (detail::axis_cycle const& cycle : shard.cycles) {
+        if (!entry.contains("blocks"))
+            entry["blocks"] = json::array();
+        entry["blocks"].as_array().push_back(json::array{cycle.axis, cycle.block, cycle.period});
+    }
     return entry;
 }
 

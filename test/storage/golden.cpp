@@ -39,6 +39,14 @@ held saved_part(index_t rank) {
                  whole_of("norm \"1\"", data_type::f16, {5})});
 }
 
+/// Every third row of eight.
+held dealt_part(index_t rank) {
+    shard_descriptor rows =
+        shard_of("dealt", data_type::i16, {8, 5}, {rank, 0}, {rank < 2 ? 7 : 4, 5});
+    rows.cycles = {{0, 1, 3}};
+    return held({rows});
+}
+
 /// All of it, with both names of `rows`.
 held wanted(bool has_flat) {
     auto shards = std::vector{
@@ -81,6 +89,7 @@ void write_golden(std::filesystem::path const& directory) {
             {.writing = {.single_file = true}});
     save_state(world(), state_of(world().rank(), generator_of(world().rank()), "300"),
                directory / "state");
+    save(world(), dealt_part(world().rank()).tensors(), directory / "dealt");
 }
 
 } // namespace
@@ -91,7 +100,20 @@ BOOST_AUTO_TEST_CASE(a_new_version_is_written) {
     if (char const* const directory = std::getenv("RESHARD_WRITE_GOLDEN"))
         write_golden(directory);
     BOOST_TEST(std::filesystem::is_directory(golden / "v1"));
-    BOOST_TEST(detail::save_record_version == 1); // else write v2, and read it below
+    BOOST_TEST(std::filesystem::is_directory(golden / "v2"));
+    BOOST_TEST(detail::save_record_version == 2); // else write v3, and read it below
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_version_2_are_read) {
+    checkpoint const opened = open_checkpoint(world(), golden / "v2" / "dealt");
+    BOOST_TEST(opened.metadata().files.size() == 3u);
+    held all({whole_of("dealt", data_type::i16, {8, 5})});
+    load(world(), opened, all.cleared().tensors());
+    BOOST_TEST(all.wrong() == "");
+    BOOST_TEST(verify(world(), opened).bytes == 8 * 5 * 2);
+    held part = dealt_part(world().rank() % 3);
+    load(world(), opened, part.cleared().tensors());
+    BOOST_TEST(part.wrong() == "");
 }
 
 BOOST_AUTO_TEST_CASE(tensors_of_version_1_are_read) {

@@ -53,17 +53,33 @@ inline index_t extent_product(index_vector const& shape) {
     return product;
 }
 
+/// Which element of its region is number `i` of the memory of a shard, whose blocks lie side by
+/// side.
+inline index_t region_element(shard_descriptor const& shard, index_t i) {
+    index_t element = 0, step = 1;
+    index_vector const held = local_shape(shard);
+    for (std::size_t axis = held.size(); axis-- > 0; i /= held[axis]) {
+        index_t at = i % held[axis];
+        for (detail::axis_cycle const& cycle : shard.cycles)
+            if (cycle.axis == axis)
+                at = at / cycle.block * cycle.period + at % cycle.block;
+        element += step * at;
+        step *= shard.region.shape[axis];
+    }
+    return element;
+}
+
 /// The shard's expected memory, row-major and packed, if element `i` of its region has the bits
 /// `bits_at(i)`.
 std::vector<std::byte> content_of(shard_descriptor const& shard, auto&& bits_at) {
     index_t const first = shard.flat ? shard.flat->begin : 0;
-    index_t const last = shard.flat ? shard.flat->end : extent_product(shard.region.shape);
+    index_t const last = shard.flat ? shard.flat->end : extent_product(local_shape(shard));
     auto const width = static_cast<std::size_t>(bits(shard.dtype));
     std::vector<std::byte> bytes;
     bytes.reserve((static_cast<std::size_t>(last - first) * width + 7) / 8);
     for (index_t i = first; i < last; ++i)
         append_bits(bytes, static_cast<std::size_t>(i - first) * width, bits(shard.dtype),
-                    bits_at(i));
+                    bits_at(shard.cycles.empty() ? i : region_element(shard, i)));
     return bytes;
 }
 

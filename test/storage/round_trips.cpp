@@ -11,7 +11,7 @@
 #include <optional>
 
 /// \file
-/// Each form of a checkpoint, saved whole and as a delta in each of eight layouts by some of the
+/// Each form of a checkpoint, saved whole and as a delta in each of nine layouts by some of the
 /// ranks, and loaded in another layout by others, with and without a program.
 
 BOOST_AUTO_TEST_SUITE(storage_round_trips)
@@ -129,9 +129,9 @@ std::vector<std::byte> transposed_content_of(shard_descriptor const& shard) {
     });
 }
 
-enum class spread { rows, columns, blocks, uneven, replicated, in_turn, flat, edges };
+enum class spread { rows, columns, blocks, uneven, replicated, in_turn, flat, edges, dealt };
 
-constexpr int spread_count = 8;
+constexpr int spread_count = 9;
 
 /// Where part `i` of `count` equal ones begins.
 index_t even_bound(index_t extent, index_t i, index_t count) { return extent * i / count; }
@@ -180,6 +180,24 @@ std::vector<shard_descriptor> edges_of(shard_descriptor const& tensor, bool is_l
     return parts;
 }
 
+/// Rows dealt out two by two, or one by one along the last axis too if the number of ranks is even.
+std::vector<shard_descriptor> dealt_to(shard_descriptor const& tensor, index_t rank, index_t size) {
+    std::size_t const ndim = tensor.region.ndim();
+    if (extent_product(tensor.global_shape) == 0)
+        return {tensor};
+    index_t const across = size % 2 == 0 && ndim > 1 ? 2 : 1;
+    std::vector<placement> how{replicate{}, replicate{}};
+    if (ndim > 0)
+        how[0] = block_cyclic{0, 2};
+    if (ndim > 1)
+        how[1] = block_cyclic{ndim - 1, 1};
+    auto const shard = descriptor_of(
+        tensor.key, tensor.dtype,
+        distribution(mesh{{"p", size / across}, {"q", across}}, how, tensor.global_shape),
+        static_cast<holder_t>(rank));
+    return {*shard};
+}
+
 /// The shard of tensor `number` on a rank.
 std::vector<shard_descriptor> parts_of(shard_descriptor const& tensor, index_t number,
                                        spread spread, index_t rank, index_t size) {
@@ -193,6 +211,7 @@ std::vector<shard_descriptor> parts_of(shard_descriptor const& tensor, index_t n
         return number % size == rank ? std::vector{tensor} : std::vector<shard_descriptor>{};
     case spread::flat: return {slice_of(tensor, rank, size)};
     case spread::edges: return edges_of(tensor, rank + 1 == size);
+    case spread::dealt: return dealt_to(tensor, rank, size);
     }
     return {};
 }

@@ -212,6 +212,14 @@ constexpr index_vector held_index(axis_cycles const& cycles, index_vector within
     return within;
 }
 
+/// The position in the region of an element of that array: the inverse of `held_index`.
+constexpr index_vector region_index(axis_cycles const& cycles, index_vector held) {
+    for (axis_cycle const& cycle : cycles)
+        held[cycle.axis] =
+            held[cycle.axis] / cycle.block * cycle.period + held[cycle.axis] % cycle.block;
+    return held;
+}
+
 /// How far apart two elements lie in that array along an axis.
 ///
 /// \param step how far apart they are in the region: whole periods, if the axis is blocks

@@ -60,7 +60,8 @@ struct packed_box {
     bool operator==(box const& box) const { return offset == box.offset && shape == box.shape; }
 };
 
-/// A shard of a tensor in a file, stored row-major.
+/// A shard of a tensor in a file, stored row-major. Blocks at equal distances are stored side by
+/// side, as one array.
 ///
 /// \par Units `begin` and `end` in bytes of the file; all else in elements
 struct checkpoint_shard {
@@ -70,13 +71,23 @@ struct checkpoint_shard {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     digest_list digests{}; ///< of its chunks (see `digests_of`), if the file has any
+    axis_cycles cycles{};  ///< the axes along which it is only blocks of `region`
 
     bool operator==(checkpoint_shard const&) const = default;
 };
 
-/// The shape in which a shard is stored: its region's, or one axis for a flat range.
-inline index_vector stored_shape(checkpoint_shard const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
+/// The shape in which a shard is stored: its region's, that of its blocks side by side, or one axis
+/// for a flat range.
+///
+/// \tparam Shard `checkpoint_shard` or `file_shard`
+template <class Shard>
+index_vector stored_shape(Shard const& shard) {
+    return shard.flat ? index_vector{shard.flat->size()} : held_shape(shard.region, shard.cycles);
+}
+
+/// True if both are the same elements of a tensor, stored in the same order.
+inline bool is_same_part(checkpoint_shard const& a, checkpoint_shard const& b) {
+    return a.region == b.region && a.flat == b.flat && a.cycles == b.cycles;
 }
 
 /// Shards of one tensor: one alone, as for most tensors, without an allocation.

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_JSON_DOCUMENT_HPP
 #define RESHARD_FORMAT_JSON_DOCUMENT_HPP
 
+#include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
@@ -123,6 +124,12 @@ std::string json_list(auto const& numbers) {
         text += (text.size() > 1 ? "," : "") + std::to_string(number);
     return text + "]";
 }
+
+/// The member `blocks` of a shard, if there are any: `, "blocks": [[axis,block,period], ...]`.
+RESHARD_DECL std::string blocks_text(axis_cycles const& cycles);
+
+/// The axes along which a shard is blocks, as that member of `shard` says.
+RESHARD_DECL axis_cycles cycles_from(json_cursor const& shard);
 
 /// `line:column` of a byte, both counted from 1.
 RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t position);

@@ -89,6 +89,14 @@ RESHARD_DECL void check_box(file_shard const& shard, std::string_view format);
 RESHARD_DECL std::map<holder_t, std::vector<file_shard>>
 shards_by_writer(layout const& target, file_choices const& choices);
 
+/// The most blocks of a tensor that a format has which writes each as a shard of its own.
+inline constexpr index_t most_written_blocks = 4096;
+
+/// The layout with each block as a shard, for a format that has boxes alone.
+///
+/// \throws error with errc::unsupported for a tensor of more than `most_written_blocks` blocks
+RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format);
+
 /// The shards of a layout of one rank.
 RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
                                                    file_choices const& choices);
@@ -103,11 +111,6 @@ RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
 ///
 /// \pre sorted by key
 RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards);
-
-/// The shape of a shard in its file.
-inline index_vector stored_shape(file_shard const& shard) {
-    return shard.flat ? index_vector{shard.flat->size()} : index_vector(shard.region.shape);
-}
 
 /// The bytes of its elements.
 inline std::uint64_t bytes_of(file_shard const& shard) {

@@ -23,8 +23,9 @@ namespace reshard::detail {
 
 inline constexpr std::string_view save_record_name = "reshard.json";
 
-/// The newest version of a record, and the only one so far.
-inline constexpr index_t save_record_version = 1;
+/// The newest version of a record: since version 2, shards may be blocks that are stored side by
+/// side. A record without such shards has version 1.
+inline constexpr index_t save_record_version = 2;
 
 /// The text between a record's content and its digest.
 inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";

@@ -38,6 +38,7 @@ struct file_shard {
     std::optional<packed_vector> global_shape; ///< if the file says so
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
+    axis_cycles cycles{}; ///< the axes along which it is only blocks of `region`
 
     bool operator==(file_shard const&) const = default;
 };
@@ -47,7 +48,10 @@ struct file_shard {
 /// \par Source `DCP_SHARDING_INFO` of PyTorch's HuggingFaceStorageWriter is JSON text
 ///             `{key: {"saved_offsets": [..]}}`, without global shapes. `RESHARD` is JSON text
 ///             `{key: {"shape": global shape}}`; a flattened shard adds
-///             `"region": {"offset": [..], "shape": [..]}, "flat_range": [begin, end]`
+///             `"region": {"offset": [..], "shape": [..]}, "flat_range": [begin, end]`, and blocks
+///             that are stored side by side add the region from the first to the last of them and
+///             `"blocks": [[axis, block, period], ..]`. Of blocks torch's entry is missing, so that
+///             readers without the other refuse them
 inline constexpr std::string_view sharding_info_name = "DCP_SHARDING_INFO";
 inline constexpr std::string_view reshard_info_name = "RESHARD";
 
@@ -109,6 +113,7 @@ inline void read_own_info(json_cursor const& cursor, file_shard& shard) {
         shard.region = {region->at("offset").extents(), region->at("shape").extents()};
     if (auto const flat = cursor.find("flat_range"))
         shard.flat = flat_range_from(*flat);
+    shard.cycles = cycles_from(cursor);
 }
 
 /// \param value begins a message, here and below
@@ -122,6 +127,19 @@ inline void check_flat(file_shard const& shard, index_vector const& stored, auto
     index_t const elements = element_count_of(shard.region.shape, value);
     if (shard.flat->end > elements)
         wrong(" exceeds its region of " + counted(elements, "element"));
+}
+
+inline void check_blocks(file_shard const& shard, index_vector const& stored, auto&& value) {
+    std::string const blocks = "blocks along" + to_string(shard.cycles);
+    if (shard.flat)
+        fail(errc::corrupt_file, value(), "flat range ", *shard.flat, " and ", blocks,
+             "; a shard has one or the other");
+    box const region = shard.region;
+    if (is_empty(region) || find_bad_cycle(region, shard.cycles))
+        fail(errc::corrupt_file, value(), blocks, " do not fit a region of shape ", region.shape);
+    if (index_vector const held = held_shape(region, shard.cycles); held != stored)
+        fail(errc::corrupt_file, value(), blocks, " of a region of shape ", region.shape,
+             " have the shape ", held, ", but the tensor in the file has the shape ", stored);
 }
 
 inline void check_region(file_shard const& shard, auto&& value) {
@@ -188,11 +206,18 @@ inline std::vector<file_shard> sharded_contents(safetensors_header const& header
         file_shard shard = whole_file_shard(entry, header.data_offset, file);
         index_vector const stored = shard.region.shape;
         shard.global_shape.reset();
-        shard.region.offset = offsets.at(entry.name).at("saved_offsets").extents();
-        if (auto const position = own.find(entry.name))
+        auto const position = own.find(entry.name);
+        bool const has_blocks = position && position->find("blocks");
+        if (has_blocks)
+            position->at("region");
+        else
+            shard.region.offset = offsets.at(entry.name).at("saved_offsets").extents();
+        if (position)
             read_own_info(*position, shard);
         check_region(shard, describe);
-        if (shard.flat)
+        if (has_blocks)
+            check_blocks(shard, stored, describe);
+        else if (shard.flat)
             check_flat(shard, stored, describe);
         else if (shard.region.shape != stored)
             fail(errc::corrupt_file, describe(), "a region of shape ", shard.region.shape,
@@ -210,16 +235,19 @@ inline std::map<std::string, std::string> sharding_metadata(std::span<file_shard
     std::string own;
     for (file_shard const& shard : shards) {
         BOOST_ASSERT(shard.global_shape);
-        std::string const begin = (offsets.empty() ? "{" : ",") + json_quoted(shard.key) + ":{";
+        std::string const member = json_quoted(shard.key) + ":{";
         index_vector const saved =
             shard.flat ? index_vector{shard.flat->begin} : index_vector(shard.region.offset);
-        offsets += begin + "\"saved_offsets\":" + json_list(saved) + "}";
-        own += begin + "\"shape\":" + json_list(*shard.global_shape);
-        if (shard.flat)
+        if (shard.cycles.empty())
+            offsets += (offsets.empty() ? "{" : ",") + member +
+                       "\"saved_offsets\":" + json_list(saved) + "}";
+        own += (own.empty() ? "{" : ",") + member + "\"shape\":" + json_list(*shard.global_shape);
+        if (shard.flat || !shard.cycles.empty())
             own += ",\"region\":{\"offset\":" + json_list(shard.region.offset) +
-                   ",\"shape\":" + json_list(shard.region.shape) + "},\"flat_range\":" +
-                   json_list(index_vector{shard.flat->begin, shard.flat->end});
-        own += "}";
+                   ",\"shape\":" + json_list(shard.region.shape) + "}";
+        if (shard.flat)
+            own += ",\"flat_range\":" + json_list(index_vector{shard.flat->begin, shard.flat->end});
+        own += blocks_text(shard.cycles) + "}";
     }
     return {{"format", "pt"},
             {"DCP_VERSION", "1.0"},

@@ -26,6 +26,11 @@ struct part_index {
     std::vector<std::uint32_t> first; ///< `parts[first[i]]` to `parts[first[i + 1]]` hold box `i`
     std::vector<shard_part> parts;
 
+    /// The axes along which box `i` is blocks.
+    constexpr axis_cycles cycles_of(std::size_t i) const {
+        return cycles.empty() ? axis_cycles() : cycles[i];
+    }
+
     constexpr std::size_t replicas(std::size_t i) const { return first[i + 1] - first[i]; }
 
     /// Replica `which` of box `i`.
@@ -213,9 +218,7 @@ public:
             return grid_->cycles_at(i);
         if (grids_)
             return grids_->cycles_at(i);
-        if (!parts_.cycles.empty())
-            return parts_.cycles[i];
-        return {};
+        return parts_.cycles_of(i);
     }
 
     /// True if each box is a shard, with all its blocks.

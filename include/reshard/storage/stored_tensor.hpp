@@ -40,7 +40,7 @@ struct box_digest {
 };
 
 /// One tensor of a checkpoint: the different boxes that its shards are made of, and the holders of
-/// each.
+/// each. Of a shard that is blocks, the box is from the first to the last of them.
 ///
 /// Flat ranges count as the boxes that they are: a box and a flat range of its elements are
 /// replicas.
@@ -52,6 +52,9 @@ public:
     index_vector const& shape() const { return spread_.shape; } ///< global
     shard_table const& shards() const { return std::get<shard_table>(spread_.shards); }
     box_index const& boxes() const;
+
+    /// The axes along which box `i` is blocks.
+    axis_cycles cycles(std::size_t i) const { return parts_.cycles_of(i); }
 
     checkpoint const& source() const { return source_; }
 
@@ -102,8 +105,7 @@ private:
 
     void check_copies(bool all, stored_pair& pair) const;
 
-    void check_copy(box const& region, std::uint32_t first, std::uint32_t second,
-                    stored_pair& pair) const;
+    void check_copy(std::size_t i, std::uint32_t other, stored_pair& pair) const;
 
     checkpoint const& source_;
     std::size_t number_;

@@ -8,6 +8,7 @@
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
+#include <reshard/plan/shard_index.hpp>
 
 #include <functional>
 #include <map>
@@ -98,6 +99,14 @@ struct write_options {
         "chunk_bytes", "most_file_bytes", "program",          "base",  "single_file",
         "replicas",    "per_rank",        "this_layout_only", "texts", "files_per_rank"};
 };
+
+/// The different boxes of the shards. A shard that is blocks is one box, unless shards share
+/// elements: then each block is, as another shard may have it alone.
+RESHARD_DECL part_index index_shards(shard_table const& shards);
+
+/// As `find_cover_fault` of boxes; the time does not depend on the number of blocks.
+RESHARD_DECL std::optional<cover_fault> find_cover_fault(index_vector const& shape,
+                                                         part_index const& parts);
 
 /// Refuses a layout that does not hold each element of its tensors once, replicas aside.
 ///

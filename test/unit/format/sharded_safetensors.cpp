@@ -110,6 +110,58 @@ BOOST_AUTO_TEST_CASE(flat_ranges_that_contradict_the_header_are_refused) {
                "s: RESHARD: w.flat_range: expected a flat range of 2 numbers, found 1");
 }
 
+BOOST_AUTO_TEST_CASE(blocks_are_one_array_which_torch_does_not_find) {
+    std::vector<file_shard> const shards{{"w",
+                                          data_type::f32,
+                                          {{2, 0}, {6, 3}},
+                                          {},
+                                          index_vector{9, 3},
+                                          100,
+                                          172,
+                                          {{0, 2, 4}, {1, 1, 2}}}};
+    auto const metadata = sharding_metadata(shards);
+    BOOST_TEST(metadata.at("DCP_SHARDING_INFO") == "{}");
+    BOOST_TEST(metadata.at("RESHARD") ==
+               R"({"w":{"shape":[9,3],"region":{"offset":[2,0],"shape":[6,3]}, )"
+               R"("blocks": [[0,2,4], [1,1,2]]}})");
+    safetensors_entry const stored{"w", data_type::f32, {4, 2}, 0, 72};
+    BOOST_TEST(
+        (sharded_contents(header_of({stored}, "{}", metadata.at("RESHARD")), "s") == shards));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_that_contradict_the_header_are_refused) {
+    auto const with = [](std::string const& more) {
+        return refusal(header_of({{"w", data_type::u8, {4}, 0, 4}}, "{}",
+                                 R"({"w":{"shape":[9],)" + more + "}}"));
+    };
+    std::string const region = R"("region":{"offset":[1],"shape":[7]},)";
+    BOOST_TEST(with(region + R"("blocks":[[0,1,2]])") == "accepted");
+    BOOST_TEST(with(R"("blocks":[[0,1,2]])") == "s: RESHARD: w: 'region' is missing");
+    for (std::string const blocks :
+         {"[0,0,2]", "[0,2,2]", "[0,1,9]", "[0,1,4]", "[1,1,2]", "[0,1,2],[0,1,2]"})
+        BOOST_TEST(with(region + R"("blocks":[)" + blocks + "]")
+                       .ends_with(" do not fit a region of shape [7]"),
+                   blocks);
+    BOOST_TEST(with(region + R"("blocks":[[0,0,2]])") ==
+               "s: tensor 'w': blocks along axis 0: 0 of 2 do not fit a region of shape [7]");
+    BOOST_TEST(with(region + R"("blocks":[[0,1,3]])") ==
+               "s: tensor 'w': blocks along axis 0: 1 of 3 of a region of shape [7] have the shape "
+               "[3], but the tensor in the file has the shape [4]");
+    BOOST_TEST(with(R"("region":{"offset":[3],"shape":[7]},"blocks":[[0,1,2]])") ==
+               "s: tensor 'w': axis 0: 7 elements from 3 on exceed the global extent 9");
+    BOOST_TEST(with(region + R"("flat_range":[0,4],"blocks":[[0,1,2]])") ==
+               "s: tensor 'w': flat range 0:4 and blocks along axis 0: 1 of 2; a shard has one or "
+               "the other");
+    BOOST_TEST(with(region + R"("blocks":[[0,1]])") ==
+               "s: RESHARD: w.blocks[0]: expected axis, block and period, found 2 numbers");
+    BOOST_TEST(with(region + R"("blocks":[[0,1,-2]])") ==
+               "s: RESHARD: w.blocks[0][2]: expected an integer from 0 to 2^63 - 1, found -2");
+    BOOST_TEST(refusal(header_of({{"w", data_type::u8, {4, 0}, 0, 0}}, "{}",
+                                 R"({"w":{"shape":[9,0],"region":{"offset":[1,0],"shape":[7,0]},)"
+                                 R"("blocks":[[0,1,2]]}})")) ==
+               "s: tensor 'w': blocks along axis 0: 1 of 2 do not fit a region of shape [7, 0]");
+}
+
 BOOST_AUTO_TEST_CASE(metadata_is_written_as_torch_reads_it) {
     std::vector<file_shard> const shards{
         {"a\"", data_type::f32, {{4, 0}, {2, 3}}, {}, index_vector{8, 3}, 0, 0},

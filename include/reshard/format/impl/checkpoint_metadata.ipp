@@ -82,7 +82,7 @@ RESHARD_DECL layout layout_of(checkpoint_metadata const& checkpoint) {
     for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
         detail::shard_table shards(tensor.shape.size());
         for (detail::checkpoint_shard const& shard : tensor.shards)
-            shards.push_back(shard.file, shard.region, shard.flat);
+            shards.push_back(shard.file, shard.region, shard.flat, shard.cycles);
         builder.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
         if (!tensor.is_read())
             unread.emplace(tensor.key, tensor.unread);

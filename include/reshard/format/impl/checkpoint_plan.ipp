@@ -57,8 +57,13 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
         tensor.key = std::move(file.tensors[i].name);
         tensor.dtype = shard.dtype;
         tensor.shape = *shard.global_shape;
-        tensor.shards.push_back({number, shard.region, shard.flat, data + file.tensors[i].begin,
-                                 data + file.tensors[i].end});
+        tensor.shards.push_back({number,
+                                 shard.region,
+                                 shard.flat,
+                                 data + file.tensors[i].begin,
+                                 data + file.tensors[i].end,
+                                 {},
+                                 shard.cycles});
     }
     plan.metadata.files.push_back({contents.name, file.file_bytes(), chunk_size});
     plan.headers.push_back(std::move(file.header));

@@ -132,10 +132,16 @@ RESHARD_DECL void check_limits(std::string_view format, layout const& target) {
         check_extents(limits, tensor.key, tensor.dtype, target.shape_of(tensor));
         if (!limits.has_pairs || tensor.dtype != data_type::f4)
             continue;
-        shard_table const shards = blocks_listed(target.spread_of(tensor));
-        for (std::size_t i = 0; i < shards.size(); ++i)
+        shard_table const shards = listed(target.spread_of(tensor));
+        for (std::size_t i = 0; i < shards.size(); ++i) {
+            box const region = shards.region(i);
             if (!shards.flat(i))
-                check_pairs(limits, tensor.key, tensor.dtype, shards.region(i).shape);
+                check_pairs(limits, tensor.key, tensor.dtype, held_shape(region, shards.cycles(i)));
+            if (region.ndim() > 0)
+                for (axis_cycle const& cycle : shards.cycles(i))
+                    if (cycle.axis + 1 == region.ndim())
+                        check_pairs(limits, tensor.key, tensor.dtype, {cycle.block});
+        }
     }
 }
 

@@ -201,6 +201,29 @@ private:
     std::string refusal_;
 };
 
+RESHARD_DECL std::string blocks_text(axis_cycles const& cycles) {
+    std::string text;
+    for (axis_cycle const& cycle : cycles)
+        text +=
+            (text.empty() ? ", \"blocks\": [" : ", ") +
+            json_list(index_vector{static_cast<index_t>(cycle.axis), cycle.block, cycle.period});
+    return text.empty() ? text : text + "]";
+}
+
+RESHARD_DECL axis_cycles cycles_from(json_cursor const& shard) {
+    axis_cycles cycles;
+    if (auto const member = shard.find("blocks"))
+        for (json_cursor const& element : member->elements()) {
+            auto const numbers = element.elements();
+            if (numbers.size() != 3)
+                element.refuse(
+                    words("expected axis, block and period, found ", numbers.size(), " numbers"));
+            cycles.push_back({static_cast<std::size_t>(numbers[0].count()), numbers[1].count(),
+                              numbers[2].count()});
+        }
+    return cycles;
+}
+
 RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t position) {
     std::string_view const before = text.substr(0, position);
     auto const line = 1 + std::count(before.begin(), before.end(), '\n');

@@ -65,21 +65,6 @@ inline std::optional<flat_range> flat_from(json_cursor const& cursor) {
     return flat_range{ends[0].count(), ends[1].count()};
 }
 
-/// The axes along which a shard is blocks: `[[axis, block, period], ...]`.
-inline axis_cycles cycles_from(json_cursor const& cursor) {
-    axis_cycles cycles;
-    if (auto const member = cursor.find("blocks"))
-        for (json_cursor const& element : member->elements()) {
-            auto const numbers = element.elements();
-            if (numbers.size() != 3)
-                element.refuse(
-                    words("expected axis, block and period, found ", numbers.size(), " numbers"));
-            cycles.push_back({static_cast<std::size_t>(numbers[0].count()), numbers[1].count(),
-                              numbers[2].count()});
-        }
-    return cycles;
-}
-
 /// Adds a shard of its tensor.
 inline void add_shard(json_cursor const& cursor, layout_row& row) {
     cursor.check_names({"rank", "offset", "shape", "flat_range", "blocks"});
@@ -141,14 +126,7 @@ inline std::string shard_json(shard_table const& shards, std::size_t i) {
                        ", \"shape\": " + json_list(region.shape);
     if (auto const flat = shards.flat(i))
         text += ", \"flat_range\": " + json_list(index_vector{flat->begin, flat->end});
-    std::string blocks;
-    for (axis_cycle const& cycle : shards.cycles(i))
-        blocks +=
-            (blocks.empty() ? "" : ", ") +
-            json_list(index_vector{static_cast<index_t>(cycle.axis), cycle.block, cycle.period});
-    if (!blocks.empty())
-        text += ", \"blocks\": [" + blocks + "]";
-    return text + "}";
+    return text + blocks_text(shards.cycles(i)) + "}";
 }
 
 inline std::string row_json(layout_row const& row) {

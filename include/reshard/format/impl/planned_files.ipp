@@ -31,7 +31,7 @@ RESHARD_DECL void planned_files::begin_file(std::string const& name, holder_t ra
 RESHARD_DECL void planned_files::add(file_shard const& shard, byte_run where) {
     auto const file = static_cast<holder_t>(plan_.metadata.files.size() - 1);
     plan_.metadata.tensors[numbers_.at(shard.key)].shards.push_back(
-        {file, shard.region, shard.flat, where.begin, where.end, {}});
+        {file, shard.region, shard.flat, where.begin, where.end, {}, shard.cycles});
 }
 
 RESHARD_DECL std::vector<placed_text>

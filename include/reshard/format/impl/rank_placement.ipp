@@ -73,8 +73,7 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
     for (checkpoint_shard const& shard : tensor.shards) {
         auto const same =
             std::ranges::find_if(different, [&](checkpoint_shard const* checkpoint_shard) {
-                return checkpoint_shard->region == shard.region &&
-                       checkpoint_shard->flat == shard.flat;
+                return is_same_part(*checkpoint_shard, shard);
             });
         if (same == different.end()) {
             different.push_back(&shard);

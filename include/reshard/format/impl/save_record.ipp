@@ -206,10 +206,10 @@ inline save_record record_of_head(std::string const& head, std::string_view file
     auto const document = parse_json(head, file, errc::corrupt_file);
     json_cursor const root(document, file, errc::corrupt_file);
     json_cursor const version = root.at("reshard");
-    if (version.count() != save_record_version)
+    if (version.count() < 1 || version.count() > save_record_version)
         version.refuse(errc::unsupported, words("the record has version ", version.count(),
-                                                ", and this program reads ", save_record_version,
-                                                "; use a newer one"));
+                                                ", and this program reads 1 to ",
+                                                save_record_version, "; use a newer one"));
     check_digest();
     save_record record{root.at("save").text(), recorded_files_of(root.at("files")), facts_of(root)};
     if (auto const aliases = root.find("aliases"))

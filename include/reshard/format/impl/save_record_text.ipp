@@ -72,6 +72,7 @@ inline void append_json(std::string& text, checkpoint_shard const& shard,
               ", \"shape\": ", json_list(shard.region.shape), ", \"bytes\": ", json_list(bytes));
     if (shard.flat)
         text += ", \"flat_range\": " + json_list(index_vector{shard.flat->begin, shard.flat->end});
+    text += blocks_text(shard.cycles);
     text += ", \"digests\": \"";
     for (std::uint64_t const digest : digests)
         text += hex_text(digest);
@@ -146,11 +147,20 @@ inline std::size_t likely_length(checkpoint_metadata const& written) {
     return length;
 }
 
+/// The version that a reader of the record must know.
+inline index_t version_of(checkpoint_metadata const& written) {
+    for (checkpoint_tensor const& tensor : written.tensors)
+        for (checkpoint_shard const& shard : tensor.shards)
+            if (!shard.cycles.empty())
+                return save_record_version;
+    return 1;
+}
+
 /// The same with digests from elsewhere.
 inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
                                auto&& digests) {
     std::string text = words(
-        "{\n  \"reshard\": ", save_record_version, ",\n  \"save\": ", json_quoted(record.save),
+        "{\n  \"reshard\": ", version_of(written), ",\n  \"save\": ", json_quoted(record.save),
         ",\n  \"format\": ", json_quoted(written.format), json_of(record.facts));
     if (record.ranks != 0)
         text += words(",\n  \"layout\": {\"ranks\": ", record.ranks,

@@ -31,7 +31,7 @@ public:
           replicas_(choices.replicas || choices.per_rank),
           chosen_(layout.tensors.size()) {
         for (tensor_spread const& spread : layout.spreads) {
-            listed_.push_back(blocks_listed(spread));
+            listed_.push_back(listed(spread));
             different_.push_back(different_shards(listed_.back()));
         }
         for (std::uint32_t t = 0; t < layout.tensors.size(); ++t)
@@ -74,11 +74,9 @@ private:
             return choose_each(tensor, replicas);
         std::uint32_t const first = replicas.front();
         shard_table const& table = shards(tensor);
-        auto const flat = table.flat(first);
         choice const current_choice{
             tensor, &replicas,
-            byte_count(flat ? flat->size() : element_count(table.region(first).shape),
-                       all_.tensors[tensor].dtype)};
+            byte_count(tensor_shards(&table).elements(first), all_.tensors[tensor].dtype)};
         if (replicas.size() == 1)
             choose(current_choice);
         else
@@ -138,9 +136,38 @@ shards_by_writer(layout const& target, file_choices const& choices) {
         for (std::uint32_t const i : writers.chosen(t))
             ranks[shards.holder(i)].push_back(
                 {tensor.key, tensor.dtype, has_elements ? box(shards.region(i)) : full_box,
-                 has_elements ? shards.flat(i) : std::nullopt, full_box.shape, 0, 0});
+                 has_elements ? shards.flat(i) : std::nullopt, full_box.shape, 0, 0,
+                 has_elements ? shards.cycles(i) : axis_cycles()});
     }
     return ranks;
+}
+
+/// The blocks of all shards of a tensor, if some consist of blocks; else 0. Copies count once.
+inline index_t count_blocks(shard_table const& shards) {
+    index_t blocks = 0;
+    for (equal_shards const& replicas : different_shards(shards)) {
+        box const region = shards.region(replicas.front());
+        index_t of_shard = 1;
+        for (axis_cycle const& cycle : shards.cycles(replicas.front()))
+            of_shard *= (region.shape[cycle.axis] - 1) / cycle.period + 1;
+        blocks += of_shard;
+    }
+    return shards.all_cycles().empty() ? 0 : blocks;
+}
+
+RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format) {
+    for (tensor_layout const& tensor : target.tensors) {
+        index_t const blocks = count_blocks(listed(target.spread_of(tensor)));
+        if (blocks > most_written_blocks)
+            fail(errc::unsupported, "'", tensor.key, "': the layout cuts it into ", blocks,
+                 " blocks, and ", format, " would have each as a shard, at most ",
+                 most_written_blocks,
+                 " of a tensor; give a layout of rows or columns, or write sharded_safetensors, "
+                 "which has one array for each rank");
+    }
+    for (tensor_spread& spread : target.spreads)
+        spread.shards = blocks_listed(spread);
+    return target;
 }
 
 RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,

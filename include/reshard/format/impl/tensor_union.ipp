@@ -120,7 +120,8 @@ private:
     }
 
     static checkpoint_shard stored(holder_t file, file_shard const& shard, digest_list digests) {
-        return {file, shard.region, shard.flat, shard.begin, shard.end, std::move(digests)};
+        return {file,      shard.region,       shard.flat,  shard.begin,
+                shard.end, std::move(digests), shard.cycles};
     }
 
     void append(holder_t file, file_shard shard, digest_list digests) {

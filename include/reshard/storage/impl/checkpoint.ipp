@@ -184,6 +184,7 @@ RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata) {
             digest.add(shard.region.offset);
             digest.add(shard.region.shape);
             digest.add(shard.begin);
+            add_value(digest, shard.cycles);
         }
     }
     add_value(digest, metadata.aliases);

@@ -64,11 +64,12 @@ difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* co
 struct digested_shard {
     box region;
     std::optional<flat_range> flat;
+    axis_cycles cycles;
     digest_list const* digests = nullptr; ///< of the first one
     std::uint64_t chunk_bytes = 0;        ///< 0: they have none, or of chunks of several sizes
     bool has_equal_copies = true;
 
-    auto location() const { return std::tie(region, flat); }
+    auto location() const { return std::tie(region, flat, cycles); }
 };
 
 /// The different shards of a tensor that have bytes, sorted.
@@ -77,7 +78,7 @@ inline std::vector<digested_shard> digested_shards(checkpoint_metadata const& so
     std::vector<digested_shard> shards;
     for (checkpoint_shard const& shard : source.tensors[number].shards)
         if (shard.end > shard.begin)
-            shards.push_back({shard.region, shard.flat, &shard.digests,
+            shards.push_back({shard.region, shard.flat, shard.cycles, &shard.digests,
                               source.files[shard.file].chunk_bytes, true});
     std::sort(shards.begin(), shards.end(), [](digested_shard const& a, digested_shard const& b) {
         return a.location() < b.location();

@@ -139,7 +139,7 @@ RESHARD_DECL checkpoint_shard const* delta_base::find_like(checkpoint_tensor con
         match->dtype != tensor.dtype || match->shape != tensor.shape)
         return nullptr;
     auto const is_like = [&](checkpoint_shard const& checkpoint_shard) {
-        return checkpoint_shard.region == shard.region && checkpoint_shard.flat == shard.flat &&
+        return is_same_part(checkpoint_shard, shard) &&
                metadata_.files[checkpoint_shard.file].chunk_bytes == chunk_size;
     };
     if (hint < match->shards.size() && is_like(match->shards[hint]))

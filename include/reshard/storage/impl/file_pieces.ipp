@@ -206,8 +206,9 @@ inline std::optional<flat_range> flat_of(checkpoint_tensor const& tensor, file_p
 RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,
                                             file_piece const& piece) {
     checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
-    return {tensor.key, tensor.dtype, tensor.shape, tensor.shards[piece.position.shard].region,
-            flat_of(tensor, piece)};
+    checkpoint_shard const& shard = tensor.shards[piece.position.shard];
+    return {tensor.key,   tensor.dtype,           tensor.shape,
+            shard.region, flat_of(tensor, piece), shard.cycles};
 }
 
 /// Calls `take(t, pieces)` for each tensor.
@@ -229,9 +230,10 @@ RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces co
     for_each_tensor(written, pieces, [&](std::uint32_t t, std::span<file_piece const> of_tensor) {
         checkpoint_tensor const& tensor = written.tensors[t];
         shard_table shards(tensor.shape.size());
-        for (file_piece const& piece : of_tensor)
-            shards.push_back(piece.process, tensor.shards[piece.position.shard].region,
-                             flat_of(tensor, piece));
+        for (file_piece const& piece : of_tensor) {
+            checkpoint_shard const& shard = tensor.shards[piece.position.shard];
+            shards.push_back(piece.process, shard.region, flat_of(tensor, piece), shard.cycles);
+        }
         builder.add(tensor.key, tensor.dtype, {tensor.shape, std::move(shards)});
     });
     return std::move(builder).take();

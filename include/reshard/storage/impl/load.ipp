@@ -84,8 +84,9 @@ void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& wor
 }
 
 /// A shard's name in messages, without its tensor.
-inline std::string place_text(box const& region, std::optional<flat_range> const& flat) {
-    return to_string(region) + (flat ? " flat " + to_string(*flat) : "");
+inline std::string place_text(box const& region, std::optional<flat_range> const& flat,
+                              axis_cycles const& cycles = {}) {
+    return to_string(region) + to_string(cycles) + (flat ? " flat " + to_string(*flat) : "");
 }
 
 /// The elements of a tensor in a rank's files, of a checkpoint for one layout only.
@@ -102,16 +103,21 @@ inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_t
 inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor const& tensor,
                              shard_descriptor const& wanted, holder_t me) {
     auto const shards_saved = shards_saved_by(me, tensor, saved);
+    auto const is_saved = [&](box const& region, axis_cycles const& cycles) {
+        return tensor.shape == wanted.global_shape &&
+               std::ranges::any_of(shards_saved, [&](checkpoint_shard const& shard) {
+                   return shard.region == region && shard.flat == wanted.flat &&
+                          shard.cycles == cycles;
+               });
+    };
+    if (is_saved(wanted.region, wanted.cycles))
+        return;
     for_each_block(wanted.region, wanted.cycles, [&](box const& block) {
-        if (is_empty(block) ||
-            std::ranges::any_of(shards_saved, [&](checkpoint_shard const& shard) {
-                return shard.region == block && shard.flat == wanted.flat &&
-                       tensor.shape == wanted.global_shape;
-            }))
+        if (is_empty(block) || is_saved(block, {}))
             return;
         std::string had;
         for (checkpoint_shard const& shard : shards_saved)
-            had += (had.empty() ? "" : ", ") + place_text(shard.region, shard.flat);
+            had += (had.empty() ? "" : ", ") + place_text(shard.region, shard.flat, shard.cycles);
         fail(errc::bad_layout, "'", tensor.key, "': rank ", me, " wants ",
              place_text(block, wanted.flat), " of ", wanted.global_shape, ", and rank ", me, " of ",
              saved.writers, " has saved ", had.empty() ? "nothing" : had, " of ",

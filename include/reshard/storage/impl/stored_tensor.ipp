@@ -7,7 +7,9 @@
 
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/cover.hpp>
+#include <reshard/plan/cyclic_cuts.hpp>
 #include <reshard/storage/chunk_reader.hpp>
+#include <reshard/storage/target_files.hpp>
 #include <reshard/storage/window_reads.hpp>
 
 #include <cstddef>
@@ -63,7 +65,9 @@ inline std::optional<index_t> stored_pair::first_difference(affine_copy const& l
 inline index_vector global_index(shard_table const& table, std::size_t shard, index_t position) {
     box const region = table.region(shard);
     auto const flat = table.flat(shard);
-    index_vector index = unravel_index(position + (flat ? flat->begin : 0), region.shape);
+    axis_cycles const& cycles = table.cycles(shard);
+    index_vector index = region_index(
+        cycles, unravel_index(position + (flat ? flat->begin : 0), held_shape(region, cycles)));
     for (std::size_t axis = 0; axis < index.size(); ++axis)
         index[axis] += region.offset[axis];
     return index;
@@ -74,7 +78,7 @@ RESHARD_DECL stored_tensor::stored_tensor(checkpoint const& source, std::size_t 
       number_(number),
       tensor_(source.files_layout().tensors[number]),
       spread_(source.files_layout().spread_of(tensor_)),
-      parts_(index_parts(shards())) {}
+      parts_(index_shards(shards())) {}
 
 RESHARD_DECL box_index const& stored_tensor::boxes() const { return parts_.boxes; }
 
@@ -86,7 +90,7 @@ RESHARD_DECL std::string stored_tensor::element(index_vector const& global,
                                                 element_writer* text) const {
     box const wanted{global, index_vector::filled(global.size(), 1)};
     std::size_t i = 0;
-    while (!contains(boxes()[i], wanted))
+    while (!shares_elements(boxes()[i], cycles(i), wanted))
         ++i;
     index_t const number = place(i, global).offset;
     element_run const run = whole_bytes({number, number + 1}, tensor_.dtype);
@@ -96,7 +100,7 @@ RESHARD_DECL std::string stored_tensor::element(index_vector const& global,
 }
 
 RESHARD_DECL void stored_tensor::check_cover() const {
-    auto const fault = find_cover_fault(whole(shape()), boxes());
+    auto const fault = find_cover_fault(shape(), parts_);
     if (!fault)
         return;
     bool const is_gap = fault->type == cover_fault::kind::gap;
@@ -111,8 +115,8 @@ RESHARD_DECL bool stored_tensor::has_equal_digests(std::uint32_t first,
     checkpoint_shard const& a = metadata.tensors[number_].shards[first];
     checkpoint_shard const& b = metadata.tensors[number_].shards[second];
     std::uint64_t const chunk = metadata.files[a.file].chunk_bytes;
-    return chunk != 0 && chunk == metadata.files[b.file].chunk_bytes && a.region == b.region &&
-           a.flat == b.flat && a.digests == b.digests;
+    return chunk != 0 && chunk == metadata.files[b.file].chunk_bytes && is_same_part(a, b) &&
+           a.digests == b.digests;
 }
 
 RESHARD_DECL void stored_tensor::check_copies(bool all, stored_pair& pair) const {
@@ -120,7 +124,7 @@ RESHARD_DECL void stored_tensor::check_copies(bool all, stored_pair& pair) const
         for (std::size_t which = 1; which < parts_.replicas(i); ++which) {
             std::uint32_t const other = parts_.replica(i, which).shard;
             if (!is_empty(boxes()[i]) && (all || !has_equal_digests(shard(i), other)))
-                check_copy(boxes()[i], shard(i), other, pair);
+                check_copy(i, other, pair);
         }
 }
 
@@ -145,7 +149,7 @@ RESHARD_DECL void stored_tensor::add_digests(merged_directories const& files, in
             if (is_empty(boxes()[i]) || files.ranks_of(path).front() != rank)
                 continue;
             memory_place const at = place_in(part, boxes()[i].offset);
-            index_vector const& shape = boxes()[i].shape;
+            index_vector const shape = held_shape(boxes()[i], cycles(i));
             index_t const bytes = byte_count(element_count(shape), tensor_.dtype);
             buffer.assign(static_cast<std::size_t>(bytes), std::byte{0});
             run(reader, {{place_of(part),
@@ -184,34 +188,53 @@ RESHARD_DECL std::string const& stored_tensor::file(std::uint32_t shard) const {
     return source_.file_names()[shards().holder(shard)];
 }
 
-RESHARD_DECL void stored_tensor::check_copy(box const& region, std::uint32_t first,
-                                            std::uint32_t second, stored_pair& pair) const {
-    memory_place const a = place_in(first, region.offset), b = place_in(second, region.offset);
-    auto const first_difference =
-        pair.first_difference({region.shape, a.offset, a.strides, b.offset, b.strides},
-                              place_of(first), place_of(second));
+RESHARD_DECL void stored_tensor::check_copy(std::size_t i, std::uint32_t other,
+                                            stored_pair& pair) const {
+    std::uint32_t const first = shard(i);
+    box const region = boxes()[i];
+    memory_place const a = place_in(first, region.offset), b = place_in(other, region.offset);
+    auto const first_difference = pair.first_difference(
+        {held_shape(region, cycles(i)), a.offset, a.strides, b.offset, b.strides}, place_of(first),
+        place_of(other));
     if (first_difference)
-        fail(errc::overlap, file(second), ": '", tensor_.key, "': element ",
-             global_index(shards(), second, *first_difference), " differs from the copy in ",
+        fail(errc::overlap, file(other), ": '", tensor_.key, "': element ",
+             global_index(shards(), other, *first_difference), " differs from the copy in ",
              file(first));
+}
+
+/// Calls `take(i, j, cut)` for the elements that box `i` of `a` and box `j` of `b` have in common.
+inline void for_each_common(stored_tensor const& a, stored_tensor const& b, auto&& take) {
+    index_vector const none = index_vector::filled(a.shape().size(), 0);
+    piece same;
+    same.order = permutation::identity(none.size());
+    same.source_offset = same.target_offset = none;
+    same.extent = a.shape();
+    for (std::size_t i = 0; i < a.boxes().size(); ++i)
+        b.boxes().for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
+            if (a.cycles(i).empty() && b.cycles(j).empty())
+                return take(i, j, cut{same.order, common.offset, common.offset, common.shape});
+            cut_cyclic(same, b.boxes()[j], b.cycles(j), a.boxes()[i], a.cycles(i),
+                       [&](cut const& part) { take(i, j, part); });
+        });
 }
 
 RESHARD_DECL std::optional<index_vector>
 first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count) {
     std::optional<index_vector> first;
     stored_pair pair(a.source(), b.source(), count);
-    for (std::size_t i = 0; i < a.boxes().size(); ++i)
-        b.boxes().for_each_overlap(a.boxes()[i], [&](std::uint32_t j, box const& common) {
-            memory_place const in_a = a.place(i, common.offset), in_b = b.place(j, common.offset);
-            auto const first_difference = pair.first_difference(
-                {common.shape, in_a.offset, in_a.strides, in_b.offset, in_b.strides},
-                a.stored_at(i), b.stored_at(j));
-            if (!first_difference)
-                return;
-            index_vector const at = global_index(b.shards(), b.shard(j), *first_difference);
-            if (!first || at < *first)
-                first = at;
-        });
+    for_each_common(a, b, [&](std::size_t i, std::size_t j, cut const& common) {
+        memory_place const in_a = a.place(i, common.source_offset),
+                           in_b = b.place(j, common.target_offset);
+        auto const difference = pair.first_difference(
+            {common.loop_extent(), in_a.offset, common.source_strides(in_a.strides, a.cycles(i)),
+             in_b.offset, common.target_strides(in_b.strides, b.cycles(j))},
+            a.stored_at(i), b.stored_at(j));
+        if (!difference)
+            return;
+        index_vector const at = global_index(b.shards(), b.shard(j), *difference);
+        if (!first || at < *first)
+            first = at;
+    });
     return first;
 }
 

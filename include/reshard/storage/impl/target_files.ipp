@@ -7,10 +7,10 @@
 
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/paddle/unified.hpp>
+#include <reshard/format/planned_files.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/layout/equal_shares.hpp>
-#include <reshard/plan/shard_index.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,17 +32,67 @@ RESHARD_DECL bool have_same_holders(layout const& wanted, std::string const& nam
     return a && b && (a->spread == b->spread || wanted.spread_of(*a) == wanted.spread_of(*b));
 }
 
+RESHARD_DECL part_index index_shards(shard_table const& shards) {
+    part_index index = index_parts(shards, false);
+    if (!index.cycles.empty() && find_overlap(index.boxes, index.cycles))
+        index = index_parts(shards, true);
+    return index;
+}
+
+/// How many elements of `region` the boxes have, or the blocks that they are.
+inline index_t count_held(box const& region, part_index const& parts) {
+    index_t held = 0;
+    parts.boxes.for_each_overlap(region, [&](std::uint32_t i, box const& common) {
+        held += common_elements(parts.boxes[i], parts.cycles[i], common, {});
+    });
+    return held;
+}
+
+/// Elements that none of the boxes has, if there are any: in the half that lacks some, until none of
+/// its elements is held.
+///
+/// \pre no two boxes share elements
+inline std::optional<cover_fault> find_lacking(box region, part_index const& parts) {
+    index_t held = count_held(region, parts);
+    if (held == element_count(region))
+        return std::nullopt;
+    while (held > 0) {
+        std::size_t axis = 0;
+        for (std::size_t i = 1; i < region.ndim(); ++i)
+            if (region.shape[i] > region.shape[axis])
+                axis = i;
+        box half = region;
+        half.shape[axis] /= 2;
+        held = count_held(half, parts);
+        if (held == element_count(half)) {
+            half.offset[axis] += half.shape[axis];
+            half.shape[axis] = region.shape[axis] - half.shape[axis];
+            held = count_held(half, parts);
+        }
+        region = half;
+    }
+    return cover_fault{cover_fault::kind::gap, region, 0, 0};
+}
+
+RESHARD_DECL std::optional<cover_fault> find_cover_fault(index_vector const& shape,
+                                                         part_index const& parts) {
+    if (parts.cycles.empty())
+        return find_cover_fault(whole(shape), parts.boxes);
+    auto const overlap = find_overlap(parts.boxes, parts.cycles);
+    return overlap ? overlap : find_lacking(whole(shape), parts);
+}
+
 RESHARD_DECL void check_complete(layout const& wanted) {
     for (tensor_layout const& tensor : wanted.tensors) {
-        shard_table const shards = blocks_listed(wanted.spread_of(tensor));
+        shard_table const shards = listed(wanted.spread_of(tensor));
         index_vector const& shape = wanted.shape_of(tensor);
-        part_index const index = index_parts(shards);
-        auto const fault = find_cover_fault(whole(shape), index.boxes);
+        part_index const index = index_shards(shards);
+        auto const fault = find_cover_fault(shape, index);
         if (!fault)
             continue;
         auto const rank = [&](std::uint32_t i) {
             return "rank " + std::to_string(shards.holder(index.replica(i, 0).shard)) + " " +
-                   to_string(index.boxes[i]);
+                   to_string(index.boxes[i]) + to_string(index.cycles_of(i));
         };
         if (fault->type == cover_fault::kind::gap)
             fail(errc::not_covered, "'", tensor.key, "': the target layout gives elements ",
@@ -202,7 +252,9 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
     if (wanted && !options.partial)
         check_complete(*wanted);
     check_limits(format.name, program, wanted, choices.objects);
-    return format.plan(wanted ? *wanted : layout_of_whole(catalog_of(program)), choices);
+    return format.plan(wanted ? with_separate_blocks(*wanted, format.name)
+                              : layout_of_whole(catalog_of(program)),
+                       choices);
 }
 
 /// The names that files of ours have without tensors. A rank whose file has all that the rank holds
