@@ -38,7 +38,10 @@ vector_conversion vector_conversion_from_bytes(data_type source, vector_set set)
     byte_float const* const format = find_byte_float(source);
     if (!format || bits(source) < 8)
         return vector_conversion_from<Target, Sources...>(source, set);
-    return vector_conversion_between<data_type::f8_e4m3, Target>(set).with(format);
+    vector_conversion const conversion =
+        format->has_only_nan() ? vector_conversion_between<data_type::f8_e4m3fnuz, Target>(set)
+                               : vector_conversion_between<data_type::f8_e4m3, Target>(set);
+    return conversion.with(format);
 }
 
 #else

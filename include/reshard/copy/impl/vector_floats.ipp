@@ -265,17 +265,21 @@ private:
 /// bits; the format is known only at run time. That of zero is zero.
 #if RESHARD_WIDTH == 64
 /// Each magnitude is looked up in one of four registers.
+template <bool HasOnlyNan>
 class byte_float_table {
 public:
-    RESHARD_INLINE explicit byte_float_table(byte_float const* format)
-        : only_nan_(halves{} + static_cast<std::int16_t>(format->only_nan)) {
+    RESHARD_INLINE explicit byte_float_table(byte_float const* format) {
         std::memcpy(quarters_, format->bf16.data(), sizeof quarters_);
     }
 
     RESHARD_INLINE halves operator()(halves twice) const {
         halves const magnitudes = (twice & 0x40) != 0 ? look_up(quarters_[2], twice, quarters_[3])
                                                       : look_up(quarters_[0], twice, quarters_[1]);
-        return twice == only_nan_ ? halves{} - 0x40 : magnitudes | (twice & -0x8000);
+        halves const values = magnitudes | (twice & -0x8000);
+        if constexpr (HasOnlyNan)
+            return values == -0x8000 ? halves{} - 0x40 : values;
+        else
+            return values;
     }
 
 private:
@@ -289,10 +293,10 @@ private:
     }
 
     halves quarters_[4];
-    halves only_nan_;
 };
 #else
 /// Each magnitude with an exponent is multiplied, and the few without one are looked up.
+template <bool HasOnlyNan>
 class byte_float_table {
 public:
     RESHARD_INLINE explicit byte_float_table(byte_float const* format)
@@ -326,10 +330,10 @@ private:
 };
 #endif
 
-/// Floats of a byte of any format; their bf16 are made first.
-template <>
-struct vector_float<data_type::f8_e4m3> {
-    RESHARD_INLINE explicit vector_float(byte_float const* format) : to_bf16_(format) {}
+/// Floats of a byte; their bf16 are made first.
+template <bool HasOnlyNan>
+struct vector_byte_float {
+    RESHARD_INLINE explicit vector_byte_float(byte_float const* format) : to_bf16_(format) {}
 
     RESHARD_INLINE whole load(quarter_register elements) const {
         auto const twice = as<half_register>(doubled(elements, counted<width / 2>()));
@@ -345,7 +349,17 @@ struct vector_float<data_type::f8_e4m3> {
     }
 
 private:
-    byte_float_table to_bf16_;
+    byte_float_table<HasOnlyNan> to_bf16_;
+};
+
+/// Any format with more than one NaN or none, and any with one.
+template <>
+struct vector_float<data_type::f8_e4m3> : vector_byte_float<false> {
+    RESHARD_INLINE explicit vector_float(byte_float const* format) : vector_byte_float(format) {}
+};
+template <>
+struct vector_float<data_type::f8_e4m3fnuz> : vector_byte_float<true> {
+    RESHARD_INLINE explicit vector_float(byte_float const* format) : vector_byte_float(format) {}
 };
 
 } // namespace reshard::detail::RESHARD_VECTORS
