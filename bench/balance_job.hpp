@@ -10,6 +10,7 @@
 #include <reshard/analysis/balance.hpp>
 #include <reshard/analysis/simulation.hpp>
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -76,8 +77,10 @@ private:
 
     static reshard::plan_balance balance(two_layouts const& both, holder_t per_node) {
         auto const problem = both.problem();
-        return balance_of(reshard::plan_flows(problem, {.processes_per_node = per_node}),
-                          both.ranks());
+        return balance_of(
+            reshard::plan_flows(problem, {.processes_per_node = per_node,
+                                          .between_nodes = reshard::balanced_senders()}),
+            both.ranks());
     }
 
     /// The quickest of several.
@@ -98,9 +101,9 @@ private:
                                layout_of(*current_job.moved, current_job.target));
         reshard::plan_balance const plan_balance = balance(both, per_node);
         reshard::holder_set const first({0});
-        reshard::plan_options const balanced{.processes_per_node = per_node};
-        reshard::plan_options const by_turns{.processes_per_node = per_node,
-                                             .replicas = reshard::replica_choice::by_target};
+        reshard::plan_options const balanced{.processes_per_node = per_node,
+                                             .between_nodes = reshard::balanced_senders()};
+        reshard::plan_options const by_turns{.processes_per_node = per_node};
         double const times[] = {seconds(both, {}, balanced), seconds(both, {}, by_turns),
                                 seconds(both, {first, first}, balanced),
                                 seconds(both, {first, first}, by_turns)};
@@ -174,7 +177,9 @@ private:
                                layout_of(llama3_405b, {.tensor = 8, .data = 1 + replicas}));
         stopwatch const watch;
         auto const problem = both.problem();
-        reshard::plan_flows const flows(problem, {.processes_per_node = 8, .relays = relays});
+        reshard::plan_flows const flows(
+            problem, {.processes_per_node = 8,
+                      .between_nodes = relays ? reshard::relays() : reshard::balanced_senders()});
         reshard::plan_cost const cost = cost_of(flows, both.ranks());
         double const planned = watch.seconds();
         index_t most = 0;

@@ -7,6 +7,7 @@
 #include "method.hpp"
 
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include <optional>
 
@@ -31,7 +32,7 @@ public:
                          targets_of(where.moved, where.world.rank(), where.target),
                          {.program = program,
                           .processes_per_node = relays ? 1u : 0u,
-                          .relays = relays,
+                          .between_nodes = relays ? reshard::relays() : reshard::balanced_senders(),
                           .on_node = exchange})) {}
 
     void run() override { run_prepared(ready_); }

@@ -13,6 +13,7 @@
 #include "typed_job.hpp"
 
 #include <reshard/layout/replica.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
@@ -34,6 +35,8 @@ namespace {
 using namespace reshard::detail;
 
 using namespace bench;
+
+reshard::plan_options const balanced{.between_nodes = reshard::balanced_senders()};
 
 /// Two layouts and the program between them.
 struct prepared_job {
@@ -113,7 +116,7 @@ void count(reshard::detail::pattern_plan const& plan, job_numbers& job_numbers) 
     for (reshard::detail::placed_pattern const& pattern : plan.patterns) {
         elements.push_back(0);
         for (std::size_t i = 0; i < pattern.size(); ++i)
-            elements.back() += element_count(pattern.geometry().extent(i));
+            elements.back() += pattern.geometry().elements(i);
     }
     for (std::size_t t = 0; t < plan.pattern_of.size(); ++t) {
         job_numbers.transfers += plan.patterns[plan.pattern_of[t]].size();
@@ -329,7 +332,7 @@ public:
 private:
     /// What rank 0 gives and gets, picked out of a plan for everybody.
     static job_numbers expected_of_one(job const& wanted, prepared_job const& ready) {
-        reshard::plan plan = reshard::make_plan(ready.problem());
+        reshard::plan plan = reshard::make_plan(ready.problem(), {}, balanced);
         std::erase_if(plan.transfers, [](reshard::transfer const& transfer) {
             return transfer.source_holder != 0 && transfer.target_holder != 0;
         });
@@ -340,19 +343,21 @@ private:
     void transfers(prepared_job const& ready, measurement& m, holder_t rank = 0) const {
         measure(
             chosen_.repeat,
-            [&] { return reshard::make_plan(ready.problem(), scope_of(m.scope, rank)); }, m);
+            [&] { return reshard::make_plan(ready.problem(), scope_of(m.scope, rank), balanced); },
+            m);
     }
 
     void patterns(prepared_job const& ready, measurement& m, holder_t rank = 0) const {
         measure(
             chosen_.repeat,
-            [&] { return reshard::make_patterns(ready.problem(), scope_of(m.scope, rank)); }, m);
+            [&] { return given_cuts(ready.problem(), scope_of(m.scope, rank), balanced).patterns; },
+            m);
     }
 
     void costs(prepared_job const& ready, measurement& m) const {
         auto const cost = [&] {
             reshard::detail::plan_problem const problem = ready.problem();
-            return reshard::cost_of(reshard::plan_flows(problem),
+            return reshard::cost_of(reshard::plan_flows(problem, balanced),
                                     std::max(problem.source_holders, problem.target_holders));
         };
         measure(chosen_.repeat, cost, m);
@@ -362,7 +367,8 @@ private:
     void rounds(prepared_job const& ready, measurement& m) const {
         auto const make = [&] {
             reshard::detail::plan_problem const problem = ready.problem();
-            return rounds_of(reshard::plan_flows(problem), problem.source_holders, 150'000'000);
+            return rounds_of(reshard::plan_flows(problem, balanced), problem.source_holders,
+                             150'000'000);
         };
         measure(chosen_.repeat, make, m);
     }

@@ -27,6 +27,7 @@
 #include <reshard/analysis/simulation.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/format/network_file.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -188,7 +189,8 @@ measurement simulated(redistribution_case const& moved, reshard::network const& 
     if (!program)
         program = reshard::identity_mapping(reshard::catalog_of(source), &wanted);
     auto const problem = reshard::problem_of(*program, source, target);
-    reshard::plan_flows const flows(problem, {.processes_per_node = over.ranks_per_node});
+    reshard::plan_flows const flows(problem, {.processes_per_node = over.ranks_per_node,
+                                              .between_nodes = reshard::balanced_senders()});
     measurement result = bound;
     result.method = "model";
     result.seconds = {reshard::simulate(flows, over).seconds};

@@ -5,6 +5,7 @@
 
 #include <reshard/aoa.hpp>
 #include <reshard/mpi.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/communicator.hpp>
@@ -23,8 +24,7 @@ inline constexpr int trainers = 4, servers = 2;
 inline constexpr int steps = 3;
 
 // [program]
-/// Both sides give the same program: one bfloat16 weight of four query heads and two pairs of key
-/// and value heads, in place of three float ones.
+/// The program of both sides: q, k, v become one weight, and all become bfloat16.
 inline constexpr char const* program = R"(
 q_proj.weight, k_proj.weight, v_proj.weight -> qkv, fused_qkv, axis=0, num_q_heads=4, num_kv_heads=2
 qkv -> qkv_proj.weight, dtype="bfloat16"
@@ -32,7 +32,8 @@ o_proj.weight -> o_proj.weight, dtype="bfloat16"
 )";
 
 inline reshard::options call_options() {
-    return {.program = reshard::aoa::parse(program, "handover.aoa")};
+    return {.program = reshard::aoa::parse(program, "handover.aoa"),
+            .between_nodes = reshard::balanced_senders()};
 }
 // [/program]
 

@@ -8,6 +8,7 @@
 #include <reshard/format/torch/torch_save.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/os/file_bytes.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/aliases.hpp>
@@ -103,7 +104,7 @@ conversion conversion_of(source_spec const& source, job const& full_job,
     layout const layout = writers_of(files, source.held.holders, ranks);
     detail::plan_problem problem = problem_of(full_job.map(), source.held, layout);
     widen_targets(problem);
-    add_reads(planned, plan_flows(problem));
+    add_reads(planned, plan_flows(problem, {.between_nodes = balanced_senders()}));
     return planned;
 }
 

@@ -6,6 +6,7 @@
 
 #include <reshard/format/network_file.hpp>
 #include <reshard/layout/replica.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -151,7 +152,7 @@ dry_run make_dry_run(source_spec const& source, job const& full_job, plan_comman
     std::optional<network> const over = network_of(options);
     plan_flows const flows(
         problem, {.processes_per_node = over ? over->ranks_per_node : options.ranks_per_node,
-                  .relays = options.relays});
+                  .between_nodes = options.relays ? relays() : balanced_senders()});
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result;
     result.source_ranks = source.held.holders;
@@ -213,8 +214,8 @@ json::object json_of(dry_run const& run, bool key_details) {
         {"bytes_local", run.cost.bytes_local},
         {"peak_extra_bytes", run.cost.peak_extra_bytes},
         {"imbalance",
-         {{"bytes_in", imbalance(run.cost, &process_cost::bytes_in)},
-          {"bytes_out", imbalance(run.cost, &process_cost::bytes_out)}}},
+         {{"bytes_in", run.cost.imbalance(&process_cost::bytes_in)},
+          {"bytes_out", run.cost.imbalance(&process_cost::bytes_out)}}},
         {"busiest", json_of(run.balance)},
         {"least_memory_budget", run.relays ? json::value() : json::value(run.rounds.least_budget)},
         {"rounds", json_of_rounds(run)},

@@ -158,9 +158,9 @@ std::string text_of(dry_run const& run, plan_command const& options) {
             numbered(run.cost.transfers, "transfer") + " of " + numbered(run.cost.bytes, "byte") +
             ", " + grouped(run.cost.bytes_local) + " of them within a rank, in " +
             numbered(run.cost.messages, "message") + "\nthe busiest rank gets " +
-            ratio_text(imbalance(run.cost, &process_cost::bytes_in)) +
+            ratio_text(run.cost.imbalance(&process_cost::bytes_in)) +
             " times the mean, and gives " +
-            ratio_text(imbalance(run.cost, &process_cost::bytes_out)) + " times the mean\n" +
+            ratio_text(run.cost.imbalance(&process_cost::bytes_out)) + " times the mean\n" +
             relay_text(run) + text_of(run.balance, run.relays) + budget_text(run) + rank_table(run);
     if (run.simulated)
         text += text_of(*run.simulated);

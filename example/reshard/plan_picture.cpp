@@ -15,8 +15,8 @@ using namespace reshard;
 heat_bins bins_of(plan_flows const& flows) {
     holder_t const targets = std::max<holder_t>(1, flows.problem().target_holders);
     // With relays, ranks of the target give as well.
-    holder_t const sources =
-        std::max<holder_t>(flows.options().relays ? targets : 1, flows.problem().source_holders);
+    holder_t const sources = std::max<holder_t>(
+        flows.options().between_nodes.has_relays() ? targets : 1, flows.problem().source_holders);
     heat_bins bins(sources, targets);
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](detail::flow flow) {

@@ -7,7 +7,6 @@
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/layout_file.hpp>
 #include <reshard/format/names/inner_optimizer.hpp>
-#include <reshard/format/names/master_weights.hpp>
 #include <reshard/format/names/numbered_names.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/format/network_file.hpp>

@@ -9,5 +9,4 @@ using namespace reshard;
 using namespace reshard::detail;
 
 layout const bad =
-    typed::layout<mesh{{"tp", 4}},
-                  typed::tensor<"w", float, index_vector{8}, shard_sizes{0, {4, 4}}>>();
+    typed::layout<mesh{{"tp", 4}}, typed::tensor<"w", float, index_vector{8}, shard{0, {4, 4}}>>();

@@ -10,4 +10,4 @@ using namespace reshard::detail;
 
 layout const bad =
     typed::layout<mesh{{"tp", 4}},
-                  typed::tensor<"w", float, index_vector{8}, shard_sizes{0, {4, 6, -4, 2}}>>();
+                  typed::tensor<"w", float, index_vector{8}, shard{0, {4, 6, -4, 2}}>>();

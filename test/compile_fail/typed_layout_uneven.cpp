@@ -9,5 +9,4 @@ using namespace reshard;
 using namespace reshard::detail;
 
 layout const bad =
-    typed::layout<mesh{{"tp", 4}},
-                  typed::tensor<"w", float, index_vector{10}, shard{0, split_rule::even}>>();
+    typed::layout<mesh{{"tp", 4}}, typed::tensor<"w", float, index_vector{10}, shard{0, even}>>();

@@ -9,5 +9,5 @@ using namespace reshard;
 using namespace reshard::detail;
 
 layout const bad =
-    typed::layout<mesh{{"dp", 2}, {"tp", 2}}, typed::tensor<"w", float, index_vector{10}, shard{0},
-                                                            shard{0, split_rule::even}>>();
+    typed::layout<mesh{{"dp", 2}, {"tp", 2}},
+                  typed::tensor<"w", float, index_vector{10}, shard{0}, shard{0, even}>>();

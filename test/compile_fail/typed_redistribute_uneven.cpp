@@ -6,9 +6,8 @@
 
 using namespace reshard;
 
-struct trained : typed::layout<mesh{{"tp", 2}}, typed::tensor<"a", float, index_vector{5, 2},
-                                                              shard{0, detail::split_rule::even}>> {
-};
+struct trained : typed::layout<mesh{{"tp", 2}},
+                               typed::tensor<"a", float, index_vector{5, 2}, shard{0, even}>> {};
 struct served : typed::layout<mesh{}, typed::tensor<"a", float, index_vector{5, 2}>> {};
 
 void move(const_state_dict const& have, state_dict const& want) {

@@ -5,6 +5,7 @@
 
 #include <reshard/mpi.hpp>
 #include <reshard/mpi/shared_arena.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -86,7 +87,7 @@ public:
     /// The way by which the elements have moved.
     std::string_view tier_of(job const& moving) const {
         if (moving.cost().messages_out > 0)
-            return how_.relays ? "relays" : "messages";
+            return how_.between_nodes.has_relays() ? "relays" : "messages";
         return arena_ && arena_->is_shared() ? "arena" : "rings";
     }
 
@@ -94,7 +95,7 @@ public:
 
 private:
     void add_relayed(mpi_group const& world) {
-        how_.relays = true;
+        how_.between_nodes = relays();
         how_.processes_per_node = 1;
         index_vector const shape{index_t{1} << 20};
         shard_descriptor const shard{"relayed", data_type::f32, shape, {{0}, shape}, {}};

@@ -2,6 +2,7 @@
 
 #include "rows_to_columns.hpp"
 
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 
@@ -165,7 +166,7 @@ std::string outcome_of_load(mpi_group const& world, std::filesystem::path const&
         auto const files = std::make_shared<stopping_files>();
         auto const saved = open_checkpoint(world, directory, {.files = files});
         files->stops = world.rank() == world.size() - 1;
-        load(world, saved, tensors, {.relays = true, .deadline = 0.5});
+        load(world, saved, tensors, {.between_nodes = relays(), .deadline = 0.5});
         return "ran";
     } catch (error const& problem) {
         return std::string(name(problem.code())) + ": " + problem.what();

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -239,7 +240,7 @@ BOOST_AUTO_TEST_CASE(no_rank_sends_much_more_than_the_busiest_must) {
         layout const source = test::source_layout(scenario), target = test::target_layout(scenario);
         mapping const program = test::mapping_of(scenario);
         plan_problem const problem = problem_of(program, source, target);
-        plan const plan = make_plan(problem);
+        plan const plan = make_plan(problem, {}, {.between_nodes = balanced_senders()});
         demands const wanted = demands_of(plan, problem, source);
         double const least = least_busiest(wanted, source.holders);
         BOOST_TEST(static_cast<double>(busiest(plan)) <=

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/verify.hpp>
@@ -22,9 +23,15 @@ using reshard::test::resolved;
 
 BOOST_AUTO_TEST_SUITE(laws_plan)
 
+namespace {
+
+plan_options const balanced{.between_nodes = balanced_senders()};
+
+} // namespace
+
 BOOST_AUTO_TEST_CASE(every_plan_writes_every_element_once) {
     for_each_program(test::program_count, [](planned const& planned) {
-        plan const plan = make_plan(planned.problem);
+        plan const plan = make_plan(planned.problem, {}, balanced);
         BOOST_TEST(!verify(plan, planned.problem));
         index_t wanted = 0, written = 0;
         for (target_side const& target : planned.problem.targets)
@@ -39,7 +46,7 @@ BOOST_AUTO_TEST_CASE(every_plan_writes_every_element_once) {
 
 BOOST_AUTO_TEST_CASE(the_plan_of_one_rank_is_its_part_of_the_plan_of_all) {
     for_each_program(test::trials(500), [](planned const& planned) {
-        plan const whole_plan = make_plan(planned.problem);
+        plan const whole_plan = make_plan(planned.problem, {}, balanced);
         holder_t const ranks = std::max(planned.source.holders, planned.target.holders);
         for (holder_t rank = 0; rank < ranks; ++rank) {
             holder_set const me({rank});
@@ -47,11 +54,11 @@ BOOST_AUTO_TEST_CASE(the_plan_of_one_rank_is_its_part_of_the_plan_of_all) {
             auto const gives = [&](transfer const& part) { return part.source_holder == rank; };
             auto const gets = [&](transfer const& part) { return part.target_holder == rank; };
             auto const either = [&](transfer const& part) { return gives(part) || gets(part); };
-            BOOST_TEST(
-                (resolved(make_plan(planned.problem, {me, me})) == resolved(whole_plan, either)));
-            BOOST_TEST((resolved(make_plan(planned.problem, {me, nobody})) ==
+            BOOST_TEST((resolved(make_plan(planned.problem, {me, me}, balanced)) ==
+                        resolved(whole_plan, either)));
+            BOOST_TEST((resolved(make_plan(planned.problem, {me, nobody}, balanced)) ==
                         resolved(whole_plan, gives)));
-            plan const incoming = make_plan(planned.problem, {nobody, me});
+            plan const incoming = make_plan(planned.problem, {nobody, me}, balanced);
             BOOST_TEST((resolved(incoming) == resolved(whole_plan, gets)));
             BOOST_TEST(!verify(incoming, planned.problem, me));
         }
@@ -63,7 +70,8 @@ BOOST_AUTO_TEST_CASE(sender_and_receiver_see_one_list) {
         std::vector<plan> plans;
         holder_t const ranks = std::max(planned.source.holders, planned.target.holders);
         for (holder_t rank = 0; rank < ranks; ++rank)
-            plans.push_back(make_plan(planned.problem, {holder_set({rank}), holder_set({rank})}));
+            plans.push_back(
+                make_plan(planned.problem, {holder_set({rank}), holder_set({rank})}, balanced));
         for (holder_t from = 0; from < ranks; ++from)
             for (holder_t to = 0; to < ranks; ++to) {
                 auto const between = [&](transfer const& part) {
@@ -113,7 +121,7 @@ BOOST_AUTO_TEST_CASE(the_order_of_shards_within_a_rank_decides_at_most_which_rep
 BOOST_AUTO_TEST_CASE(what_goes_out_comes_in_and_every_byte_is_counted) {
     for_each_program(test::trials(500), [](planned const& planned) {
         for (holder_t const processes : {1u, 3u, 8u}) {
-            plan_options const options{processes, false};
+            plan_options const options{.processes = processes, .between_nodes = balanced_senders()};
             plan const plan = make_plan(planned.problem, {}, options);
             BOOST_TEST(!verify(plan, planned.problem));
             plan_cost const cost = cost_of(plan, processes, options);

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/verify.hpp>
@@ -27,7 +28,9 @@ namespace {
 
 /// Each holder by its own process, in nodes of `processes_per_node`.
 plan_options relayed(holder_t processes_per_node, holder_t processes = 0) {
-    return {.processes = processes, .processes_per_node = processes_per_node, .relays = true};
+    return {.processes = processes,
+            .processes_per_node = processes_per_node,
+            .between_nodes = relays()};
 }
 
 /// A transfer with all that its relay says written out.

@@ -170,11 +170,11 @@ BOOST_FIXTURE_TEST_CASE(whatever_is_looked_up_every_element_arrives, directory_q
 
 BOOST_FIXTURE_TEST_CASE(a_rank_knows_its_own_shards_only, directory_query_fixture) {
     mesh const everybody{{"x", size}};
-    auto const spread = [&](shard shard) {
+    auto const spread = [&](placement const& cut) {
         return layout_of(
-            {sharding_of("a", data_type::f32, distribution(everybody, {shard}, {8, 8}))});
+            {sharding_of("a", data_type::f32, distribution(everybody, {cut}, {8, 8}))});
     };
-    rank_tensors source(spread({0}), rank), target(spread({1}), rank);
+    rank_tensors source(spread(shard{0}), rank), target(spread(shard{1}), rank);
     job const moving = prepare(world, source.views(), target.views(), asking);
     layout const layout = moving.source_layout();
     BOOST_TEST(layout.shards_of(*layout.find("a")).size() == 1u);

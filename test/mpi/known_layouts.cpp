@@ -7,6 +7,7 @@
 
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include <optional>
 #include <string>
@@ -78,9 +79,10 @@ BOOST_FIXTURE_TEST_CASE(known_layouts_move_what_gathered_ones_move, layouts_fixt
         two_layouts const both(seed, size);
         rank_tensors source(both.source, rank), target(both.target, rank);
         source.fill();
+        options const balanced{.between_nodes = balanced_senders()};
         job const known_job = prepare(world, source_tensors{source.views(), both.source},
-                                      target_tensors{target.views(), both.target});
-        job const received_job = prepare(world, source.views(), target.views());
+                                      target_tensors{target.views(), both.target}, balanced);
+        job const received_job = prepare(world, source.views(), target.views(), balanced);
         BOOST_TEST((known_job.cost() == received_job.cost()), "seed " << seed << ", rank " << rank);
     }
 }

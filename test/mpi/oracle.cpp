@@ -3,6 +3,7 @@
 #include <reshard/mpi/directory_query.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include "oracle/generate.hpp"
 #include "support/experiment.hpp"
@@ -119,9 +120,12 @@ BOOST_AUTO_TEST_CASE(programs_do_what_the_oracle_does_on_any_number_of_ranks) {
         oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
             rank_experiment experiment(scenario, world.rank());
-            // Every other program finds its sources in a directory.
-            experiment.run(world, test::mapping_of(scenario),
-                           {.lookup = directory(seed % 2 == 0 ? 256u : 0u)});
+            // Every other program finds its sources in a directory; of the others, every other one
+            // balances its senders.
+            experiment.run(
+                world, test::mapping_of(scenario),
+                {.between_nodes = seed % 4 == 0 ? balanced_senders() : detail::node_traffic{},
+                 .lookup = directory(seed % 2 == 0 ? 256u : 0u)});
             ++tally.programs;
             tally.elements += experiment.elements();
             if (auto const where = experiment.difference()) {
@@ -186,8 +190,11 @@ void compare_on_node(node_exchange exchange) {
         oracle::scenario const scenario = oracle::generator(seed, world.size()).make();
         BOOST_TEST_CONTEXT("seed " << seed << ":\n" << scenario.text) {
             rank_experiment experiment(scenario, world.rank());
-            experiment.run_with(world, test::mapping_of(scenario), {.on_node = exchange},
-                                {nullptr, nullptr});
+            experiment.run_with(
+                world, test::mapping_of(scenario),
+                {.between_nodes = seed % 2 == 0 ? balanced_senders() : detail::node_traffic{},
+                 .on_node = exchange},
+                {nullptr, nullptr});
             bytes_node += experiment.cost.bytes_node_in;
             if (auto const where = experiment.difference()) {
                 ++differences;
@@ -220,7 +227,7 @@ BOOST_AUTO_TEST_CASE(relayed_programs_do_what_the_oracle_does) {
             experiment.run_with(
                 world, test::mapping_of(scenario),
                 {.processes_per_node = static_cast<holder_t>(1 + seed / 4 % 3),
-                 .relays = true,
+                 .between_nodes = relays(),
                  .on_node = seed % 2 == 0 ? node_exchange::messages : node_exchange::rings},
                 {used, used});
             relayed += experiment.cost.bytes_relayed;

@@ -2,6 +2,7 @@
 
 #include <reshard/bind/rounds.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include "support/rank_tensors.hpp"
 #include "support/ranks_per_node.hpp"
@@ -61,9 +62,9 @@ void check_one_to(index_t count, std::vector<std::vector<shard_descriptor>> cons
                             world.rank());
     test::rank_tensors want(layout_of(wanted), world.rank());
     have.fill();
-    job moving =
-        prepare(world, have.views(), want.views(),
-                {.processes_per_node = 1, .relays = true, .deadline = std::chrono::seconds(60)});
+    job moving = prepare(
+        world, have.views(), want.views(),
+        {.processes_per_node = 1, .between_nodes = relays(), .deadline = std::chrono::seconds(60)});
     run(moving);
     BOOST_TEST(want.wrong_elements() == 0u);
     auto const elements = of_all(world, moving.cost().bytes_relayed);
@@ -78,7 +79,7 @@ process_cost check_chain(node_exchange exchange) {
     one_to_all one_to_all(world, count);
     job moving = prepare(world, one_to_all.have, one_to_all.want,
                          {.processes_per_node = 1,
-                          .relays = true,
+                          .between_nodes = relays(),
                           .on_node = exchange,
                           .deadline = std::chrono::seconds(60)});
     for (int i = 0; i < 2; ++i) {
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {
     one_to_all one_to_all(world, 1000);
     job moving = prepare(world, one_to_all.have, one_to_all.want,
                          {.processes_per_node = static_cast<holder_t>(world.size()),
-                          .relays = true,
+                          .between_nodes = relays(),
                           .on_node = node_exchange::messages});
     run(moving);
     BOOST_TEST(moving.cost().bytes_relayed == 0);
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(within_one_node_nothing_is_passed_on) {
         return; // there are several
     one_to_all one_to_all(world, 1000);
     job moving = prepare(world, one_to_all.have, one_to_all.want,
-                         {.relays = true, .on_node = node_exchange::rings});
+                         {.between_nodes = relays(), .on_node = node_exchange::rings});
     run(moving);
     BOOST_TEST(moving.cost().bytes_relayed == 0);
     BOOST_TEST(moving.cost().bytes_out == 0); // all ranks are on one node
@@ -179,7 +180,7 @@ BOOST_AUTO_TEST_CASE(in_rounds_nothing_is_passed_on_and_the_caller_is_told) {
     BOOST_CHECK_EXCEPTION(
         prepare(world, one_to_all.have, {{}, wanted},
                 {.memory = rounds(detail::any_budget, [](auto const&) { return state_dict(); }),
-                 .relays = true}),
+                 .between_nodes = relays()}),
         error, [](error const& problem) {
             return problem.code() == errc::usage &&
                    std::string(problem.what()).find("passes nothing on") != std::string::npos;

@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/mpi/shared_arena.hpp>
 
 #include <reshard/typed.hpp>
 
@@ -8,6 +9,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory_resource>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,31 +27,30 @@ namespace {
 class rank_memory {
 public:
     template <class Layout>
-    rank_memory(Layout, int rank) {
-        if (static_cast<holder_t>(rank) < Layout::ranks.rank_count())
+    rank_memory(Layout, int rank,
+                std::pmr::memory_resource* memory = std::pmr::get_default_resource()) {
+        if (static_cast<holder_t>(rank) < Layout::rank_end)
             shards_ = descriptors_of<Layout>(static_cast<holder_t>(rank));
         for (shard_descriptor const& shard : shards_)
             bytes_.emplace_back(static_cast<std::size_t>(
-                byte_count(element_count(shard.region.shape), shard.dtype) + 1));
+                                    byte_count(element_count(local_shape(shard)), shard.dtype) + 1),
+                                memory);
     }
 
     /// Each element is its index in its tensor, with another beginning for each key.
     void fill() {
         for (std::size_t i = 0; i < shards_.size(); ++i)
-            for (index_t n = 0; n < element_count(shards_[i].region.shape); ++n) {
-                shard_descriptor const& shard = shards_[i];
-                index_vector at = unravel_index(n, shard.region.shape);
-                for (std::size_t axis = 0; axis < at.size(); ++axis)
-                    at[axis] += shard.region.offset[axis];
-                put(i, n, static_cast<double>(ravel_index(at, shard.global_shape) + shard.key[0]));
-            }
+            for (index_t n = 0; n < element_count(shards_[i].region.shape); ++n)
+                if (auto const place =
+                        place_of(shards_[i], unravel_index(n, shards_[i].region.shape)))
+                    put(i, *place, value_of(shards_[i], unravel_index(n, shards_[i].region.shape)));
     }
 
     /// All but the first `without` shards.
     state_dict views(std::size_t without = 0) {
         state_dict tensors;
         for (std::size_t i = without; i < shards_.size(); ++i) {
-            index_vector const& shape = shards_[i].region.shape;
+            index_vector const shape = local_shape(shards_[i]);
             tensors.add(shards_[i], tensor_view{bytes_[i].data(), shards_[i].dtype, shape,
                                                 row_major_strides(shape)});
         }
@@ -56,7 +58,7 @@ public:
     }
 
     bool is_untouched() const {
-        return std::ranges::all_of(bytes_, [](std::vector<unsigned char> const& one) {
+        return std::ranges::all_of(bytes_, [](std::pmr::vector<unsigned char> const& one) {
             return std::ranges::count(one, 0) == static_cast<std::ptrdiff_t>(one.size());
         });
     }
@@ -66,6 +68,25 @@ public:
     bool operator==(rank_memory const& memory) const { return bytes_ == memory.bytes_; }
 
 private:
+    /// Where the shard stores the element at `within` of its region, if it has it.
+    static std::optional<index_t> place_of(shard_descriptor const& shard,
+                                           index_vector const& within) {
+        if (shard.flat) {
+            index_t const n = ravel_index(within, shard.region.shape) - shard.flat->begin;
+            return n >= 0 && n < shard.flat->size() ? std::optional(n) : std::nullopt;
+        }
+        for (axis_cycle const& cycle : shard.cycles)
+            if (within[cycle.axis] % cycle.period >= cycle.block)
+                return std::nullopt;
+        return ravel_index(held_index(shard.cycles, within), local_shape(shard));
+    }
+
+    static double value_of(shard_descriptor const& shard, index_vector at) {
+        for (std::size_t axis = 0; axis < at.size(); ++axis)
+            at[axis] += shard.region.offset[axis];
+        return static_cast<double>(ravel_index(at, shard.global_shape) + shard.key[0]);
+    }
+
     void put(std::size_t i, index_t n, double number) {
         if (shards_[i].dtype == data_type::f64)
             reinterpret_cast<double*>(bytes_[i].data())[n] = number;
@@ -74,7 +95,7 @@ private:
     }
 
     std::vector<shard_descriptor> shards_;
-    std::vector<std::vector<unsigned char>> bytes_;
+    std::vector<std::pmr::vector<unsigned char>> bytes_;
 };
 
 template <fixed_string Key, index_t Rows, index_t Columns, auto... Placements>
@@ -130,6 +151,25 @@ mapping made_of(layout const& source) {
     program.define("tail", cast(split(a, 0, index_vector{6, 4})[1], data_type::f64));
     program.define("zero", zeros({2, 3}, data_type::f32));
     return program;
+}
+
+/// The same with memory in arenas, by the type and by typed layouts beside the tensors.
+template <class Plan>
+void check_in_arenas(mpi_group const& ranks) {
+    shared_arena const arena(ranks, 10'000);
+    typename Plan::source_layout const source;
+    typename Plan::target_layout const target;
+    rank_memory have(source, ranks.rank(), arena.resource());
+    rank_memory want(target, ranks.rank(), arena.resource());
+    rank_memory by_type(target, ranks.rank(), arena.resource());
+    rank_memory expected(target, ranks.rank());
+    have.fill();
+    redistribute(ranks, have.views(), expected.views());
+    redistribute(ranks, {have.views(), source, &arena}, {want.views(), target, &arena});
+    BOOST_TEST((want == expected));
+    redistribute<Plan>(ranks, {have.views(), std::nullopt, &arena},
+                       {by_type.views(), std::nullopt, &arena});
+    BOOST_TEST((by_type == expected));
 }
 
 /// Moves by the type, by a plan of run time, and by one between typed layouts that ranks give beside
@@ -196,7 +236,7 @@ namespace {
 struct replicated
     : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, replicate{}, shard{1}>,
                     matrix<"b", 3, 6, shard{0}, shard{1}>> {};
-struct uneven : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
+struct uneven : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard{0, {1, 0, 9}}>,
                               matrix<"b", 3, 6, replicate{}>> {};
 
 } // namespace
@@ -205,6 +245,58 @@ BOOST_AUTO_TEST_CASE(replicas_and_sizes_that_differ_are_moved_in_a_larger_group)
     boost::mpi::communicator const world;
     if (world.size() >= 4)
         check_both_ways<replicated, uneven>(world);
+}
+
+namespace {
+
+/// Blocks dealt out, and slices of all ranks.
+template <index_t Ranks>
+struct dealt_out
+    : typed::layout<mesh{{"p", Ranks}}, matrix<"a", 10, 6, block_cyclic{0, 2}>,
+                    matrix<"b", 3, 6, block_cyclic{1, 1}>, matrix<"c", 5, 9, typed::flat_share{}>,
+                    typed::tensor<"s", double, index_vector{}, typed::flat_share{}>,
+                    matrix<"z", 0, 4, block_cyclic{1, 1}>> {};
+
+/// The same tensors on the last rank and the first one; the last one comes first.
+template <index_t Ranks>
+struct on_two
+    : typed::layout<
+          typed::rank_mesh({{"p", 2}}, {Ranks - 1, 0}), matrix<"a", 10, 6, shard{1}>,
+          matrix<"b", 3, 6, typed::flat_share{5, 12}>, matrix<"c", 5, 9, block_cyclic{1, 4}>,
+          typed::tensor<"s", double, index_vector{}, replicate{}>, matrix<"z", 0, 4, shard{0}>> {};
+
+/// FSDP2 and tensor parallelism, and slices of what tensor parallelism has cut.
+struct strided
+    : typed::layout<mesh{{"dp", 2}, {"tp", 2}}, matrix<"a", 10, 6, strided_shard{0}, shard{0}>,
+                    matrix<"b", 3, 6, typed::flat_share{}, shard{1}>> {};
+struct scattered : typed::layout<typed::rank_mesh({{"a", 2}, {"b", 2}}, {6, 0, 3, 5}),
+                                 matrix<"a", 10, 6, block_cyclic{0, 3}, block_cyclic{1, 2}>,
+                                 matrix<"b", 3, 6, shard{0, {1, 2}}, typed::flat_share{}>> {};
+
+template <index_t Ranks>
+void check_dealt_out(boost::mpi::communicator const& world) {
+    if (world.size() < Ranks)
+        return;
+    check_both_ways<dealt_out<Ranks>, rows<Ranks>>(world);
+    if constexpr (Ranks > 1) {
+        check_both_ways<dealt_out<Ranks>, on_two<Ranks>>(world);
+        check_in_arenas<typed::plan<dealt_out<Ranks>, on_two<Ranks>>>(world);
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(blocks_slices_and_listed_ranks_are_moved_as_at_run_time) {
+    boost::mpi::communicator const world;
+    check_dealt_out<1>(world);
+    check_dealt_out<2>(world);
+    check_dealt_out<3>(world);
+    check_dealt_out<4>(world);
+    check_dealt_out<7>(world);
+    if (world.size() >= 4)
+        check_both_ways<strided, replicated>(world);
+    if (world.size() >= 7)
+        check_both_ways<strided, scattered>(world);
 }
 
 namespace {

@@ -100,8 +100,8 @@ static_assert(typed::state_dict<>::size == 0);
 using whole_job = typed::layout<
     mesh{{"pp", 2}, {"tp", 2}}, //
     typed::tensor<"embedding", bfloat16, index_vector{10, 4}, only{0}, shard{0}>,
-    typed::tensor<"up", bfloat16, index_vector{6, 4}, only{1}, shard{0, split_rule::even}>,
-    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard_sizes{1, {3, 4}}>,
+    typed::tensor<"up", bfloat16, index_vector{6, 4}, only{1}, shard{0, even}>,
+    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard{1, {3, 4}}>,
     typed::tensor<"norm", float, index_vector{4}, replicate{}, replicate{}>>;
 
 using rank_0 =

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/storage.hpp>
 
 #include "held.hpp"
@@ -240,8 +241,8 @@ BOOST_AUTO_TEST_CASE(ranks_that_see_different_files_are_told_so,
 BOOST_AUTO_TEST_CASE(options_are_told_by_their_own_names) {
     BOOST_TEST(names_of_difference(options{.memory = {9}, .on_node = node_exchange::rings}) ==
                "memory.budget on_node");
-    BOOST_TEST(names_of_difference(options{.processes_per_node = 9, .relays = true}) ==
-               "processes_per_node relays");
+    BOOST_TEST(names_of_difference(options{.processes_per_node = 9, .between_nodes = relays()}) ==
+               "processes_per_node between_nodes");
     BOOST_TEST(names_of_difference(options{.lookup = {9}, .needs = {{}}}) ==
                "lookup.gather_up_to needs");
     BOOST_TEST(names_of_difference(open_options{.format = {.max_depth = 9}, .mapped = true}) ==

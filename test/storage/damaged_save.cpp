@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_save_has_a_record_and_each_file_its_id) {
 BOOST_AUTO_TEST_CASE(each_flipped_byte_is_an_error_or_changes_nothing) {
     shared_directory const directory;
     for (save_options const& options : {save_options{}, in_one_file}) {
-        auto const path = directory / (options.form == save_form::sharded ? "sharded" : "one");
+        auto const path = directory / (options.form == save_form::huggingface ? "one" : "sharded");
         save_from(path, 1, options);
         for (std::string const& name : directory.names(path.filename().string())) {
             std::string const bytes = read_file(path / name);
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(files_of_two_saves_are_not_mixed) {
 BOOST_AUTO_TEST_CASE(a_save_without_its_record_is_not_finished) {
     shared_directory const directory;
     for (save_options const& options : {save_options{}, in_one_file}) {
-        auto const path = directory / (options.form == save_form::sharded ? "sharded" : "one");
+        auto const path = directory / (options.form == save_form::huggingface ? "one" : "sharded");
         save_from(path, 1, options);
         on_first_rank([&] { std::filesystem::remove(path / save_record_name); });
         cannot_be_loaded(path, errc::corrupt_file, "not finished");

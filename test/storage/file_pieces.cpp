@@ -41,7 +41,8 @@ shard_table shards_of(std::vector<box> const& regions) {
 
 strings pieces_held(layout const& layout, int size) {
     auto const plan = plan_huggingface(catalog_of(layout));
-    return texts(plan, pieces_by_holder(plan, layout, size));
+    mapping const program = identity_mapping(catalog_of(layout));
+    return texts(plan, pieces_by_holder(plan, program, layout, size));
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 #include <reshard/storage/load.hpp>
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/layout/layout_of.hpp>
+#include <reshard/layout/typed_layout.hpp>
 #include <reshard/storage/checkpoint_listing.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>
@@ -164,6 +166,48 @@ BOOST_AUTO_TEST_CASE(each_rank_has_its_replica_in_its_file_where_that_is_asked_f
         says(errc::usage, (directory / "no").string() +
                               ": replicas are shards of a layout, and whole tensors are to be "
                               "written; give a layout, or omit replicas"));
+}
+
+namespace {
+
+template <index_t Ranks>
+struct trained : typed::layout<mesh{{"p", Ranks}},
+                               typed::tensor<"m", double, index_vector{5, 3}, typed::flat_share{}>,
+                               typed::tensor<"w", float, index_vector{7, 4}, shard{0}>> {};
+template <index_t Ranks>
+struct served
+    : typed::layout<mesh{{"p", Ranks}}, typed::tensor<"m", double, index_vector{5, 3}, replicate{}>,
+                    typed::tensor<"w", float, index_vector{7, 4}, shard{1}>> {};
+
+template <class Trained, class Served>
+void check_typed_layouts() {
+    shared_directory const directory;
+    auto const me = static_cast<holder_t>(world().rank());
+    held source(shards_of(layout(Trained()), me)), target(shards_of(layout(Served()), me));
+    save(world(), {source.tensors(), Trained()}, directory / "one");
+    auto const saved = open_checkpoint(world(), directory / "one");
+    load(world(), saved, {target.cleared().tensors(), Served()});
+    BOOST_TEST(target.wrong() == "");
+    convert(world(), saved, directory / "two", {.wanted = Served()});
+    auto const converted = open_checkpoint(world(), directory / "two");
+    load(world(), converted, {source.cleared().tensors(), Trained()});
+    BOOST_TEST(source.wrong() == "");
+    // They are looked at.
+    if (world().size() == 1)
+        return;
+    BOOST_CHECK_EXCEPTION(save(world(), {source.tensors(), Served()}, directory / "no"), error,
+                          mentions(errc::bad_layout, "the layout"));
+    BOOST_CHECK_EXCEPTION(load(world(), saved, {target.tensors(), Trained()}), error,
+                          mentions(errc::bad_layout, "the layout"));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_typed_layout_is_taken_as_a_layout) {
+    if (world().size() == 3)
+        check_typed_layouts<trained<3>, served<3>>();
+    if (world().size() == 1)
+        check_typed_layouts<trained<1>, served<1>>();
 }
 
 BOOST_AUTO_TEST_CASE(a_flat_range_of_all_elements_and_the_box_of_them_are_written_once) {

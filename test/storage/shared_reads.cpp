@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/storage/load.hpp>
@@ -44,7 +45,7 @@ index_t const all_bytes = 3 * 39 * 40 / 2;
 
 options relaying(bool verify = true) {
     options asked = reading(file_reads::chosen, verify);
-    asked.relays = true;
+    asked.between_nodes = relays();
     asked.deadline = std::chrono::seconds(60);
     return asked;
 }

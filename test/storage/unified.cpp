@@ -4,7 +4,7 @@
 
 #include <reshard/aoa.hpp>
 #include <reshard/expr/by_name.hpp>
-#include <reshard/format/names/master_weights.hpp>
+#include <reshard/format/names/variable_names.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/storage/compare.hpp>
 #include <reshard/storage/convert.hpp>

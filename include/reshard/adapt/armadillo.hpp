@@ -16,14 +16,14 @@ namespace reshard {
 
 namespace detail {
 
-/// A matrix, a vector, or one of either of fixed size.
+/// A matrix or a vector, also of fixed size.
 template <class T>
 concept arma_matrix = std::derived_from<T, arma::Mat<typename T::elem_type>>;
 /// A part of a matrix, such as `m.rows(1, 2)` or `m.col(3)`.
 template <class T>
 concept arma_part = std::derived_from<T, arma::subview<typename T::elem_type>>;
 
-/// What two axes of Armadillo are here: a vector has one.
+/// The axes here for two axes of Armadillo: a vector has one.
 template <class T>
 index_vector arma_axes(arma::uword rows, arma::uword columns) {
     auto const of_rows = static_cast<index_t>(rows), of_columns = static_cast<index_t>(columns);

@@ -123,8 +123,8 @@ constexpr memory_kind memory_of_device(std::int32_t type) {
 
 namespace reshard::adapt {
 
-/// A tensor that another framework has lent. Counted: its deleter is called once, when the last
-/// copy of this is gone.
+/// A tensor that another framework has lent. It counts references: its deleter is called once, when
+/// the last copy is gone.
 class dlpack_tensor {
 public:
     /// Takes over a managed tensor, also if it is refused: then the deleter is called at once.
@@ -229,7 +229,8 @@ Managed* dlpack_lend(const_tensor_view const& t, std::shared_ptr<void const> own
 
 namespace reshard::adapt {
 
-/// A tensor for another framework, which calls its deleter when it needs it no more.
+/// A tensor for another framework. The framework calls its deleter when it no longer needs the
+/// tensor.
 ///
 /// Takes `t` over: pass what owns its elements with `std::move`. A handle is shared, and the
 /// elements of a borrowed tensor have to stay until the deleter is called. Const elements get the

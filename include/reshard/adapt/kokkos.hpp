@@ -29,15 +29,15 @@ concept kokkos_view = requires(T const& t) {
     { T::memory_space::name() } -> std::convertible_to<std::string_view>;
 };
 
-/// True for the host's memory, pinned or not. Memory that devices share is a device's: a kernel may
-/// be at work on it.
+/// True for the host's memory, pinned or not. Memory that the host shares with devices counts as
+/// device memory: a kernel may be using it.
 constexpr bool is_host_space(std::string_view name) {
     return name == "Host" || name.ends_with("HostPinned");
 }
 
 } // namespace detail
 
-/// A view is counted; one of memory of others (`MemoryUnmanaged`) keeps nothing alive.
+/// A view counts references; an unmanaged view (`MemoryUnmanaged`) keeps nothing alive.
 template <detail::kokkos_view T>
 struct tensor_traits<T> {
     using element_type = typename T::value_type;

@@ -20,9 +20,9 @@ namespace detail {
 /// The members of `std::mdspan`; no other known type has them. Elements are at a pointer, by
 /// strides.
 ///
-/// An accessor that gives other values than are in memory, such as the accessor of
-/// `std::linalg::scaled` or `conjugated`, does not refer to memory: its mdspan is not a tensor. Nor
-/// is a view of Kokkos, which has a memory space too and is another adapter's.
+/// An accessor whose values differ from the values in memory, such as the accessor of
+/// `std::linalg::scaled` or `conjugated`, does not refer to memory: its mdspan is not a tensor. A
+/// Kokkos view is not one either: it has a memory space, and another adapter handles it.
 template <class T>
 concept mdspan_like = requires(T const& t, typename T::rank_type axis) {
     typename T::extents_type;

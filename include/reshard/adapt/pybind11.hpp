@@ -15,7 +15,7 @@
 #include <utility>
 
 /// \file
-/// NumPy's arrays, and all that has Python's buffer protocol, as tensors in modules made with
+/// NumPy's arrays, and objects with Python's buffer protocol, as tensors in modules made with
 /// pybind11.
 ///
 /// State dicts and jobs keep references to Python objects: they are destroyed, as those are, by a

@@ -8,14 +8,13 @@
 #include <reshard/layout/shard_table.hpp>
 
 /// \file
-/// The load of the busiest process and node of a plan, beside the least load of any choice of
-/// replicas.
+/// The load of a plan's busiest process and node, and the least load of any choice of replicas.
 
 namespace reshard {
 
 class plan_flows;
 
-/// The busiest of a plan.
+/// The busiest processes and node of a plan.
 struct plan_balance {
     /// The busiest of its processes, or of its nodes.
     ///
@@ -30,7 +29,7 @@ struct plan_balance {
 
     extreme sender;   ///< within a node, too
     extreme receiver; ///< its bytes do not depend on the senders: they are `least_bytes`
-    extreme link;     ///< what leaves a node; all zeros if each process is on its own
+    extreme link;     ///< bytes leaving a node; zeros if each process is a node
 
     bool operator==(plan_balance const&) const = default;
 };

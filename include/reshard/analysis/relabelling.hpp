@@ -10,15 +10,15 @@
 #include <vector>
 
 /// \file
-/// Which process plays which rank of a target, so that the fewest bytes move.
+/// Chooses the process that plays each rank of a target, so that the fewest bytes move.
 
 namespace reshard {
 
-/// Which process plays which rank.
+/// The process that plays each rank.
 struct relabelling {
     std::vector<holder_t> process_of; ///< by rank of the target; no process twice
     index_t bytes = 0;                ///< of all shards of the target
-    index_t bytes_kept = 0;           ///< of these, what their processes have themselves
+    index_t bytes_kept = 0;           ///< bytes of `bytes` that their processes already have
     index_t bytes_kept_before = 0;    ///< the same if process `r` plays rank `r`
 
     /// A layout of ranks as one of the processes that play them.
@@ -26,13 +26,15 @@ struct relabelling {
 };
 
 /// The relabelling that keeps the most bytes in their processes. Processes are the source's, and
-/// more if the target has more ranks. If no relabelling keeps more bytes than none, it is none.
+/// more if the target has more ranks. If no relabelling keeps more bytes, each rank keeps its
+/// process.
 ///
-/// Exact: an assignment problem between kinds of ranks, those that hold the same boxes.
+/// The result is exact. It solves an assignment problem between kinds of ranks; ranks of a kind
+/// hold the same boxes.
 ///
 /// \param processes_per_node a process only plays a rank instead of one on its own node, of
 ///        this number; 0: any rank
-/// \throws error as `make_patterns`
+/// \throws error as `make_plan`
 RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& source,
                                           layout const& target, holder_t processes_per_node = 0);
 

@@ -14,19 +14,19 @@
 #include <vector>
 
 /// \file
-/// How long bytes take over a network, and what holds them up.
+/// Simulates the time that bytes take over a network, and finds their bottleneck.
 
 namespace reshard {
 
 class plan_flows;
 
-/// What became of flows over a network.
+/// The result of running flows over a network.
 ///
 /// \par Units seconds from the beginning, bytes
 struct simulation {
     using link_kind = network::link_kind; ///< what flows share
 
-    /// A time in which as much moves in each second.
+    /// A time in which the rate is constant.
     struct interval {
         double begin = 0;
         double end = 0;
@@ -44,7 +44,8 @@ struct simulation {
                                   ///< time
         double least_seconds = 0; ///< bytes over bandwidth and runs, after the shortest latency
 
-        /// In order; of more than `most_intervals`, neighbours are one with their mean.
+        /// In order. If there are more than `most_intervals`, neighbours are joined, with their
+        /// mean.
         std::vector<interval> timeline;
 
         constexpr bool operator==(link const&) const = default;
@@ -66,8 +67,8 @@ struct simulation {
 /// `the link out of node 3`, `the memory of rank 5`.
 RESHARD_DECL std::string name(simulation::link const& link);
 
-/// Runs flows, each as soon as it can, over links that are shared fairly: on every full link,
-/// no flow over it is slower than another that is held up by nothing else (max-min).
+/// Runs flows, each as soon as it can, over links that are shared fairly (max-min): on every full
+/// link, a flow is only slower than another flow if something else limits it.
 ///
 /// Equal flows are simulated once. If more than 1,024 different ones are under way, the bandwidth
 /// of the first 1/64 that end is given to others when the last of these ends, so that 100,000 take
@@ -77,9 +78,9 @@ RESHARD_DECL std::string name(simulation::link const& link);
 ///         is not before it; as `validate` of the network
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over);
 
-/// The same of a plan, in which all that one process gives another is one flow, and all begin at
-/// once; `ended` is by source, then by target. Relayed elements are a flow for each position of a
-/// tree, by tree and after the others, that begins when the first chunk of 1 MiB has arrived.
+/// The same for a plan. All bytes that one process gives another are one flow, and all flows begin
+/// at once; `ended` is by source, then by target. Relayed elements are a flow for each position of
+/// a tree, by tree and after the others, that begins when the first chunk of 1 MiB has arrived.
 ///
 /// \pre `flows.options().process_of(h) < processes` for every holder `h`
 /// \throws error with errc::overflow when the bytes of two processes do not fit 64 bits; see also

@@ -42,7 +42,7 @@ struct segment {
 
     kind_type kind = kind_type::text;
     std::string text;  ///< the text, or the placeholder's name without `$`
-    index_t first = 0; ///< of an array; of a placeholder the shift of the number
+    index_t first = 0; ///< of an array; for a placeholder, the shift of the number
     index_t last = 0;  ///< of an array
 
     bool operator==(segment const&) const = default;
@@ -69,7 +69,7 @@ struct attribute {
 
     std::string word;
     value_type value;
-    char quote = '"'; ///< in which a text was written
+    char quote = '"'; ///< quotes around a text
     text_span where;
 
     /// Compares content; position and quotes do not count.
@@ -82,21 +82,21 @@ struct attribute {
 RESHARD_DECL attribute const* find_attribute(std::vector<attribute> const& list,
                                              std::string_view word);
 
-/// How a statement came to be: written by the user, or by a macro out of another statement.
+/// The origin of a statement: written by the user, or made by a macro from another statement.
 struct origin {
     std::string macro;        ///< empty: written by the user
     std::uint32_t parent = 0; ///< the origin of the statement that was expanded
     text_span where;          ///< the user's statement
-    bool is_broken = false;   ///< it had an error: it only says which names are without a value
+    bool is_broken = false;   ///< it had an error: it only says which names have no value
     index_t blocks = 0;       ///< of ranks, in the fused tensor that it makes or takes apart, or of
                               ///< heads in one that `fused_qkv` takes apart; or 0
-    std::string attributes{}; ///< with which a statement makes a fused tensor of a fused tensor
+    std::string attributes{}; ///< of a statement that makes a fused tensor from a fused tensor
 
     bool operator==(origin const&) const = default;
 };
 
-/// `left -> right, attributes`. The program that it belongs to has the names and the attributes: a
-/// statement is seven numbers, so that a program of a hundred thousand is copied, not rebuilt.
+/// `left -> right, attributes`. Its program has the names and the attributes. A statement is seven
+/// numbers, so that a program of a hundred thousand statements can be copied, not rebuilt.
 struct statement {
     std::uint32_t names = 0; ///< the first of its names; the right ones follow the left ones
     std::uint32_t left = 0;
@@ -105,7 +105,7 @@ struct statement {
     std::uint32_t origin = 0;
     text_span where; ///< in the text that the user wrote
 
-    /// Of statements of one program: true if they are one and the same.
+    /// True if two statements of one program are the same statement.
     bool operator==(statement const&) const = default;
 };
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// All that can be said of a program before any byte moves.
+/// All checks of a program before any byte moves.
 
 namespace reshard::aoa {
 
@@ -28,16 +28,16 @@ struct check_options {
 struct data_loss {
     detail::loss lost;
     std::string text;         ///< follows the tensor's key
-    text_span where = {};     ///< empty: no statement does it, nothing uses the tensor
+    text_span where = {};     ///< empty: no statement causes it, nothing uses the tensor
     std::uint32_t origin = 0; ///< of the statement
 };
 
-/// What `check` says of a program.
+/// The result of checking a program.
 struct program_report {
     program code; ///< without macros; `describe(code, finding)` has the words
     std::vector<finding> findings;
-    detail::key_classes keys;      ///< of a program with errors, the known ones
-    std::vector<data_loss> losses; ///< nothing is known of them if there are errors
+    detail::key_classes keys;      ///< if the program has errors, only the known ones
+    std::vector<data_loss> losses; ///< empty if there are errors
 
     bool ok() const;
     bool invertible() const { return ok() && losses.empty(); }
@@ -53,10 +53,10 @@ RESHARD_DECL program_report check(expansion const& expanded, lowering const& low
                                   catalog const& source, catalog const* target = nullptr);
 
 /// All findings about a program for the tensors of `source` and `target`, which may be unknown: the
-/// findings of `expand_all` and `lower_all`, and, if none is an error, the findings of `check` on
-/// the mapping, each with its statement if one can be named.
+/// findings of `expand_all` and `lower_all`. If none is an error, also the findings of `check` on
+/// the mapping, each with its statement if it is known.
 ///
-/// Each fault is one finding: nothing is said of what follows from it.
+/// Each fault is one finding: its consequences are not reported.
 RESHARD_DECL program_report check(program const& written, catalog const& source,
                                   catalog const* target = nullptr,
                                   check_options const& options = {});

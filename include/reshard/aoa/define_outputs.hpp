@@ -19,8 +19,8 @@
 #include <vector>
 
 /// \file
-/// The second half of `lower`: the keys of the target, or the tensors that the program leaves over,
-/// are defined, and optimizer state follows its parameter.
+/// The second half of `lower`: defines the keys of the target, or the tensors that the program
+/// leaves over. Optimizer state follows its parameter.
 
 namespace reshard::aoa::detail {
 
@@ -31,7 +31,7 @@ public:
     explicit missing_makers(program const& code);
 
     /// Advice about `parameter`, which no statement makes: to look at the statement that would make
-    /// it, if one matches nothing, or else to add it.
+    /// it, if its placeholders match nothing, or else to add a statement.
     std::string advice(std::string_view parameter);
 
 private:
@@ -39,41 +39,41 @@ private:
 
     program const& code_;
     pattern_index index_;
-    std::vector<std::size_t> makers_;          ///< by pattern, which unmatched statement
+    std::vector<std::size_t> makers_;          ///< by pattern: the index of the unmatched statement
     mutable std::int64_t searches_left_ = 256; ///< each looks at many patterns
 };
 
-/// Defines each key of the target, in order; if the target is unknown, each tensor that nothing
-/// reads: the source's, and what statements have made.
+/// Defines each key of the target, in order. If the target is unknown, defines each tensor that
+/// nothing reads: tensors of the source, and results of statements.
 ///
 /// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading `a`
 RESHARD_DECL void define_outputs(lower_context& context);
 
-/// Refuses scales that are not one for each block of their tensor.
+/// Refuses scales unless there is one for each block of their tensor.
 RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const& scales,
                                index_vector const& block);
 
 /// `'a', 'b' and 3 more`, of `count` in all.
 RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::size_t count);
 
-/// Fails because only some, or none, of what `parameter` is made of have that state.
+/// Fails because only some, or none, of the tensors that make up `parameter` have that state.
 [[noreturn]] RESHARD_DECL void fail_without_state(source_names const& source,
                                                   bound_value const& parameter,
                                                   state_suffix const& state,
                                                   std::string const& key);
 
-/// Whether each tensor that a value is made of has that state; empty if only some have it.
+/// Whether the tensors that a value is made of have that state; empty if only some have it.
 RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_value const& parameter,
                                            state_suffix const& state);
 
-/// The state `key` of a parameter that is `parameter`: the same boxes of the states of its sources,
-/// in their own data type, and zeros for zeros of the parameter. A scalar state is the first
-/// source's; scales belong to its blocks.
+/// The state `key` of the parameter with the value `parameter`: the same boxes of its sources'
+/// states, in the data type of these, and zeros for zeros of the parameter. A scalar state is the
+/// first source's state; scales belong to their tensors' blocks.
 ///
 /// \throws     error with errc::unknown_key when a source has no such state, errc::shape_mismatch
 ///             when it has another shape than its parameter, or errc::dtype_mismatch when the
 ///             states of the sources differ in type
-/// \pre        `parameter` is made of something
+/// \pre        `parameter` is made of at least one source
 /// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
 RESHARD_DECL expression state_of(source_names const& source, bound_value const& parameter,
                                  state_suffix const& state, std::string const& key);

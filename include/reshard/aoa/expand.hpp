@@ -33,22 +33,22 @@ struct expand_options {
                     ///< how a tensor is cut
 };
 
-/// A program without macros, and what there is to say of it.
+/// A program without macros, and the findings about it.
 struct expansion {
     program code;
     std::vector<finding> findings;        ///< `describe(code, finding)` has the words
     std::optional<errc> first_error = {}; ///< of the first finding that is an error
-    bool is_complete = true; ///< false: a limit ended it, and macros are left in `code`
+    bool is_complete = true; ///< false: a limit ended the expansion, and `code` still has macros
 };
 
-/// The expanded statements of `written`, over the tensors of `source`, which the program reads, and
+/// The expanded statements of `written`, which reads the tensors of `source` and makes the tensors
 /// of `target`, which may be unknown.
 ///
-/// Every error is a finding, and the other statements are expanded nevertheless; the results of a
-/// statement with an error have no value, and `lower_all` skips them.
+/// Every error is a finding, and the other statements are still expanded. The results of a
+/// statement with an error have no value, and `lower_all` skips statements that read them.
 ///
 /// \post       if the expansion is complete, no name of the result has a placeholder, an array, a
-///             star or `^T`, and no macro's word is left
+///             star or `^T`, and no word of a macro remains
 /// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
 ///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
 RESHARD_DECL expansion expand_all(program const& written, catalog const& source,

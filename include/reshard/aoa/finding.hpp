@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// Something that a stage has to say of a program, as a value.
+/// A message of a stage about a program, as a value.
 
 namespace reshard::aoa {
 
@@ -22,7 +22,7 @@ using reshard::detail::severity;
 
 /// A finding, and its position in the program.
 ///
-/// `code` is for programs: of an error, the name of its `errc`; of a warning or note one of
+/// `code` is for programs: the name of an error's `errc`. For a warning or note, it is one of
 /// `no_match`, `no_effect`, `joined`, `unknown_parts`, `fused_axis`, `cut_group`, `plain_concat`,
 /// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, if a whole
 /// program is checked, `not_used`, `unused` and `rounded`.
@@ -58,13 +58,14 @@ RESHARD_DECL std::vector<std::string> macro_chain(program const& whole_program,
 /// The kind of a finding in messages: the code of an error, otherwise its severity.
 RESHARD_DECL std::string kind_of(finding const& finding);
 
-/// A finding after words that say its kind: position, sentence, the line with a caret, the chain.
+/// A finding in words that begin with its kind: position, sentence, the line with a caret, the
+/// chain.
 RESHARD_DECL std::string describe_as(program const& whole_program, finding const& finding,
                                      std::string const& kind);
 
 /// The sentence of a finding, the line with a caret, and the chain of macros.
 ///
-/// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say so instead of a code
+/// \par Source `model.aoa:3:9: shape mismatch: ...`; notes and warnings say their severity instead
 inline std::string describe(program const& whole_program, finding const& finding) {
     return describe_as(whole_program, finding, kind_of(finding) + ": ");
 }

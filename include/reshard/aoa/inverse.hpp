@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// What undoes a statement, before anything is said of names: attributes, or a reason.
+/// The inverse of a statement, apart from its names: attributes, or the reason why there is none.
 
 namespace reshard::aoa::detail {
 
@@ -22,36 +22,36 @@ namespace reshard::aoa::detail {
 struct tensor_facts {
     index_vector shape;
     data_type dtype{};
-    data_type held{}; ///< a data type that holds every element: after widening, the narrow one
+    data_type held{}; ///< a data type that holds every element: after widening, the narrow type
 
     bool operator==(tensor_facts const&) const = default;
 };
 
-/// What one attribute does to one tensor.
+/// The effect of one attribute on one tensor.
 struct attribute_step {
     attribute const* applied;
     tensor_facts before;
     tensor_facts after;
 };
 
-/// A statement as its steps: steps of each operand, the concat or split, steps of each part.
+/// A statement as its steps: steps of each operand, the concat or split, steps of each result.
 struct statement_analysis {
     std::vector<std::vector<attribute_step>> operands; ///< of each tensor on the left
     std::vector<std::vector<attribute_step>> results;  ///< of each on the right, after the axis
     attribute const* axis = nullptr;                   ///< of a concat or a split
-    std::vector<tensor_facts> joined;                  ///< what goes into it
+    std::vector<tensor_facts> joined;                  ///< the tensors that go into it
     std::vector<tensor_facts> made;                    ///< the tensors on the right
     std::vector<attribute const*> declared; ///< `scales` and `blocks`, which do nothing here
 };
 
-/// What one attribute makes of a tensor; `wanted` is as in `operation::expect`.
+/// The result of one attribute; `wanted` is as in `operation::expect`.
 RESHARD_DECL tensor_facts apply(attribute const& attribute, tensor_facts const& before,
                                 index_vector const* wanted = nullptr);
 
-/// Whether an attribute changes single tensors, rather than to join them or to say how.
+/// Whether an attribute changes single tensors, and neither joins them nor declares something.
 RESHARD_DECL bool is_step(attribute const& attribute);
 
-/// The concat or the split itself.
+/// The result of the concat or the split.
 RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
                                             std::vector<tensor_facts> const& values,
                                             std::size_t result_count);
@@ -78,8 +78,8 @@ std::string list_text(auto const& numbers) {
 
 /// The attributes that undo a step: at most one, or a pair of types.
 ///
-/// \throws     statement_error with errc::not_invertible if the step loses something: a cast that
-///             rounds its operand, a slice, a resize that crops
+/// \throws     statement_error with errc::not_invertible if the step loses elements or digits: a
+///             cast that rounds its operand, a slice, a resize that crops
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there `dtype` alone
 ///             has no reverse at all
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding);
@@ -92,15 +92,15 @@ RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
 struct inverse_statement {
     std::vector<attribute_list> operands; ///< applied to each tensor on the right first
     attribute_list join;                  ///< `axis`, and `sizes` if the parts are uneven
-    std::vector<attribute> cuts;          ///< a slice each, which gives one part without the others
+    std::vector<attribute> cuts;          ///< a slice for each part, to make it alone
     std::vector<attribute_list> results;  ///< applied to each tensor on the left last
-    attribute_list declared;              ///< what says something of the whole program
+    attribute_list declared;              ///< declarations about the whole program
 
-    /// Whether one list fits all: then it can be part of the statement itself.
+    /// Whether all lists are equal, so that the statement itself can have the list.
     static bool are_equal(std::vector<attribute_list> const& lists);
 };
 
-/// What undoes a statement that has been taken apart.
+/// The inverse of a statement that has been taken apart.
 ///
 /// \par Shape  the parts of a concat have the extents of its operands, even or not
 /// \throws     statement_error with errc::not_invertible, as `inverse_of`

@@ -20,47 +20,47 @@
 
 namespace reshard::aoa {
 
-/// Which data types a target may have that a program gives another one.
+/// Which data types a target may have if they differ from the program's.
 enum class dtype_policy {
-    equal, ///< none: the program has to cast
-    widen, ///< one that holds every value of the program's
+    equal, ///< no others: the program has to cast
+    widen, ///< a type that holds every value of the program's type
 };
 
 /// Options of `lower`.
 struct lower_options {
     dtype_policy policy = dtype_policy::equal;
     std::size_t max_pieces = 8'388'608; ///< of all values together, those in between included
-    bool leave_unexpected = false; ///< a key of the target that nothing yields is not an error: the
+    bool leave_unexpected = false; ///< a key of the target that nothing makes is not an error: the
                                    ///< mapping lacks it, and `lowering::unexpected` has it
 };
 
-/// A value that a statement has made and that nothing reads: no statement, and no target.
+/// A value that a statement makes and nothing reads: neither a statement nor a target.
 struct dropped_value {
     std::string key;
     text_span where; ///< of the name that it was bound to
     std::uint32_t origin = 0;
     expression value;
-    bool is_reported = false; ///< by a finding: another value took its name
+    bool is_reported = false; ///< a finding says that another value took its name
 };
 
-/// A mapping, and what there is to say of the program.
+/// A mapping, and the findings about the program.
 struct lowering {
     mapping map;
     std::vector<finding> findings;
     std::optional<errc> first_error = {};     ///< of the first finding that is an error
-    std::vector<dropped_value> dropped = {};  ///< of a program with a target that is known
+    std::vector<dropped_value> dropped = {};  ///< if the target is known
     std::vector<std::uint32_t> idle = {};     ///< statements that change nothing, by number
-    std::vector<std::string> unexpected = {}; ///< keys of the target that nothing yields
+    std::vector<std::string> unexpected = {}; ///< keys of the target that nothing makes
 };
 
 namespace detail {
 
-/// Warnings of values that nothing uses, one for each name that the user wrote.
+/// Warnings about values that nothing uses, one for each name that the user wrote.
 ///
 /// \pre the lowering has no errors
 RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered);
 
-/// The other tensors that are missing just as the one of the first error, each once.
+/// The other tensors that are missing for the same reason as in the first error, each once.
 ///
 /// \pre there is an error
 RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const& findings);
@@ -70,8 +70,8 @@ RESHARD_DECL std::string same_for(std::vector<std::string> const& keys);
 
 } // namespace detail
 
-/// Runs an expanded program on the tensors of `source` and returns the sources of each tensor of
-/// `target`; if the target is unknown, of each tensor that the program leaves over.
+/// Runs an expanded program on the tensors of `source`. Returns the sources of each tensor of
+/// `target` or, if the target is unknown, of each tensor that the program leaves over.
 ///
 /// Every error is a finding; a statement that reads a name without a value after an error is
 /// skipped.
@@ -88,22 +88,22 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
 ///             attributes that do not fit, errc::unsupported
 /// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are
 ///             not compared with the target's shapes, types only by parts of their names, and
-/// tensors made of a removed tensor stay unfilled
+///             tensors made of a removed tensor stay unfilled
 RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
                            catalog const* target = nullptr, lower_options const& options = {});
 
-/// The mapping of a program as it was written: expanded, then lowered. So a program is an
-/// `any_program`.
+/// The mapping of a program as it was written: expanded, then lowered. With this function, a
+/// program is an `any_program`.
 ///
 /// \throws error as `expand` and `lower`
 RESHARD_DECL mapping mapping_of(program const& written, catalog const& source,
                                 catalog const* target = nullptr);
 
-/// The same for `options::program`, with findings: `tell` gets each warning and note, for which
-/// `describe(expanded, finding)` has the words.
+/// The same for `options::program`, with findings: `tell` gets each warning and note, and
+/// `describe(expanded, finding)` puts it into words.
 ///
-/// \par Collective `tell` is called on every rank that runs the program, with the same findings; a
-///                 cached plan is not made again, and then nothing is reported
+/// \par Collective `tell` is called on every rank that runs the program, with the same findings; if
+///                 a plan is found in the cache, the program does not run and nothing is reported
 RESHARD_DECL std::function<mapping(catalog const& source, catalog const* target)>
 with_findings(program written,
               std::function<void(program const& expanded, finding const& finding)> tell);

@@ -15,15 +15,15 @@
 #include <vector>
 
 /// \file
-/// An error of a statement as a finding, with the names that the user wrote, never with names of
-/// temporaries.
+/// Turns an error of a statement into a finding, with the names that the user wrote, never with
+/// names of temporaries.
 
 namespace reshard::aoa {
 
 namespace detail {
 
-/// The statements that macros have made of one that the user wrote, for one set of numbers: those
-/// that hang together by temporaries.
+/// The statements that macros have made from one statement of the user, for one set of numbers: the
+/// statements that temporaries connect.
 class statement_group {
 public:
     /// Finds the group of a statement; a statement that is not in the program is alone.
@@ -48,13 +48,13 @@ private:
 /// The ending of the temporary for `x^T`, after the name of `x`.
 inline constexpr std::string_view transposed_ending = "_transpose_tmp";
 
-/// A name as the user would write it, without `^T`; for a temporary, the name of the tensor that it
-/// replaces.
+/// A name as the user would write it, without `^T`; for a temporary, the name of the tensor in its
+/// place.
 RESHARD_DECL std::string written_name(program const& whole_program, name const& name);
 
 /// A statement that macros have made, as messages show it: the user's statement, with the names of
-/// the tensors that it is about; empty if it equals the text. A statement without temporaries is
-/// shown itself.
+/// the tensors that the error is about. Empty if this equals the text. A statement without
+/// temporaries is shown as it is.
 RESHARD_DECL std::string shown_statement(program const& whole_program, statement const& statement);
 
 RESHARD_DECL std::vector<name> written_behind(program const& whole_program,
@@ -62,12 +62,12 @@ RESHARD_DECL std::vector<name> written_behind(program const& whole_program,
 
 RESHARD_DECL std::string plain_text(program const& whole_program, name const& name);
 
-/// The form of a statement's name in messages: `x^T` for its transpose by a macro, `a, b` for the
-/// two together, and the tensor for a part of it.
+/// A statement's name as messages show it: `x^T` for a transpose that a macro has made, `a, b` for
+/// a temporary of both, and the whole tensor for a part of it.
 RESHARD_DECL std::string shown_name(program const& whole_program, statement const& statement,
                                     name const& which);
 
-/// The tensor that a name of a statement is, or has the first part of.
+/// The tensor that a name of a statement means, or the first tensor that it has a part of.
 inline std::string shown_key(program const& whole_program, statement const& statement,
                              name const& which) {
     return plain_text(whole_program, written_behind(whole_program, statement, which).front());
@@ -84,7 +84,8 @@ RESHARD_DECL std::string key_of(program const& whole_program, statement const& s
 
 namespace detail {
 
-/// The finding that an error in a statement is; an error of no tensor is about the first one.
+/// Turns an error in a statement into a finding. If the error names no tensor, it is about the
+/// first one.
 RESHARD_DECL finding make_finding(program const& whole_program, statement const& statement,
                                   statement_error const& error);
 

@@ -54,7 +54,7 @@ RESHARD_DECL void check_attribute(attribute const& attribute);
 /// \throws statement_error with errc::dtype_mismatch or errc::syntax
 RESHARD_DECL void check_text(attribute const& attribute);
 
-/// The axis of a tensor that an attribute names; one less than 0 counts from the end.
+/// The axis of a tensor that an attribute names; a negative axis counts from the end.
 ///
 /// \pre    its value is a number
 /// \throws error with errc::shape_mismatch for an axis that does not exist
@@ -69,14 +69,14 @@ struct operation_remark {
 
 /// Runs one statement on expressions, which are copied only if nothing changes them.
 ///
-/// Attributes apply from left to right. Those before the `axis` of a concat apply to each of its
-/// operands, those after the `axis` of a split to each of its parts.
+/// Attributes apply from left to right. Attributes before the `axis` of a concat apply to each
+/// operand, and attributes after the `axis` of a split apply to each part.
 class operation {
 public:
     /// The name of an operand or a result in messages, by its number; results come after operands.
     using caller = std::function<std::string(std::size_t)>;
 
-    /// The operands have to outlive this; `parts` is how many tensors the statement makes.
+    /// The operands have to outlive this object; the statement makes `result_count` tensors.
     operation(std::vector<expression const*> operands, caller called, std::size_t result_count)
         : values_(std::move(operands)),
           called_(std::move(called)),
@@ -84,39 +84,39 @@ public:
           is_concat_(values_.size() > 1),
           result_count_(result_count) {}
 
-    /// Says of which shape the target wants the first result, or null if that is not known.
+    /// Sets the shape that the target wants for the first result; null if it is not known.
     void expect(index_vector const* wanted) { wanted_ = wanted; }
 
     /// Sets the budget from which pieces are taken.
     void allow(budget& pieces) { pieces_ = &pieces; }
 
-    /// The tensors that the statement makes, `parts` of them.
+    /// The tensors that the statement makes.
     ///
     /// \throws statement_error with errc::syntax for attributes that the statement cannot have,
     ///         errc::shape_mismatch, errc::dtype_mismatch, errc::unsupported or
     ///         errc::limit_exceeded
     std::vector<expression> run(std::vector<attribute> const& attributes);
 
-    /// What there is to say besides.
+    /// Remarks about the statement that are not errors.
     std::vector<operation_remark> const& remarks() const { return remarks_; }
 
 private:
     std::string operand_name(std::size_t k) const { return called_ ? called_(k) : std::string(); }
     std::string result_name(std::size_t k) const { return operand_name(operands_ + k); }
 
-    /// The name of value number `k`: a result, after the `axis` that makes it.
+    /// The name of value number `k`; it is a result after the `axis` that makes the results.
     std::string value_name(std::size_t k) const {
         return made_results_ ? result_name(k) : operand_name(k);
     }
 
     void apply(std::vector<attribute> const& list, std::size_t i);
 
-    /// The concat or the split of the statement; for one tensor, `axis` says nothing.
+    /// Runs the concat or the split of the statement; for one tensor, `axis` has no effect.
     void join(std::vector<attribute> const& list, std::size_t i);
 
     [[noreturn]] void refuse_pieces() const;
 
-    /// Refuses a concat of more pieces than may be made, before it takes memory for them.
+    /// Refuses a concat of more pieces than allowed, before it takes memory for them.
     void check_pieces() const;
 
     void become(std::vector<expression> expressions);
@@ -125,18 +125,18 @@ private:
 
     std::vector<index_t> sized(attribute const& sizes, std::size_t count) const;
 
-    /// Refuses operands of a concat that do not have the extents which the statement gives them.
+    /// Refuses operands of a concat that do not have the extents that the statement gives them.
     void check_extents(attribute const& sizes, std::size_t axis) const;
 
     void check_sizes(std::vector<attribute> const& list, std::size_t i) const;
 
     void cast_to(attribute const& attribute);
 
-    /// `src_dtype` and `dst_dtype` occur together, in this order; a reversed program needs the
-    /// first.
+    /// Applies `src_dtype` and `dst_dtype`, which occur together, in this order; a reversed program
+    /// needs the first.
     void cast_between(std::vector<attribute> const& list, std::size_t i);
 
-    /// Remarks on the first value that is not of the type that `src_dtype` says.
+    /// Adds a remark about the first value that does not have the type that `src_dtype` names.
     void remark_other_types(data_type dtype);
 
     void each_value(attribute const& attribute, std::string_view noun, auto const& function) {
@@ -149,7 +149,7 @@ private:
         become(std::move(expressions));
     }
 
-    /// Calls an operation of the algebra, and adds the operation, its tensor and its position to an
+    /// Calls an operation of the algebra; adds the operation, its tensor and its position to an
     /// error.
     template <class KeyOf, class Call>
     void at(attribute const& attribute, std::string_view noun, KeyOf const& key_of,

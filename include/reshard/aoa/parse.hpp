@@ -15,10 +15,10 @@
 
 namespace reshard::aoa::detail {
 
-/// The text at a syntax error, in words.
+/// The text at a syntax error, as messages show it.
 RESHARD_DECL std::string found(std::string_view remainder);
 
-/// What to do about a syntax error; empty if unknown.
+/// Advice about a syntax error; empty if unknown.
 RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
                                 std::string_view expected);
 
@@ -32,19 +32,21 @@ namespace reshard::aoa {
 
 /// Parses a program. `file` is its name in messages.
 ///
-/// One statement a line; `#` begins a comment; a line that ends in `,` or `->`, or inside brackets,
-/// continues on the next one. A byte order mark before the text does not count. Directly after the
-/// quoted value of an attribute, names and `->` begin another statement, of which `expand` warns.
+/// One statement for each line; `#` begins a comment. A line that ends in `,` or `->`, or inside
+/// brackets, continues on the next line. A byte order mark before the text is ignored. Names and
+/// `->` directly after the quoted value of an attribute begin another statement, and `expand` warns
+/// of it.
 ///
 /// A text may also be the JSON of an `aoa_config`: `{"aoa_statements": ["a -> b"]}`, that object as
-/// the member `aoa_config` of another one, or the list alone. The program's text then consists of
-/// the statements, each at its line and column; `\v` ends one that others follow on its line.
+/// the member `aoa_config` of another object, or the list alone. The program's text then consists
+/// of the statements, each at its line and column; `\v` ends a statement if others follow on its
+/// line.
 ///
 /// \throws     error with errc::syntax, with file, line, column, the expected words and the line
 ///             itself
 /// \throws     error with errc::limit_exceeded when the text has 4 GiB or more
 /// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), 2.1 and 2.2 of its description;
-///             there two statements may share a line, here only as Python's joined texts do.
+///             there two statements may share a line, here only in the way that Python joins texts.
 ///             Comments, continued lines, quoted names and negative numbers are this library's own
 RESHARD_DECL program parse(std::string_view text, std::string_view file = {});
 

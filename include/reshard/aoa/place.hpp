@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// Places in a text, as people count them, and the line around one with a caret.
+/// Positions in a text as people count them, and the line around a position with a caret.
 
 namespace reshard::aoa {
 
@@ -33,7 +33,7 @@ constexpr std::size_t characters(std::string_view text) {
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-/// The beginning of the character that a byte of UTF-8 belongs to; `offset` itself in other text.
+/// The offset at which the character of a byte of UTF-8 begins; `offset` itself in other text.
 constexpr std::size_t character_begin(std::string_view text, std::size_t offset) {
     std::size_t begin = offset;
     while (begin > 0 && begin < text.size() && offset - begin < 4 &&
@@ -42,7 +42,7 @@ constexpr std::size_t character_begin(std::string_view text, std::size_t offset)
     return offset - begin < 4 ? begin : offset;
 }
 
-/// The first bytes of a text, at most `most`, and no part of a character.
+/// The first bytes of a text, at most `most`, without a partial character.
 constexpr std::string_view beginning(std::string_view text, std::size_t most) {
     return text.substr(0, character_begin(text, std::min(most, text.size())));
 }
@@ -62,7 +62,8 @@ constexpr std::size_t line_begin(std::string_view text, std::size_t offset) {
     return offset;
 }
 
-/// A line of a text, and one of its bytes; also the byte after the last one.
+/// A line of a text, and the offset of one of its bytes; the offset may also be the end of the
+/// line.
 struct line_place {
     std::string_view line;
     std::size_t byte = 0;
@@ -76,7 +77,7 @@ constexpr line_place line_around(std::string_view text, std::size_t offset) {
 
 } // namespace detail
 
-/// The place of the byte `offset` of `text`. `\n`, `\r` and `\r\n` end a line.
+/// The line and column of byte `offset` of `text`. `\n`, `\r` and `\r\n` end a line.
 constexpr place place_of(std::string_view text, std::size_t offset) {
     offset = std::min(offset, text.size());
     std::size_t const begin = detail::line_begin(text, offset);
@@ -88,10 +89,10 @@ constexpr place place_of(std::string_view text, std::size_t offset) {
 
 namespace detail {
 
-/// A line and below it a caret under one of its bytes, both indented; no new line at the end.
+/// A line, and below it a caret under one of its bytes, both indented; no new line at the end.
 ///
-/// A line of more than a hundred bytes is cut around the caret: programs write lines that people do
-/// not.
+/// A line of more than a hundred bytes is cut around the caret: programs write such lines, and
+/// people do not.
 RESHARD_DECL std::string excerpt(line_place at);
 
 /// The same for the line around the byte `offset` of a text.
@@ -109,8 +110,8 @@ inline std::string place_text(std::string_view file, std::string_view text, std:
 
 /// The beginnings of a text's lines, and the number of characters before a byte.
 ///
-/// A value without the text itself, which has to be passed again with each query. The answers are
-/// as `place_of`'s, in the logarithm of the number of lines.
+/// A value without the text, which has to be passed again with each query. The answers equal the
+/// results of `place_of`, in time proportional to the logarithm of the number of lines.
 class line_index {
 public:
     line_index() = default;
@@ -118,10 +119,10 @@ public:
     /// \pre `text` has less than 4 GiB
     explicit line_index(std::string_view text);
 
-    /// The place of the byte `offset`.
+    /// The line and column of byte `offset`.
     place place_at(std::string_view text, std::size_t offset) const;
 
-    /// The line of the byte `offset`, and which byte of the line that is.
+    /// The line of byte `offset`, and the offset of the byte in that line.
     line_place line_at(std::string_view text, std::size_t offset) const;
 
 private:

@@ -14,8 +14,8 @@
 #include <vector>
 
 /// \file
-/// Program to text: `parse(print(p)) == p` up to the names of temporaries, and `format` keeps
-/// comments and puts arrows below each other.
+/// Program to text: `parse(print(p)) == p` up to the names of temporaries. `format` keeps comments
+/// and aligns arrows.
 
 namespace reshard::aoa {
 
@@ -24,14 +24,14 @@ RESHARD_DECL std::vector<std::string>
 print_lines(program const& whole_program,
             std::function<bool(std::string_view)> const& is_taken = {});
 
-/// The program as text, a statement a line.
+/// The program as text, one statement on each line.
 ///
 /// \post `parse(print(p)) == p` when `p` has no temporaries, else the same up to their names
 RESHARD_DECL std::string print(program const& whole_program,
                                std::function<bool(std::string_view)> const& is_taken = {});
 
-/// The same for a program that is read again with those tensors: no temporary is called like one of
-/// them, which the program would then make.
+/// The same for a program that will be parsed again with these tensors. No temporary gets the name
+/// of one of them, because the program would then make that tensor.
 RESHARD_DECL std::string print(program const& whole_program, catalog const& source,
                                catalog const& target);
 
@@ -41,7 +41,7 @@ namespace detail {
 /// blanks.
 struct statement_comments {
     std::vector<std::string> inside; ///< between the lines of the statement
-    std::string behind;              ///< in the last line of the statement, or empty
+    std::string behind;              ///< at the end of the statement's last line, or empty
     std::vector<std::string> below;  ///< in separate lines; an empty text for empty lines
 
     bool operator==(statement_comments const&) const = default;
@@ -50,7 +50,7 @@ struct statement_comments {
 /// The end of the statement that a text begins with; its comments are added to `inside`.
 RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std::string>& inside);
 
-/// The comments in separate lines; several empty lines are one.
+/// The comments on separate lines; several empty lines become one.
 RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text);
 
 /// The comments of a text that begins with a statement and ends at the next one.
@@ -68,7 +68,7 @@ struct spread_statement {
 
     std::size_t width() const;
 
-    /// Whether it fits one line with its arrow below others.
+    /// Whether the statement fits one line with its arrow below others.
     bool can_align() const;
 };
 
@@ -83,12 +83,12 @@ RESHARD_DECL std::vector<spread_statement> spread(program const& whole_program,
 
 } // namespace detail
 
-/// A parsed program as neat text: a statement a line, the arrows of neighbours below each other,
+/// A parsed program as neat text: one statement on each line, the arrows of neighbours aligned,
 /// long statements broken after commas and the arrow, several empty lines as one.
 ///
 /// Comments keep their positions; comments inside a statement move above it.
 ///
-/// \pre  `written` is what `parse` made, and has not been expanded
+/// \pre  `written` is a result of `parse`, and has not been expanded
 /// \post `parse(format(p)) == p`, and formatting again changes nothing
 RESHARD_DECL std::string format(program const& written);
 

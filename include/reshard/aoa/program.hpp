@@ -19,14 +19,14 @@
 #include <vector>
 
 /// \file
-/// A program: statements, with the text that they were written in; and limits on its size.
+/// A program: statements and the text that they were written in; and limits on its size.
 
 namespace reshard::aoa::detail {
 
 /// A `text_list` without duplicates.
 class name_table {
 public:
-    /// The number of `text`, a new one if there is none yet.
+    /// The number of `text`, a new number if the table does not have it.
     std::uint32_t intern(std::string_view text);
 
     /// The number of `text`, or std::nullopt.
@@ -46,11 +46,11 @@ private:
 
 namespace reshard::aoa {
 
-/// How much of something a stage may use up.
+/// How much of a resource a stage may use up.
 struct budget {
     std::size_t most;
-    std::string_view noun;   ///< it is, for the message
-    std::string_view option; ///< that raises it
+    std::string_view noun;   ///< the resource, for the message
+    std::string_view option; ///< the option that raises the limit
     std::size_t spent = 0;
 
     constexpr std::size_t left() const { return most - spent; }
@@ -62,7 +62,7 @@ struct budget {
         return is_left;
     }
 
-    /// What to say when there was not.
+    /// The message if there was not enough left.
     std::string refusal() const {
         return "the program has more than " + std::to_string(most) + ' ' + std::string(noun) +
                " (option " + std::string(option) + ')';
@@ -72,7 +72,7 @@ struct budget {
 /// A list of statements, the names and attributes that they share, and the text that they came
 /// from.
 ///
-/// A regular value. Two programs are equal if they say the same, also at other positions in their
+/// A regular value. Two programs are equal if they say the same, even at other positions in their
 /// texts.
 class program {
 public:
@@ -88,7 +88,7 @@ public:
     std::span<name const> right(statement const& of) const;
     std::vector<attribute> const& attributes(statement const& of) const;
 
-    /// The key that a name names, without `^T`. For a temporary, its name as an ordinary tensor;
+    /// The key that a name means, without `^T`. For a temporary, its name as an ordinary tensor;
     /// `_` for nothing.
     ///
     /// \pre it is not a pattern
@@ -97,13 +97,14 @@ public:
     /// The segments of a pattern.
     std::vector<segment> const& pattern(name const& of) const;
 
-    /// The number of the names of that text, or empty if no name has it.
+    /// The number of the names with that text, or empty if no name has it.
     std::optional<std::uint32_t> find(std::string_view text) const;
 
-    /// Which keys are the state of a parameter: the rules of the expansion, and of the lowering.
+    /// The rules for which keys are the state of a parameter, from the expansion and from the
+    /// lowering.
     std::vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
 
-    /// How many different texts and temporaries there are: their numbers are less.
+    /// The number of different texts and temporaries: their numbers are less.
     std::size_t text_count() const;
     std::size_t fresh_count() const { return fresh_.size(); }
     /// \}
@@ -112,10 +113,10 @@ public:
     std::string const& source_text() const { return text_; }
     std::string const& file() const { return file_; }
 
-    /// The place of a byte of the text, in the logarithm of the number of lines.
+    /// The line and column of a byte of the text, in time logarithmic in the number of lines.
     place place_at(std::size_t offset) const;
 
-    /// The line of a byte of the text, and which byte of the line that is.
+    /// The line of a byte of the text, and the offset of the byte in that line.
     detail::line_place line_at(std::size_t offset) const;
 
     aoa::origin const& origin(std::uint32_t id) const { return origins_[id]; }
@@ -125,14 +126,14 @@ public:
     std::vector<statement> const& unmatched() const { return unmatched_; }
     /// \}
 
-    /// \name Making one
+    /// \name Making parts of a program
     /// \{
     name make_text(std::string_view text, text_span where = {});
 
-    /// A temporary, different from everything else; `preferred`, with `ending` after it, is its
-    /// name for `print` if possible.
+    /// A temporary that differs from every other name. `print` calls it `preferred`, followed by
+    /// `ending`, if possible.
     ///
-    /// \pre `preferred` is not a temporary's
+    /// \pre `preferred` is not the text of a temporary
     name make_fresh(std::string_view preferred, text_span where = {}, std::string_view ending = {});
 
     name make_pattern(std::vector<segment> segments, text_span where = {});
@@ -140,20 +141,20 @@ public:
     /// A list of attributes for any number of statements; 0 is the empty list.
     std::uint32_t make_attributes(std::vector<attribute> list);
 
-    /// \post asked twice in a row for the same, the answer is the same
+    /// \post if called twice in a row with the same origin, returns the same number
     std::uint32_t make_origin(aoa::origin const& origin);
 
-    /// A statement of this program, which has yet to be added; `like` gives attributes, origin,
-    /// place.
+    /// A statement of this program that is not added yet; `like` gives attributes, origin and
+    /// position.
     ///
     /// \pre the names are not in this program's own storage
     statement make_statement(std::span<name const> left, std::span<name const> right,
                              statement const& like);
 
-    /// Reserves room for that many more names in statements.
+    /// Reserves memory for `more` further names in statements.
     void reserve_names(std::size_t more) { names_.reserve(names_.size() + more); }
 
-    /// Reserves room for that many more temporaries, whose names have that many characters.
+    /// Reserves memory for `more` further temporaries, whose names have that many characters.
     void reserve_fresh(std::size_t more, std::size_t characters) {
         fresh_.reserve_more(more, characters);
     }
@@ -189,7 +190,7 @@ private:
 /// same number and the same preferred name.
 RESHARD_DECL bool same_name(program const& a, name const& of_a, program const& b, name const& of_b);
 
-/// True if the programs say the same; places in the text do not count.
+/// True if the programs say the same; positions in the text do not count.
 RESHARD_DECL bool operator==(program const& a, program const& b);
 
 /// Whether a statement is `key -> _`.

@@ -19,12 +19,12 @@
 #include <vector>
 
 /// \file
-/// Tensors that several statements hold pieces of and none holds whole: statements that put them
-/// together.
+/// Tensors that no statement holds whole, but several statements hold in pieces: statements that
+/// put them together.
 
 namespace reshard::aoa::detail {
 
-/// A tensor cut into cells, each of which lies in one piece of the target.
+/// A tensor cut into cells; each cell lies in one piece of the target.
 struct reassembled {
     struct cell {
         box region; ///< of the tensor
@@ -35,10 +35,10 @@ struct reassembled {
     std::vector<cell> cells; ///< row by row
 };
 
-/// Finds pieces by the tensor of the source that they are of.
+/// Finds pieces by the source tensor that they belong to.
 class reassembly {
 public:
-    /// The mapping has to outlive this.
+    /// The mapping has to outlive this object.
     explicit reassembly(mapping const& map) : map_(map) {}
 
     /// A grid of cells for a tensor of the source, or std::nullopt if the target does not have all
@@ -59,7 +59,7 @@ private:
 
     static bool is_reversible(piece const& candidate);
 
-    /// Pieces that hold all of a tensor together, each something that those before it have not.
+    /// Pieces that together hold all of a tensor; each has elements that the earlier ones lack.
     std::vector<found_piece> needed(key_id source);
 
     static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& pieces,
@@ -70,15 +70,15 @@ private:
 
     mapping const& map_;
     std::unordered_map<std::string_view, key_id> ids_;
-    /// Outputs, and places of pieces in them.
+    /// Outputs, and indices of pieces in them.
     std::unordered_map<key_id, std::vector<std::pair<mapping_output const*, std::size_t>>>
         by_source_;
 };
 
-/// Writes reversed statements for a program, and keeps them beside those that it has.
+/// Writes reversed statements for a program, and keeps them separate from its own statements.
 class reverse_statement {
 public:
-    /// The program has to outlive this.
+    /// The program has to outlive this object.
     explicit reverse_statement(program& code) : code_(code) {}
 
     /// A temporary named after another name.
@@ -96,9 +96,8 @@ public:
 
     /// Appends the inverse of `statement`: it reads the right names, and binds `to` to the tensors
     /// that `statement` had read.
-    ///
-    /// If operands or results need different attributes, each has a separate statement. Some
-    /// results of a concat may be unwanted: then each of the others is cut out alone.
+    /// If operands or results need different attributes, each gets a separate statement. If some
+    /// results of a concat are unwanted, each of the others is cut out alone.
     void add_inverse(statement const& statement, inverse_statement inverse,
                      std::vector<std::optional<name>> const& to);
 
@@ -112,7 +111,7 @@ private:
 
     static bool are_same(name const& a, name const& b);
 
-    /// A statement for each wanted result; the one that replaces their operand is last.
+    /// A statement for each wanted result; the statement that replaces their operand is last.
     void add_parts(statement statement, inverse_statement inverse,
                    std::vector<std::optional<name>> const& to);
 
@@ -128,11 +127,11 @@ private:
     std::vector<statement> written_;
 };
 
-/// Writes statements that read tensors of the target alone, so that they can come before all
-/// others.
+/// Writes statements that read only tensors of the target, so that they can come before all other
+/// statements.
 class reassembler {
 public:
-    /// All have to outlive this; `map` is the mapping of the program itself.
+    /// All arguments have to outlive this object; `map` is the mapping of the program itself.
     reassembler(program& code, reverse_statement& written, mapping const& map);
 
     /// Puts a tensor of the source together under a temporary name; std::nullopt if the target does
@@ -149,10 +148,11 @@ private:
 
     static attribute slice(box const& region, index_vector const& shape, text_span where);
 
-    /// What makes a cell of the tensor that has it: the piece is cut out and undone, then cut.
+    /// The steps that make a cell from the tensor that has it: the piece is cut out and undone,
+    /// then cut.
     static attribute_list steps(reassembled::cell const& cell, text_span where);
 
-    /// Joins cells along the last axis, and what that gives along the one before it.
+    /// Joins cells along the last axis, then the results along the axis before it, and so on.
     name joined(std::vector<name> names, reassembled const& grid, statement const& like);
 
     program& code_;

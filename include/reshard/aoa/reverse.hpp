@@ -23,15 +23,15 @@ namespace reshard::aoa {
 
 /// Options of `reverse`. Losses that they do not allow are errors.
 struct reverse_options {
-    lower_options lowering = {}; ///< of the program itself, and of the reversed one
+    lower_options lowering = {}; ///< for the program itself, and for the reversed program
     bool allow_rounding = false; ///< a cast that rounds is reversed to the cast back
     /// Removed or replaced tensors come back without their content: `_ -> key`.
     bool allow_removed = false;
-    bool allow_copies = true; ///< of several copies the first is taken back
+    bool allow_copies = true; ///< if a tensor has several copies, the first is taken back
     bool take_first = false;  ///< without comparing it with the others when the program runs
 };
 
-/// A program in the other direction, and what there is to say of it.
+/// A program in the other direction, and the findings about it.
 struct reversal {
     program code;                  ///< over the text of the program that was reversed
     std::vector<finding> findings; ///< `describe(code, finding)` has the words
@@ -44,13 +44,13 @@ namespace detail {
 /// Finds losses by key.
 class lost_elements {
 public:
-    /// `losses` have to outlive this.
+    /// `losses` have to outlive this object.
     explicit lost_elements(std::vector<loss> const& losses);
 
     bool has(std::string_view key) const { return by_key_.contains(key); }
 
-    /// Words that go on after the reason why a tensor cannot be recovered: the boxes of it that are
-    /// lost, or rounded. Nothing for a tensor that is removed: that says it all.
+    /// Words that follow the reason why a tensor cannot be recovered: its boxes that are lost, or
+    /// rounded. Empty for a tensor that is removed, because the reason is complete.
     std::string describe(catalog_entry const& of) const;
 
 private:
@@ -63,15 +63,15 @@ private:
 ///
 /// `source` and `target` are the sides of `expanded` itself: its sources and its results; without a
 /// target, all tensors that it leaves over. When the result runs, `target` is its source and
-/// `source` its target. Optimizer state follows.
+/// `source` is its target. Optimizer state follows.
 ///
-/// Every reason why it cannot be reversed is a finding: the lost elements, and the statement that
-/// loses them. Each unused copy is a note; a copy that is the same tensor under another name is
-/// compared when the program runs. A tensor that no statement has as a whole is put together from
-/// pieces, 1,024 at most.
+/// Every reason why the program cannot be reversed is a finding: the lost elements, and the
+/// statement that loses them. Each unused copy is a note; a copy that is the same tensor under
+/// another name is compared when the program runs. A tensor that no statement has whole is put
+/// together from pieces, 1,024 at most.
 ///
 /// \pre        `expanded` is a result of `expand`
-/// \post       without an error, first one and then the other is the identity on `source`
+/// \post       without an error, running both in turn is the identity on `source`
 /// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an uneven concat
 ///             is split evenly, losses are not found, and fused macros count parts on the wrong
 ///             side
@@ -86,14 +86,14 @@ RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source
 RESHARD_DECL program reverse(program const& expanded, catalog const& source,
                              catalog const* target = nullptr, reverse_options const& options = {});
 
-/// A tensor of which something is known: all but, perhaps, its data type.
+/// A tensor whose facts are known, perhaps except for its data type.
 struct known_tensor {
     catalog_entry entry;
     bool is_typed = true;
-    bool is_wanted = true; ///< or made again only if the target has elements of it
+    bool is_wanted = true; ///< false: made again only if the target has elements of it
 };
 
-/// The tensors that a program reads, and what there is to say of them.
+/// The tensors that a program reads, and the findings about them.
 struct inference {
     catalog tensors;
     std::vector<finding> findings;
@@ -106,11 +106,11 @@ RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& tensors);
 /// The tensors that a program reads if it makes the tensors of `target`: the known ones, and those
 /// that can be derived from their results.
 ///
-/// Operands of a concat of which nothing is known are taken to be of equal size, with a warning
-/// unless a fused macro says that they are. The type before a cast and the shape before a reshape
-/// follow from `tensors` alone: an error says of which tensor they are lacking.
+/// Operands of a concat about which nothing is known are assumed to be of equal size, with a
+/// warning unless a fused macro says that they are. The type before a cast and the shape before a
+/// reshape follow from `tensors` alone: an error says for which tensor they are missing.
 ///
-/// \pre        `expanded` is what `expand` gives with `expand_options::reverse`, over `target`
+/// \pre        `expanded` is a result of `expand` with `expand_options::reverse`, over `target`
 /// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which takes every concat for
 ///             an even one
 RESHARD_DECL inference infer_source(program const& expanded,

@@ -22,20 +22,20 @@
 
 namespace reshard::aoa::detail {
 
-/// How many endings the statements of a program may add: each key is compared with all of them.
+/// The number of endings that a program may add: each key is compared with all of them.
 inline constexpr std::size_t max_scale_endings = 64;
 
-/// The endings, with those that a program's statements add, each once, up to the limit. A wrong
-/// attribute is reported when its statement runs.
+/// The endings, and the endings that a program's statements add, each once, up to the limit. A
+/// wrong attribute is reported when its statement runs.
 RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
                                                    program const& code);
 
-/// A key with one `*`, or `**`, in place of any text.
+/// A key with `*`, or `**`, in place of any text.
 struct starred_key {
     std::string before;
     std::string after;
 
-    /// The text of a key in place of the star; nullopt for a key of another form.
+    /// The text of a key in place of the star; std::nullopt for a key of another form.
     std::optional<std::string_view> text_in(std::string_view key) const;
 
     std::string with(std::string_view text) const { return before + std::string(text) + after; }
@@ -51,16 +51,16 @@ struct scale_pattern {
     std::optional<std::string> scales_of(std::string_view key) const;
     std::optional<std::string> tensor_of(std::string_view key) const;
 
-    /// What `blocks` settles.
+    /// The facts that `blocks` decides.
     quantisation_facts facts() const;
 };
 
-/// The patterns in the attributes of a statement; none if it names an ending.
+/// The patterns in the attributes of a statement; empty if it names an ending.
 ///
 /// \throws statement_error with errc::syntax if it is not a list of patterns
 RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> const& list);
 
-/// The patterns of all statements. A wrong one is reported when its statement runs.
+/// The patterns of all statements. A wrong pattern is reported when its statement runs.
 RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code);
 
 /// The program with a name for the scales of each tensor that it names.
@@ -73,10 +73,10 @@ public:
 
     /// ` in the statement at model.aoa:1:1`; empty for an ending that no statement adds.
     ///
-    /// The first question goes through the whole program.
+    /// The first call searches the whole program.
     std::string text(state_suffix const& suffix);
 
-    /// Refuses attributes that name scales of which the source has none.
+    /// Refuses attributes that name scales if the source has no such scales.
     ///
     /// \throws statement_error with errc::unknown_key
     void check_matched(std::vector<attribute> const& list, catalog const& source);
@@ -86,7 +86,7 @@ private:
 
     program const& code_;
     std::map<std::string, text_span> places_;
-    std::set<std::string> matched_; ///< texts that were looked for
+    std::set<std::string> matched_; ///< texts that have been searched for
 };
 
 /// Refuses attributes of scales that are impossible, or contradict another statement.

@@ -19,14 +19,14 @@
 
 namespace reshard::aoa::detail {
 
-/// The kinds of state, with those that two catalogs have by a convention, of parameters that they
-/// have.
+/// The kinds of state, and the kinds that keys of the two catalogs follow by a convention, for
+/// parameters that the catalogs have.
 ///
 /// State that has neither the shape of its parameter nor one element follows nothing.
 RESHARD_DECL std::vector<state_suffix>
 with_conventions(std::vector<state_suffix> suffixes, catalog const& source, catalog const* target);
 
-/// The tensors of a source by name, with those that are known by their optimizer state alone.
+/// The tensors of a source by name, including tensors that are known only by their optimizer state.
 class source_names {
 public:
     source_names(catalog const& source, std::vector<state_suffix> const& suffixes)
@@ -55,7 +55,7 @@ public:
         return none;
     }
 
-    /// The state of that kind that a parameter has, however its key is written there, or `none`.
+    /// The state of that kind that a parameter has, in any spelling of its key, or `none`.
     key_id find_state(std::string_view parameter, state_suffix const& state) const {
         for (state_suffix const& each_suffix : suffixes_)
             if (each_suffix.suffix == state.suffix && each_suffix.prefix == state.prefix)
@@ -64,16 +64,16 @@ public:
         return find(key_of_state(parameter, state));
     }
 
-    /// Its key; of a missing state, the key that it would have.
+    /// The key of a state; if the state is missing, the key that it would have.
     std::string state_key(std::string_view parameter, state_suffix const& state) const {
         key_id const id = find_state(parameter, state);
         return id != none ? source_[id].key : key_of_state(parameter, state);
     }
 
-    /// Whether a number belongs to a parameter of which the source has only the state.
+    /// Whether a number belongs to a parameter if the source has only its state.
     bool is_stand_in(key_id id) const { return id != none && id >= source_.size(); }
 
-    /// The tensor of a number; of a substitute, the state that gives it its shape.
+    /// The tensor of a number; for a substitute, the state that gives it its shape.
     catalog_entry const& entry(key_id id) const {
         return source_[is_stand_in(id) ? id - source_.size() : id];
     }
@@ -91,15 +91,15 @@ public:
         return key;
     }
 
-    /// Whether a key is the state of a parameter that the source has as well.
+    /// Whether a key is the state of a parameter that the source also has.
     bool is_state(std::string_view key) const {
         return any_parameter(key, suffixes_, [&](std::string_view parameter, state_suffix const&) {
             return find(parameter) != none;
         });
     }
 
-    /// The parameter that the source has, whose state no statement may name, as users have said
-    /// which it is; nothing for other keys.
+    /// The parameter of the source whose state a key is, by rules that users gave: no statement may
+    /// name such state. Empty for other keys.
     std::string stated_parameter(std::string_view key) const {
         std::string match;
         any_parameter(key, suffixes_, [&](std::string_view parameter, state_suffix const& state) {
@@ -117,7 +117,7 @@ public:
 private:
     catalog const& source_;
     std::vector<state_suffix> const& suffixes_;
-    mutable key_index keys_;   ///< made when the first key is looked for
+    mutable key_index keys_;   ///< filled when the first key is looked up
     mutable key_id noted_ = 0; ///< how many keys it has
 };
 

@@ -19,15 +19,15 @@
 
 namespace reshard::aoa {
 
-/// What makes a key the state, or the scales, of the parameter whose key it has inside: the ending,
-/// and for some conventions a beginning.
+/// The rule by which a key is the state, or the scales, of the parameter whose key it contains: the
+/// ending and, for some conventions, a beginning.
 struct state_suffix {
     std::string suffix;
     bool scalar = false;        ///< one number, for any shape of the parameter
     index_vector block = {};    ///< not empty: one number for each block of these extents
     std::string prefix = {};    ///< before the parameter's key, as `optim.state.`
-    std::string container = {}; ///< the parameter's key begins with it, the part inside does not
-    bool is_found = false;      ///< by its convention in a catalog; statements may name such state
+    std::string container = {}; ///< before the parameter's key, and not repeated in the state's
+    bool is_found = false;      ///< from a convention in a catalog; statements may name such state
 
     /// Whether the state has the shape of its parameter.
     bool is_identical() const { return !scalar && block.empty(); }
@@ -44,7 +44,7 @@ namespace detail {
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
                                                  std::vector<state_suffix> const& suffixes);
 
-/// The key of the parameter that a key is, or is the state of, by its ending alone.
+/// The key of the parameter that a key belongs to, itself or as state, by its ending alone.
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            std::vector<state_suffix> const& suffixes);
 
@@ -80,16 +80,16 @@ struct state_reading {
     bool is_joined = false; ///< `P_exp_avg` or `exp_avg.0.P`: only if the catalog has the parameter
 };
 
-/// How keys of an optimizer may be read by the conventions that are known: `optim.state.P.exp_avg`
-/// and `optimizer/exp_avg/P`, but not `P.exp_avg`. Nothing for other keys.
+/// The readings of an optimizer's key by the known conventions: `optim.state.P.exp_avg` and
+/// `optimizer/exp_avg/P`, but not `P.exp_avg`. Empty for other keys.
 RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key);
 
-/// How long the beginnings of a key are that may be the name of a model, `model.` or `app.model.`:
-/// 0, two more, and longer ones that end in such a name.
+/// The lengths of the beginnings of a key that may be the name of a model, `model.` or
+/// `app.model.`: 0, two more, and longer beginnings that end in such a name.
 RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
 
-/// The beginning that most parameters have, by how many; of equal ones the likeliest name of a
-/// model; std::nullopt if none is, or if that leaves it open.
+/// The beginning with the most votes. If several have the same number, the likeliest name of a
+/// model; std::nullopt if there is none, or if the names are equally likely.
 RESHARD_DECL std::optional<std::string_view>
 most_voted(std::map<std::string_view, std::size_t> const& values);
 

@@ -15,13 +15,13 @@
 
 /// \file
 /// Which statements of a program lead from a source tensor to a target tensor, and which tensors an
-/// intermediate is made of and becomes.
+/// intermediate tensor is made of and becomes.
 
 namespace reshard::aoa::detail {
 
-/// How the versions of names hang together: a name that is bound twice has two versions.
+/// How the versions of names are connected: a name that is bound twice has two versions.
 ///
-/// \par Source the mapping chain of AOA (PaddlePaddle flex_checkpoint), which goes by names: there
+/// \par Source the mapping chain of AOA (PaddlePaddle flex_checkpoint), which follows names: there
 ///             a temporary that is bound twice, read twice or transposed gets another tensor's
 ///             number of parts
 class name_chain {
@@ -36,10 +36,10 @@ public:
 
     /// The version that name number `i` of a statement reads or binds.
     std::uint32_t version(statement const& of, std::uint32_t i) const;
-    /// The name that a version is of.
+    /// The name of a version.
     name const& name_of(std::uint32_t version) const { return versions_[version].called; }
 
-    /// The statement that binds a version, or `none`: a tensor of the source.
+    /// The statement that binds a version; `none` for a tensor of the source.
     std::uint32_t maker(std::uint32_t version) const { return versions_[version].maker; }
 
     /// Calls `visit` with each statement that reads a version.
@@ -74,7 +74,7 @@ private:
     std::vector<statement> statements_;
     std::vector<entry> versions_;
     std::vector<read_entry> reads_;
-    std::vector<std::uint32_t> version_of_; ///< by place of the name in the program
+    std::vector<std::uint32_t> version_of_; ///< by index of the name in the program
     std::vector<std::uint32_t> text_versions_, fresh_versions_;
 };
 
@@ -82,18 +82,18 @@ private:
 
 namespace reshard::aoa {
 
-/// Follows names backwards through a program without macros. A parameter's state has the
-/// parameter's statements.
+/// Follows names backwards through a program without macros. The state of a parameter has the same
+/// statements as the parameter.
 class statement_trace {
 public:
-    /// Refers to the program, which must live as long.
+    /// Refers to `code`, which must outlive this object.
     explicit statement_trace(program const& code);
 
     /// The numbers of the statements between two keys, ascending.
     std::vector<std::size_t> between(std::string_view source, std::string_view target) const;
 
-    /// The numbers of all statements that lead to a key, ascending; of one that is added, of the
-    /// statement that says so.
+    /// The numbers of all statements that lead to a key, ascending; for an added key, of the
+    /// statement that adds it.
     std::vector<std::size_t> leading_to(std::string_view target) const;
 
 private:
@@ -103,13 +103,14 @@ private:
         state_suffix const* state; ///< null: it is the parameter's own key
     };
 
-    /// What statements call a key, or call the parameter that it is the state of.
+    /// The parameter that statements name for a key, which may be the parameter's own or its
+    /// state's.
     std::optional<named_parameter> named(std::string_view key) const;
 
-    /// The versions that a version is made of, and itself, ascending: operands come before results.
+    /// A version and all versions that it is made of, ascending: operands come before results.
     std::vector<std::uint32_t> behind(std::uint32_t version) const;
 
-    /// The statements that lead to a text from the tensors that `begins` is true for.
+    /// The statements that lead to a text from the tensors for which `begins` is true.
     std::vector<std::size_t> makers(std::optional<std::uint32_t> id, auto const& begins) const {
         if (!id || last_[*id] == detail::name_chain::none)
             return {};
@@ -138,7 +139,7 @@ private:
 
     program const& code_;
     detail::name_chain chain_;
-    std::vector<std::uint32_t> last_; ///< of each text, the version that it is in the end
+    std::vector<std::uint32_t> last_; ///< for each text, its version at the end
     std::vector<state_suffix> suffixes_;
     std::unordered_map<std::string_view, std::size_t> added_; ///< by key, the statement
 };

@@ -13,7 +13,8 @@
 #include <vector>
 
 /// \file
-/// Which value a name of a program means at its position: names are bound again, values are not.
+/// Which value a name of a program means at its position: a name may be bound again, a value may
+/// not.
 
 namespace reshard::aoa::detail {
 
@@ -23,7 +24,7 @@ class version_table {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
 
-    /// \pre the program has been expanded; it has to outlive this
+    /// \pre the program has been expanded; it has to outlive this object
     explicit version_table(program const& code)
         : code_(code), places_(code.text_count() + code.fresh_count()) {
         for (std::uint32_t i = 0; i < code.statements().size(); ++i)
@@ -32,29 +33,29 @@ public:
 
     std::size_t size() const { return versions_.size(); }
 
-    /// The value that name number `i` of a statement means: the operand left of the arrow, the
-    /// result right of it. `_`, and the name beside it, have none.
+    /// The value that name number `i` of a statement means: an operand left of the arrow, a result
+    /// right of it. `_`, and the name on the other side of it, have no value.
     std::uint32_t at(statement const& of, std::size_t i) const { return version_of_[of.names + i]; }
 
     /// The name that a value is bound to.
     name const& called(std::uint32_t version) const { return versions_[version].called; }
 
-    /// The statement that makes a value, or `none`: a tensor of the source.
+    /// The statement that makes a value; `none` for a tensor of the source.
     std::uint32_t maker(std::uint32_t version) const { return versions_[version].maker; }
 
-    /// Whether the value is what its name means in the end.
+    /// Whether the name still means the value at the end of the program.
     bool is_last(std::uint32_t version) const {
         return places_[place(called(version))].last == version;
     }
 
-    /// \name Of text number `id`
+    /// \name For text number `id`
     /// \{
 
-    /// The tensor of the source of that name, or `none` if no statement reads it.
+    /// The tensor of the source with that name, or `none` if no statement reads it.
     std::uint32_t source(std::uint32_t id) const { return places_[id].source; }
-    /// The value of the name in the end, or `none`: no statement has it, or only `_` beside it.
+    /// The value of the name at the end; `none` if no statement has the name, or only with `_`.
     std::uint32_t last(std::uint32_t id) const { return places_[id].last; }
-    /// The statement that removes, or adds, the tensor of that name, or `none`.
+    /// The statement that removes, or adds, the tensor of that name; `none` otherwise.
     std::uint32_t removed_by(std::uint32_t id) const { return places_[id].removed_by; }
     std::uint32_t added_by(std::uint32_t id) const { return places_[id].added_by; }
     /// \}
@@ -108,7 +109,7 @@ private:
     program const& code_;
     std::vector<entry> versions_;
     std::vector<name_entry> places_;        ///< texts, then temporaries
-    std::vector<std::uint32_t> version_of_; ///< by place of the name in the program
+    std::vector<std::uint32_t> version_of_; ///< by index of the name in the program
 };
 
 } // namespace reshard::aoa::detail

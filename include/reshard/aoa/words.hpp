@@ -34,10 +34,10 @@ struct attribute_word {
     bool reserved; ///< a tensor of that name has to be quoted
 };
 
-/// All of them.
+/// All words of the language.
 ///
-/// \par Source the ten words of PaddlePaddle 3.3.1 and `reshape` are reserved there; the others are
-///             this library's own and do not take a tensor's name away
+/// \par Source the ten words of PaddlePaddle 3.3.1 and `reshape` are reserved there; the other
+///             words are this library's own, and tensors may still have these names
 inline constexpr attribute_word attribute_words[] = {
     {"axis", value_kind::number, true},
     {"permute", value_kind::text, true},
@@ -112,12 +112,12 @@ constexpr bool may_be_word(std::string_view text) {
     return word != nullptr && (word->reserved || word->value == value_kind::none);
 }
 
-/// Takes the integer that a text begins with; std::nullopt without one, or beyond 64 bits.
+/// Takes the integer at the beginning of a text; std::nullopt if there is none, or beyond 64 bits.
 constexpr std::optional<index_t> take_integer(std::string_view& text) {
     bool const is_negative = text.starts_with('-');
     std::size_t const first = is_negative ? 1 : 0;
     std::size_t last = first;
-    index_t negated = 0; // which the lowest number has, too
+    index_t negated = 0; // negative, because the lowest number has no positive counterpart
     for (; last < text.size() && text[last] >= '0' && text[last] <= '9'; ++last)
         if (__builtin_mul_overflow(negated, 10, &negated) ||
             __builtin_sub_overflow(negated, text[last] - '0', &negated))
@@ -159,7 +159,7 @@ constexpr bool read_list(std::string_view text, TakeEntry const& take_entry,
     return text.empty();
 }
 
-/// The extent that a text begins with; `*` is one without a value.
+/// The extent at the beginning of a text; `*` is an extent without a value.
 constexpr std::optional<std::optional<index_t>> take_extent(std::string_view& text) {
     if (take(text, '*'))
         return std::optional<index_t>();
@@ -170,11 +170,11 @@ constexpr std::optional<std::optional<index_t>> take_extent(std::string_view& te
 
 /// The shape of a tensor of shape `old` after a reshape to `list`.
 ///
-/// It is the list. One of three extents or more is the grouped form as well: a tensor that has the
-/// list's shape, or the one with the first two axes and all others merged, gets whichever of the
-/// two the target wants.
+/// It is the list. A list of three extents or more is also the grouped form. There, the tensor has
+/// the list's shape, or that shape with the first two axes and all other axes merged; the result is
+/// the one of these two shapes that the target wants.
 ///
-/// \param wanted of the target, or null
+/// \param wanted the target's shape, or null
 /// \throws       error with errc::overflow if a product does not fit 64 bits
 /// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has the
 ///               grouped form only

@@ -13,7 +13,7 @@
 #include <reshard/plan/plan_problem.hpp>
 
 /// \file
-/// A transfer meets memory: from global coordinates to an affine copy.
+/// Binds a transfer to memory: turns global coordinates into an affine copy.
 
 namespace reshard {
 
@@ -56,7 +56,7 @@ memory_place place_in_shard(auto const& shards, std::size_t shard, index_vector 
 
 /// A plan with the tensors that it moves between, of the holders that this process plays.
 ///
-/// Refers to all four, which must live as long.
+/// Refers to all four arguments, which must live as long.
 struct bound_plan {
     plan const& whole;
     plan_problem const& problem;
@@ -91,7 +91,7 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
 /// \pre this process plays both holders
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t);
 
-/// What happens to the elements of a transfer from one end to the other.
+/// The conversion of a transfer's elements from one end to the other.
 ///
 /// \pre the transfer has a source: `t.source_key != zero_source`
 RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer const& t);

@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// Tensors that have to be equal, bit by bit, however ranks hold them.
+/// Compares tensors that must be equal, bit by bit, regardless of how ranks hold them.
 
 namespace reshard::detail {
 
@@ -109,7 +109,7 @@ RESHARD_DECL std::optional<alias_difference> difference_between(
 /// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
 /// of them would be read.
 ///
-/// Equal ones are replicas. One address twice, as of aliases, is one tensor.
+/// Equal shards are replicas. Two shards at one address, such as aliases, are one tensor.
 ///
 /// \throws error with errc::overlap
 RESHARD_DECL void check_twins(const_state_dict const& source);
@@ -119,7 +119,7 @@ RESHARD_DECL void check_twins(const_state_dict const& source);
 /// \pre it is one
 RESHARD_DECL index_vector shape_in(mapping const& program, std::string_view key);
 
-/// The error if tensors differ that a program takes for equal.
+/// The error if tensors differ although a program takes them for equal.
 RESHARD_DECL std::string copies_differ(relation const& copied, index_vector const& index,
                                        std::string const& copy, std::string const& key);
 
@@ -135,11 +135,12 @@ struct held_number {
     }
 };
 
-/// Of numbers that have to be equal: the first that this rank has, and one that differs from it.
+/// Among numbers that must be equal, the first one that this rank has, and one that differs from
+/// it.
 RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors,
                                                  mapping const& program);
 
-/// Refuses numbers of the ranks that have to be equal, and differ.
+/// Refuses numbers of the ranks that must be equal but differ.
 ///
 /// \throws error with errc::overlap
 RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks);

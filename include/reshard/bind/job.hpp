@@ -31,7 +31,8 @@ public:
     std::shared_ptr<arena_state const> const& state() const { return state_; }
     arena_steps const& steps() const { return *steps_; }
 
-    /// Not 0; the same on all ranks, of no other arena of theirs.
+    /// Not 0. It is the same on all ranks, and differs from the number of any other arena of
+    /// theirs.
     std::uint64_t number() const { return number_; }
 
 protected:
@@ -47,9 +48,9 @@ protected:
 /// The tensors of one rank, and optionally the layout that all ranks' tensors make up together, and
 /// the `shared_arena` in which some of them lie.
 ///
-/// A layout that is known by placements saves telling every shard to everybody: then each rank's
-/// memory and time grow with its own shards only, not with the number of ranks. Ranks that know
-/// none learn it from those that do. Every rank gives an arena, or none does.
+/// If a layout is known by placements, ranks need not send their shards to all ranks: each rank's
+/// memory and time grow only with its own shards, not with the number of ranks. Ranks that know the
+/// layout send it to those that do not. Either every rank gives an arena, or none does.
 template <class View>
 class side {
 public:
@@ -58,7 +59,7 @@ public:
          detail::any_arena const* memory = nullptr)
         : tensors(std::move(state)), layout(std::move(known_layout)), arena(memory) {}
 
-    /// Of tensors that may be written, for reading.
+    /// Makes a side for reading from a side whose tensors may be written.
     template <class Other>
         requires(
             !std::same_as<Other, View> &&
@@ -86,9 +87,9 @@ struct plan_rounds;
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory, and keeps the handles that
 /// the state dicts kept; refers to the memory of all other tensors. It also owns its group's
-/// messages, so every rank destroys its jobs in the same order.
-/// A moved-from job may be destroyed or assigned to; all else throws an error with errc::usage, on
-/// this rank alone: if others run theirs, end the program.
+/// messages, so every rank destroys its jobs in the same order. A moved-from job may be destroyed
+/// or assigned to; any other use throws an error with errc::usage, on this rank alone. If other
+/// ranks run their jobs, end the program.
 class job {
 public:
     explicit job(std::unique_ptr<detail::job_state> state);
@@ -96,8 +97,8 @@ public:
     job& operator=(job&& other_job) noexcept;
     ~job();
 
-    /// Moves the bytes. What fails now, except in the functions of `rounds`, ends the program: an
-    /// error of MPI.
+    /// Moves the bytes. An error of MPI during the run ends the program; an error in the functions
+    /// of `rounds` does not.
     ///
     /// \par Collective every rank of the group that it was prepared with, in the same order
     /// \throws error with errc::usage for a second run of a job that has released its sources
@@ -106,16 +107,16 @@ public:
     /// What this process gives and gets.
     process_cost const& cost() const;
 
-    /// The layouts that all ranks make up together, neighbours in memory as one shard; of one that
-    /// was looked up, this rank's.
+    /// The layouts that all ranks make up together, with neighbours in memory as one shard. If a
+    /// layout was looked up, this is this rank's part.
     layout const& source_layout() const;
     layout const& target_layout() const;
 
     /// True if the plan came from `options::cache` on every rank; the same on all of them.
     bool was_kept() const;
 
-    /// The rounds of a job with `options::memory`, the same on every rank; else none. Include
-    /// `bind/rounds.hpp` to ask for them, and `plan/rounds.hpp` to look into them.
+    /// The rounds of a job with `options::memory`, the same on every rank; empty for other jobs.
+    /// Include `bind/rounds.hpp` to ask for them, and `plan/rounds.hpp` to look into them.
     detail::plan_rounds const& rounds() const;
 
     /// The memory in which elements were staged: in rounds, the most of one that has run.
@@ -123,7 +124,7 @@ public:
     /// \par Units bytes of this rank
     index_t staging_bytes() const;
 
-    /// What `options::strict` says of the keys.
+    /// The verdict of `options::strict` on the keys.
     strict_verdict const& keys_judged() const;
 
 private:

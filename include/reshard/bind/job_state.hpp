@@ -35,7 +35,7 @@ namespace reshard::detail {
 /// The values that are equal on ranks that do the same.
 RESHARD_DECL compared_values call_fingerprint(options const& options);
 
-/// What can be seen of the tensors of one rank alone.
+/// Checks the tensors of this rank alone.
 ///
 /// \throws error that adding a tensor gave; errc::memory_overlap; errc::usage for options that
 ///         contradict each other
@@ -57,7 +57,7 @@ public:
     virtual index_t staging_bytes() const { return 0; }
     virtual plan_rounds const* rounds() const { return nullptr; }
 
-    /// Handles of its tensors stay as long as the job does.
+    /// Keeps the handles of its tensors as long as the job lives.
     void keep_handles(const_state_dict const& have, state_dict const& want) {
         handles = have.handles();
         handles.insert(handles.end(), want.handles().begin(), want.handles().end());

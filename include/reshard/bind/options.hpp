@@ -26,7 +26,7 @@
 #include <vector>
 
 /// \file
-/// What may be asked of a redistribution.
+/// The options of a redistribution.
 
 namespace reshard {
 
@@ -50,13 +50,14 @@ using tensor_mover = std::function<void(const_state_dict const& have, state_dict
 
 /// The steps of a call with its program. A call that moves tensors by name compiles none of it.
 struct program_steps {
+    /// \param  target null: all that the program yields is wanted
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: as the program; errc::ranks_disagree if it
     ///         gives different mappings
     mapping (*make_mapping)(any_group const& ranks, any_program const& program,
-                            side_facts const& source, side_facts const& target);
+                            side_facts const& source, side_facts const* target);
 
-    /// Refuses tensors that the program takes for equal, and that differ.
+    /// Refuses tensors that differ although the program takes them for equal.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \throws error with errc::overlap, on every rank
@@ -152,6 +153,12 @@ inline conversion_kernels const* conversions_of(any_program const& program) {
     return program.steps() ? &program.steps()->conversions : nullptr;
 }
 
+/// What ranks compare of a program before any of them makes its mapping.
+inline std::uint64_t digest_of_given(any_program const& program) {
+    mapping const* const mapping = program.known();
+    return mapping ? program.steps()->digest(*mapping) : program.is_by_name();
+}
+
 } // namespace detail
 
 namespace detail {
@@ -229,23 +236,19 @@ struct options {
     /// `rounds(budget, allocate, release)` of `bind/rounds.hpp`; by default, one round.
     detail::memory_rounds memory = {};
     /// Rank `r` runs on node `r / processes_per_node`; 0: on its machine, if all machines have the
-    /// same number of consecutive ranks. Of several ranks that hold the same elements, one on the
-    /// same node sends them.
+    /// same number of consecutive ranks. If several ranks hold the same elements, one on the
+    /// receiver's node sends them.
     holder_t processes_per_node = 0;
-    /// Elements that several ranks on other nodes want leave their source once, and these ranks
-    /// pass them on chunk by chunk; see `plan_options::relays`. Not if all ranks are on one node,
-    /// nor in rounds, nor what ranks look up in a directory (`lookup`).
-    ///
-    /// A load reads bytes of files that several nodes need on one rank of all, which passes them
-    /// on: faster if one rank sends more in a second than all nodes together read.
-    bool relays = false;
+    /// `balanced_senders()` or `relays()` of `plan/between_nodes.hpp`; by default, ranks that hold
+    /// the same elements take turns.
+    detail::node_traffic between_nodes = {};
     /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare a digest of their
     /// shards, of the program and of the options. If every rank has kept the plan, nothing else is
-    /// exchanged; if one has not, or anything has changed, all plan. Every rank gives a cache, or
-    /// none does.
+    /// exchanged. If a rank has not kept it, or anything has changed, all ranks plan again. Either
+    /// every rank gives a cache, or none does.
     ///
-    /// \par Source Megatron-Core's assume_constant_structure, which the caller promises: a
-    ///             structure that changes corrupts a checkpoint there, and is planned again here
+    /// \par Source Megatron-Core's assume_constant_structure, which the caller promises. There, a
+    ///             changed structure corrupts a checkpoint; here, it is planned again
     detail::any_plan_cache* cache = nullptr;
     /// Patterns of target keys whose shapes may differ from the source's or the program's (see
     /// `fit_shapes`): they are cropped, or extended with zeros.
@@ -257,34 +260,35 @@ struct options {
     detail::shard_lookup lookup = {};
     /// Ranks of a machine share a node, or RESHARD_RANKS_PER_NODE of them do.
     node_exchange on_node = node_exchange::chosen;
-    /// The longest that this rank waits for others at any one place, as seconds or as a duration of
-    /// `std::chrono`; 0 and infinity: as long as it takes. Then all ranks that wait get an error
-    /// with errc::deadline, a second later at most, which names the ranks that do not wait. The
-    /// communicator is then good for `MPI_Abort` alone, and memory that messages may still reach is
-    /// kept until exit: keep the tensors. Give more than the slowest rank needs to come, and to
-    /// move its own bytes.
+    /// The longest time that this rank waits for others at any one point, in seconds or as a
+    /// duration of `std::chrono`; 0 and infinity: no limit. When the time is over, all waiting
+    /// ranks get an error with errc::deadline within a second. The error names the ranks that do
+    /// not wait. Afterwards, the communicator may only be used for `MPI_Abort`. Memory that
+    /// messages may still reach is kept until exit, so keep the tensors. Give more time than the
+    /// slowest rank needs to enter the call and to move its own bytes.
     ///
     /// \par Source monitored_barrier of PyTorch, which names the ranks that do not reach it; here
     ///             every wait does
     detail::wait_duration deadline = 0.0;
     /// A load compares the chunks that it reads with the digests in the files, if there are any.
     bool verify = true;
-    /// Of a load. Files that are mapped are read directly.
+    /// Only for a load. Mapped files are read directly.
     file_reads reads = file_reads::chosen;
     /// The tensors that a load must fill, over all ranks, or it writes nothing: no key may be
     /// missing, or omitted by `strict`. Patterns are matched with the keys that the ranks want. Not
-    /// of a redistribution.
+    /// for a redistribution.
     std::vector<state_need> needs = {};
-    /// A load may cut fused tensors otherwise than they were made for, as FSDP may.
+    /// A load may cut fused tensors in other ways than they were made for, for example with FSDP.
     bool cut_fused = false;
 
     /// The options that ranks compare before they do anything; programs have separate digests.
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.memory, self.processes_per_node, self.relays, self.shape_mismatch, self.lookup,
-              self.on_node, self.needs);
+        visit(self.memory, self.processes_per_node, self.between_nodes, self.shape_mismatch,
+              self.lookup, self.on_node, self.needs);
     }
     static constexpr std::string_view member_names[] = {
-        "memory", "processes_per_node", "relays", "shape_mismatch", "lookup", "on_node", "needs"};
+        "memory", "processes_per_node", "between_nodes", "shape_mismatch", "lookup", "on_node",
+        "needs"};
 };
 
 } // namespace reshard

@@ -19,8 +19,8 @@ namespace reshard::detail {
 /// A table of that shard alone.
 RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 
-/// Copies the elements of a tensor that both shards have from the one to the other, and returns how
-/// many there are; the target's others keep their content.
+/// Copies the elements that both shards have from the first to the second, and returns their
+/// number. The target's other elements keep their content.
 ///
 /// Keys may differ. Either shard may be flat, and strided.
 ///
@@ -42,8 +42,8 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memo
 /// Refuses a target that shares memory with a source, or for certain with another target.
 ///
 /// Compares the ranges from first to last byte. Targets interleaved with each other, as column
-/// blocks of one matrix, are legal, unless the first byte of one is a byte of another; interleaved
-/// with a source they are not, since it is unknown whether they overlap.
+/// blocks of one matrix, are legal, unless the first byte of one is a byte of another; targets
+/// interleaved with a source are not legal, because it is unknown whether they overlap.
 ///
 /// \throws error with errc::memory_overlap, naming both keys
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,

@@ -12,7 +12,7 @@
 #include <utility>
 
 /// \file
-/// Plans that are kept, and found again by a digest of their problems.
+/// Keeps plans, and finds them again by a digest of their problems.
 
 namespace reshard {
 

@@ -12,14 +12,14 @@
 #include <vector>
 
 /// \file
-/// Redistribution in rounds, so that no rank needs more memory than it may.
+/// Redistribution in rounds, so that no rank exceeds its memory budget.
 
 namespace reshard {
 
-/// For `options::memory`. Tensors are filled in rounds, as in `rounds_of`: in each, targets are
-/// allocated and filled, and sources that no later round reads are given up. Sources that the
-/// program does not name are neither counted nor given up. The target is given as a layout without
-/// tensors; all travels in messages.
+/// For `options::memory`. Tensors are filled in rounds, as in `rounds_of`: each round allocates and
+/// fills targets, and releases sources that no later round reads. Sources that the program does not
+/// name are neither counted nor released. The target is given as a layout without tensors, and all
+/// elements travel in messages.
 ///
 /// \param budget   the most bytes of tensors and staging that a rank may need
 /// \param allocate this rank's shards of these target tensors, allocated now

@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// Which tensor in memory is which shard of a layout.
+/// Finds the tensor in memory for each shard of a layout.
 
 namespace reshard::detail {
 
@@ -133,8 +133,8 @@ private:
 /// The shards of a holder that have elements.
 RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
 
-/// Refuses tensors among which a shard is missing that `layout` gives to `holder`. A shard without
-/// elements may be missing.
+/// Refuses tensors if a shard that `layout` gives to `holder` is missing. A shard without elements
+/// may be missing.
 ///
 /// Looks at each way of spreading once.
 ///

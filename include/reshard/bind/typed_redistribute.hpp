@@ -42,7 +42,7 @@ template <class Layout>
 struct tensors_in {
     static constexpr auto keys = Layout::keys.all();
     static constexpr auto kinds = Layout::kinds;
-    static constexpr typed_tensors value{keys, kinds, Layout::ranks.rank_count()};
+    static constexpr typed_tensors value{keys, kinds, Layout::rank_end};
 };
 
 template <class Plan>

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// The side of a bridge that has new weights again and again.
+/// The side of a bridge that repeatedly publishes new weights.
 
 namespace reshard {
 
@@ -55,20 +55,20 @@ public:
     ~bridge_source();
 
     /// Publishes the present elements of the tensors as a new version, and returns its number.
-    /// Readers that have the previous version are not disturbed; readers of the version before that
-    /// are waited for until the deadline.
+    /// Readers that have the previous version are not disturbed; the call waits, until the
+    /// deadline, for readers of the version before that.
     ///
     /// Every shard is compared with the last version, and counts as changed from the first bit that
-    /// differs on: of shards that have changed this costs next to nothing beside the copy, of
-    /// others it reads them and the last version once. Nothing is digested.
+    /// differs on: For changed shards, this costs almost nothing compared with the copy. For other
+    /// shards, it reads them and the last version once. No digests are computed.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \post  every reader that looks finds this version complete, or a newer one
     std::uint64_t publish();
 
     /// The same if only tensors whose keys match one of these patterns (see `key_pattern`) have
-    /// changed: nothing is compared. For a changed tensor that matches none, the version has the
-    /// elements of the last one.
+    /// changed: nothing is compared. If a changed tensor matches no pattern, the version has its
+    /// elements from the last version.
     ///
     /// \throws error with errc::unknown_key for a pattern that no key matches, and nothing is
     ///         published

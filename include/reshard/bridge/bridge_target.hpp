@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// The side of a bridge that takes over new weights while it runs.
+/// The side of a bridge that reads new weights while it runs.
 
 namespace reshard {
 
@@ -28,7 +28,7 @@ class target_state;
 /// Tensors that are filled with versions of a source in another program of this machine.
 ///
 /// It copies straight from the source's memory, with the program's casts and transposes, and only
-/// changed shards. It has only whole versions: data that is overwritten during a read is read
+/// changed shards. It only has complete versions: data that is overwritten during a read is read
 /// again. If a source dies, the target keeps its last version, and it meets the next source at that
 /// path, in any layout.
 class bridge_target {
@@ -48,7 +48,8 @@ public:
                   std::filesystem::path const& port, bridge_options const& options = {})
         : bridge_target(detail::any_group(world), {first, second}, port, options) {}
 
-    /// One set, which is filled in place: do not use it during `update`, nor after one that threw.
+    /// One set, which is filled in place. Do not use it during `update`, or after an `update` that
+    /// threw.
     template <group Group>
     bridge_target(Group const& world, target_tensors const& want, std::filesystem::path const& port,
                   bridge_options const& options = {})
@@ -68,7 +69,7 @@ public:
     ///         if another source does not fit. Then `front` is unchanged
     std::uint64_t update(std::uint64_t least = 0);
 
-    /// The set that has a complete version, 0 or 1, and which version that is.
+    /// The set that has a complete version, 0 or 1, and the number of that version.
     std::size_t front() const;
     std::uint64_t version() const;
 

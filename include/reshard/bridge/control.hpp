@@ -28,7 +28,8 @@ struct reader_seat {
 
 /// The shared memory; zeros are a new one.
 ///
-/// Version `v` is in buffer `v % 2`, so that the one before stays whole while `v` is written.
+/// Version `v` is in buffer `v % 2`, so that the version before stays complete while `v` is
+/// written.
 struct control_block {
     static constexpr std::size_t most_seats = 256;
 
@@ -37,13 +38,14 @@ struct control_block {
     alignas(64) std::atomic<std::uint64_t> newest = 0;  ///< complete version; 0: none yet
     alignas(64) std::atomic<std::uint64_t> arrived = 0; ///< ranks that have written theirs
     std::array<std::atomic<std::uint64_t>, 2> holds{};  ///< by buffer; 0 while it is written
-    /// The highest version that readers have had when they left, times 2^16, and how many have.
+    /// The highest version that readers had when they left, times 2^16, plus the number of these
+    /// readers.
     std::atomic<std::uint64_t> left = 0;
     std::array<reader_seat, most_seats> seats{};
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
 
-/// The highest number that a version has: of what `control_block::left` has, 48 bits are it.
+/// The highest number of a version: `control_block::left` stores it in 48 bits.
 inline constexpr std::uint64_t last_version = (std::uint64_t{1} << 48) - 1;
 
 /// The number after a version's.
@@ -81,8 +83,8 @@ RESHARD_DECL void finish_version(control_block& control, std::uint64_t version,
 /// True if a buffer still holds the data that was read from it.
 RESHARD_DECL bool is_intact(control_block const& control, std::uint64_t version);
 
-/// A seat that is taken, given back at the end. If all seats are taken, it is empty: then the
-/// source does not wait for this reader, as for one that is late.
+/// A taken seat. The destructor gives it back. If all seats are taken, it is empty: then the source
+/// does not wait for this reader, as if the reader were late.
 class taken_seat {
 public:
     taken_seat() = default;

@@ -26,27 +26,28 @@ struct bridge_options {
     /// the two sides may give it. A source's program makes its mapping without a target, as for an
     /// export.
     any_program program = {};
-    /// As of `options`, of the target.
+    /// For a target: as in `options`.
     std::vector<std::string> shape_mismatch = {};
     std::optional<strictness> strict = {};
     /// The longest that this program waits for the other one in any call. The deadline between
     /// ranks of one program belongs to their group, and should be longer. 0: no wait; infinity: no
     /// limit. A negative number or NaN is refused with errc::usage.
     detail::wait_duration deadline = 10.0;
-    /// Of a target: called whenever this rank's part of a tensor is complete for a version. If the
+    /// For a target: called whenever this rank's part of a tensor is complete for a version. If the
     /// version is overwritten before the other tensors are complete, it is called again, with a
     /// newer one.
     std::function<void(std::string const& key, std::uint64_t version)> ready = {};
-    /// Of a source: the number before its first version, unless an earlier source has left a higher
-    /// one; below 2^48 - 1.
+    /// For a source: the number before its first version, unless an earlier source has left a
+    /// higher one; below 2^48 - 1.
     std::uint64_t versions_before = 0;
-    /// Of a source: its last number outlives it, also after a normal end, so that remaining servers
-    /// see numbers grow. It is beside the port file, at its path with `.versions`; later sources
-    /// continue after it, and leave their own, until that file is removed.
+    /// For a source: its last number is kept after it ends, also after a normal end, so that
+    /// numbers keep growing for remaining servers. The number is stored beside the port file, at
+    /// its path with `.versions`; later sources continue after it, and leave their own, until that
+    /// file is removed.
     bool continue_numbering = false;
-    /// Of a source: its memory has names, in /dev/shm, so that programs of other containers that
-    /// share this reach it. A source that is killed leaves them, and the next one at that path
-    /// removes them. Without names, nothing is left.
+    /// For a source: its memory has names in /dev/shm, so that programs in other containers that
+    /// share /dev/shm can reach it. A source that is killed leaves them, and the next one at that
+    /// path removes them. Without names, nothing is left.
     bool named_memory = false;
 };
 

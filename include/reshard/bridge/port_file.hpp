@@ -63,7 +63,7 @@ struct port_head {
     }
 };
 
-/// What its path is the path of (`check_meeting_path`).
+/// The noun for its path in messages (`check_meeting_path`).
 inline constexpr std::string_view name_of_port = "a bridge's port file";
 
 /// The head of a port file; std::nullopt without a file.
@@ -78,7 +78,7 @@ struct port_bytes {
     std::string content;
 };
 
-/// All of a port file, whose bytes are as written; std::nullopt without a file.
+/// A whole port file, with its bytes as written; std::nullopt without a file.
 ///
 /// \throws error as `read_port_head`; errc::corrupt_file for a file that was cut short or damaged
 RESHARD_DECL std::optional<port_bytes> read_port(std::filesystem::path const& path);
@@ -114,11 +114,11 @@ public:
     /// The last version that any source at this path has begun.
     std::uint64_t begun() const { return begun_; }
 
-    /// Says so before a version is written.
+    /// Records that a version is begun, before it is written.
     void set_begun(std::uint64_t version);
 
-    /// At the end the number of the last version stays at `count_path`, if there is any, as it does
-    /// if that file exists already.
+    /// Keeps the number of the last version, if any, at `count_path` when this ends. It is also
+    /// kept if that file already exists.
     void keep_count() { keeps_count_ = true; }
 
 private:

@@ -21,8 +21,8 @@
 #include <vector>
 
 /// \file
-/// One rank of a target with one source that it has met: the source's memory, and what to copy
-/// from there.
+/// One rank of a target with one source that it has met: the source's memory, and the transfers
+/// from it.
 
 namespace reshard::detail {
 

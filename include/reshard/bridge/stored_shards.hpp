@@ -38,8 +38,8 @@ struct stored_shard {
     index_t bytes = 0;
 };
 
-/// The shards of one holder: in front a stamp of each for each buffer, which is the version in
-/// which it changed last; then one buffer, then the other.
+/// The shards of one holder in a segment. First come the stamps, one per shard and buffer: the
+/// version in which the shard last changed. Then come both buffers.
 class stored_shards {
 public:
     stored_shards() = default;

@@ -14,19 +14,20 @@
 #include <vector>
 
 /// \file
-/// Axes that are several factors in one: the result of a reshape, and the common factors of two
+/// Axes that consist of several factors: the result of a reshape, and the common factors of two
 /// shapes with the same elements.
 
 namespace reshard::detail {
 
-/// Which of neighbouring factors are one axis, on the two sides of a move.
+/// Which neighbouring factors form one axis, on each side of a move.
 ///
 /// Both boxes of a move have the same elements and are made of the same *factors*. Without a
-/// reshape each factor is an axis. Where it merges axes, several factors are one axis, the last of
-/// them running fastest: of an axis of 6 that was merged of 2 and 3 the factors are 2 and 3.
+/// reshape, each factor is an axis. A reshape that merges axes makes several factors one axis, and
+/// the last of them runs fastest: an axis of 6 that was merged from 2 and 3 has the factors 2 and
+/// 3.
 ///
-/// Bit `k` of a side says that its factor `k` continues the axis of factor `k - 1`; the first
-/// factors of a side without axes, all of extent 1, have the bit as well.
+/// Bit `k` of a side is set if factor `k` continues the axis of factor `k - 1`. It is also set for
+/// the leading factors of a side without axes, which all have extent 1.
 struct axis_joins {
     std::uint8_t source = 0;
     std::uint8_t target = 0;
@@ -37,13 +38,26 @@ struct axis_joins {
     constexpr bool operator==(axis_joins const&) const = default;
 };
 
+/// Boxes that repeat along axes, as blocks that are dealt out do: by axis of the target.
+///
+/// \par Units elements of the global tensor; both are empty if no box repeats
+struct axis_repeats {
+    index_vector count; ///< the number of boxes along each axis, 1 or more
+    index_vector step;  ///< from one box to the next; of no meaning for a count of 1
+
+    constexpr bool any() const { return count.size() != 0; }
+    static constexpr void members(auto& self, auto&& visit) { visit(self.count, self.step); }
+
+    constexpr bool operator==(axis_repeats const&) const = default;
+};
+
 constexpr bool is_joined(std::uint8_t joins, std::size_t factor) {
     return (joins >> factor & 1) != 0;
 }
 
-/// The axis that a factor is of.
+/// The axis that a factor belongs to.
 ///
-/// \pre there are axes
+/// \pre the side has axes
 constexpr std::size_t axis_of_factor(std::uint8_t joins, std::size_t factor) {
     std::size_t axis = 0;
     for (std::size_t k = 1; k <= factor; ++k)
@@ -51,7 +65,7 @@ constexpr std::size_t axis_of_factor(std::uint8_t joins, std::size_t factor) {
     return axis;
 }
 
-/// The extents of the axes that are made of factors of these extents.
+/// The extents of the axes that factors of these extents make up.
 constexpr index_vector joined_extents(index_vector const& extents, std::uint8_t joins) {
     if (joins == 0)
         return extents;
@@ -78,7 +92,7 @@ constexpr index_vector joined_offset(index_vector const& offset, index_vector co
     return axes;
 }
 
-/// True if factors of these extents may be joined like that.
+/// True if factors of these extents may be joined in this way.
 constexpr bool are_joins(std::uint8_t joins, index_vector const& extents) {
     bool const have_axes = !is_joined(joins, 0);
     bool const all_joined = joins == (1u << extents.size()) - 1;
@@ -105,7 +119,7 @@ constexpr void check_factors(permutation order, index_vector const& extents, axi
 
 /// The strides of factors of these extents, given the strides of the axes they make up.
 ///
-/// \pre `strides` has a number an axis
+/// \pre `strides` has one number for each axis
 constexpr index_vector factor_strides(index_vector const& strides, index_vector const& extents,
                                       std::uint8_t joins) {
     if (joins == 0)
@@ -121,17 +135,18 @@ constexpr index_vector factor_strides(index_vector const& strides, index_vector 
     return result;
 }
 
-/// The factors of one row of a packed list, which has no room for them itself.
+/// The factors of one row of a packed list, which has no room for them.
 struct factor_row {
     std::uint32_t row = 0;
     axis_joins joins;
-    index_vector extent; ///< of the factors, in the order of the target
+    index_vector extent; ///< one for each factor, in the order of the target
     index_vector source_offset;
+    axis_repeats repeats;
 
     constexpr bool operator==(factor_row const&) const = default;
 };
 
-/// Factors by row, for the rows that a reshape has touched.
+/// Factors by row, for the rows that a reshape has touched or that repeat.
 class factor_rows {
 public:
     /// \pre rows come in ascending order
@@ -148,7 +163,7 @@ public:
         return position != rows_.end() && position->row == row ? &*position : nullptr;
     }
 
-    /// The memory that they take.
+    /// The memory that the rows take.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const { return rows_.capacity() * sizeof(factor_row); }
@@ -159,17 +174,17 @@ private:
     std::vector<factor_row> rows_;
 };
 
-/// Factors of which both shapes are made.
+/// The factors that make up both shapes.
 struct common_factors {
     index_vector extent;
-    std::uint8_t before = 0; ///< how they are joined to the axes of the first shape
-    std::uint8_t after = 0;  ///< to the factors of the second
+    std::uint8_t before = 0; ///< how the factors are joined to the axes of the first shape
+    std::uint8_t after = 0;  ///< how they are joined to the axes of the second shape
 };
 
-/// Factors from the last to the first, while they are found.
+/// Collects factors from the last to the first.
 class factor_finder {
 public:
-    /// Adds a factor in front of those that there are; it begins an axis or continues one.
+    /// Adds a factor in front of the existing ones; it begins an axis or continues one.
     ///
     /// \throws error with errc::limit_exceeded if there are more than `max_ndim`
     constexpr void push_front(index_t extent, bool begins_before, bool begins_after) {
@@ -192,7 +207,7 @@ public:
     }
 
 private:
-    /// Factors in front of the first axis, all of extent 1, are counted in it if there is one.
+    /// Factors in front of the first axis all have extent 1; they are counted in it if it exists.
     static constexpr std::uint8_t joins_of(index_vector const& begins) {
         unsigned joins = 0;
         std::size_t first = 0; // the factor that begins the first axis
@@ -211,8 +226,8 @@ private:
     index_vector begins_after_;
 };
 
-/// The coarsest factors of which both shapes are made, if any: none exist if an extent of one shape
-/// ends inside an extent of the other that it does not divide.
+/// The coarsest factors that make up both shapes. None exist if an extent of one shape ends inside
+/// an extent of the other that it does not divide.
 ///
 /// \pre both have the same number of elements, and at least one
 constexpr std::optional<common_factors> factors_of(index_vector const& before,
@@ -226,7 +241,7 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
             return std::nullopt;
         a /= factor;
         b /= factor;
-        // an axis that is used up ends here; both do if both are
+        // an axis that is used up ends here; if both are used up, both end
         bool const ends_before = i > 0 && a == 1 && (factor != 1 || before[i - 1] == 1);
         bool const ends_after = j > 0 && b == 1 && (factor != 1 || after[j - 1] == 1);
         finder.push_front(factor, ends_before, ends_after);
@@ -238,8 +253,8 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
     return finder.factors();
 }
 
-/// The shape that results from merging axes of two shapes until both have the same boundaries of
-/// axes.
+/// The shape that results from merging axes of two shapes until their axes have the same
+/// boundaries.
 ///
 /// \pre both have the same number of elements, and at least one
 constexpr index_vector merged_shape(index_vector const& before, index_vector const& after) {

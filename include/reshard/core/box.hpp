@@ -17,8 +17,8 @@
 #include <vector>
 
 /// \file
-/// The n-dimensional box, the one shape of shards, pieces and transfers; and every n-th block of
-/// one, as a process of a block-cyclic distribution holds it.
+/// The n-dimensional box, the one shape of shards, pieces and transfers; and every n-th block of a
+/// box, as a process of a block-cyclic distribution holds it.
 
 namespace reshard {
 
@@ -34,7 +34,7 @@ struct box {
     index_vector shape;
 
     constexpr std::size_t ndim() const { return shape.size(); }
-    /// Behind the last element along `axis`.
+    /// The end of the box along `axis`, after its last element.
     constexpr index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.shape); }
@@ -64,8 +64,7 @@ constexpr index_t element_count(box const& region) { return element_count(region
 
 namespace detail {
 
-/// True if the box has as many extents as offsets, all of them sound numbers: none is negative, and
-/// the ends fit 64 bits.
+/// True if the box has as many extents as offsets, no number is negative, and the ends fit 64 bits.
 constexpr bool is_sound(box const& region) {
     if (region.offset.size() != region.shape.size())
         return false;
@@ -96,8 +95,8 @@ constexpr std::optional<box> intersect(box const& a, box const& b) {
     return common;
 }
 
-/// True if every element of `inner` lies in `outer`; an empty `inner` must lie within its bounds
-/// too.
+/// True if every element of `inner` lies in `outer`; even an empty `inner` must lie within the
+/// bounds of `outer`.
 ///
 /// \pre `outer.ndim() == inner.ndim()`
 constexpr bool contains(box const& outer, box const& inner) {
@@ -123,7 +122,7 @@ constexpr box hull(box a, box const& b) {
     return a;
 }
 
-/// The same elements, counted from `offset`: the position of `region` in a box of that offset.
+/// The same elements, counted from `offset`: the position of `region` in a box with that offset.
 ///
 /// \pre `region.ndim() == offset.size()`
 constexpr box relative_to(box region, index_vector const& offset) {
@@ -151,13 +150,13 @@ struct axis_cycle {
     constexpr auto operator<=>(axis_cycle const&) const = default;
 };
 
-/// The axes along which a region is blocks, ascending; none: all of the region is meant.
+/// The axes along which a region consists of blocks, ascending. If there are none, the region is
+/// whole.
 ///
-/// \invariant along each of them there are at least two blocks, so that equal elements have equal
-///            descriptions
+/// \invariant each axis has at least two blocks, so that equal elements have equal descriptions
 using axis_cycles = std::vector<axis_cycle>;
 
-/// The error in the cycles of a region, if any.
+/// The first invalid cycle of a region, or null.
 ///
 /// \pre `is_sound(region)`
 constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const& cycles) {
@@ -172,9 +171,9 @@ constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const&
     return nullptr;
 }
 
-/// Adds a cycle of a region if the region has several of its blocks.
+/// Adds a cycle if the region has several of its blocks.
 ///
-/// \pre none of the cycles is along its axis
+/// \pre no cycle is along its axis yet
 constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const& region) {
     if (cycle.period == cycle.block || region.shape[cycle.axis] <= cycle.block)
         return;
@@ -183,7 +182,7 @@ constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const
                 cycles.end());
 }
 
-/// How many elements the blocks of an extent have together.
+/// The number of elements that the blocks of an extent have together.
 ///
 /// \par Source `numroc` of ScaLAPACK, seen from the process that holds the first block
 constexpr index_t held_extent(index_t extent, axis_cycle const& cycle) {
@@ -192,7 +191,7 @@ constexpr index_t held_extent(index_t extent, axis_cycle const& cycle) {
 
 /// The shape of the array in which the blocks lie side by side.
 ///
-/// \pre `find_bad_cycle` finds none, here and below
+/// \pre `find_bad_cycle` returns null, here and below
 constexpr index_vector held_shape(box const& region, axis_cycles const& cycles) {
     index_vector shape = region.shape;
     for (axis_cycle const& cycle : cycles)
@@ -200,10 +199,10 @@ constexpr index_vector held_shape(box const& region, axis_cycles const& cycles) 
     return shape;
 }
 
-/// Where an element lies in that array.
+/// The index of an element in that array.
 ///
 /// \param within its position in the region
-/// \pre   it is one of a block
+/// \pre the element is in a block
 constexpr index_vector held_index(axis_cycles const& cycles, index_vector within) {
     for (axis_cycle const& cycle : cycles)
         within[cycle.axis] =
@@ -211,9 +210,19 @@ constexpr index_vector held_index(axis_cycles const& cycles, index_vector within
     return within;
 }
 
+/// How far apart two elements lie in that array along an axis.
+///
+/// \param step how far apart they are in the region: whole periods, if the axis is blocks
+constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t step) {
+    for (axis_cycle const& cycle : cycles)
+        if (cycle.axis == axis)
+            return step / cycle.period * cycle.block;
+    return step;
+}
+
 /// The block that has an element.
 ///
-/// \pre the element at `position` is one of a block
+/// \pre the element at `position` is in a block
 constexpr box block_at(box region, axis_cycles const& cycles, index_vector const& position) {
     for (axis_cycle const& cycle : cycles) {
         index_t const end = region.end(cycle.axis);
@@ -239,8 +248,8 @@ constexpr bool shares_elements(box const& region, axis_cycles const& cycles, box
     });
 }
 
-/// Calls `visit(block)` for each block of a region, in row-major order; for all of the region if
-/// there are no cycles.
+/// Calls `visit(block)` for each block of a region, in row-major order; without cycles, for the
+/// whole region.
 template <class Visit>
 constexpr void for_each_block(box const& region, axis_cycles const& cycles, Visit&& visit) {
     if (cycles.empty())
@@ -260,7 +269,7 @@ constexpr void for_each_block(box const& region, axis_cycles const& cycles, Visi
 
 } // namespace detail
 
-/// `[0:2, 4:8]`, half-open, one interval an axis.
+/// `[0:2, 4:8]`: half-open, one interval for each axis.
 RESHARD_DECL std::string to_string(box const& region);
 
 /// ` axis 0: 36 of 72`, for each cycle; empty without cycles.

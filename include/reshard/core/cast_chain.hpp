@@ -11,7 +11,7 @@
 #include <span>
 
 /// \file
-/// The data types that an element passes through on its way, rounding at each.
+/// The data types that an element passes through; each one rounds it.
 
 namespace reshard::detail {
 
@@ -33,7 +33,7 @@ constexpr number_range integer_range(int digits, bool is_signed) {
     return {digits, 0, digits - 1, is_signed, true, false, false, false};
 }
 
-/// The limits of a data type; for a complex number, of each of its two parts.
+/// The limits of a data type; for a complex number, the limits of each of its two parts.
 constexpr number_range range_of(data_type dtype) {
     switch (dtype) {
     case data_type::boolean: return integer_range(1, false);
@@ -63,7 +63,7 @@ constexpr number_range range_of(data_type dtype) {
     return {};
 }
 
-/// True if every value of `from`, with zeros, infinities and NaN, is a value of `to`.
+/// True if every value of `from`, including zeros, infinities and NaN, is a value of `to`.
 ///
 /// Integer minimum values count: they are powers of two, so a type with at least n digits holds
 /// them.
@@ -80,7 +80,7 @@ constexpr bool is_lossless(data_type from, data_type to) {
            (!a.has_minus_zero || b.has_minus_zero);
 }
 
-/// True if a cast has a meaning: complex numbers become complex ones, and no others do.
+/// True if a cast has a meaning: complex numbers become complex ones, and no other numbers do.
 constexpr bool is_castable(data_type from, data_type to) {
     return is_complex(from) == is_complex(to);
 }

@@ -4,7 +4,7 @@
 #define RESHARD_CORE_CONFIG_HPP
 
 /// \file
-/// How the library is compiled: with the program that includes it, or once.
+/// How the library is compiled: with each source that includes it, or once.
 ///
 /// Without any macro every header defines its functions. With RESHARD_SEPARATE_COMPILATION, defined
 /// in all sources of a program, headers declare only, and one source file includes
@@ -41,8 +41,8 @@
 
 namespace reshard::detail {
 
-// Sources that are compiled in different ways do not link: of a variable that one of them has for
-// each thread and another one for all, linkers say that they do not match, and its name.
+// Sources that are compiled in different ways do not link. The variable is thread-local in one way
+// and not in the other, so the linker reports a mismatch and its name.
 #ifdef RESHARD_SEPARATE_COMPILATION
 [[gnu::used, gnu::visibility("hidden")]] inline char header_only_and_separate_compilation_are_mixed;
 #else

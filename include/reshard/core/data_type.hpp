@@ -18,8 +18,8 @@
 #include <type_traits>
 
 /// \file
-/// The type of an element: all data types of safetensors, and complex128; its size in bits, and its
-/// names.
+/// The type of an element: all data types of safetensors, and complex128; their sizes in bits, and
+/// their names.
 
 namespace reshard {
 
@@ -102,7 +102,7 @@ constexpr data_type_facts const& facts(data_type dtype) {
 /// The size of one element in bits.
 constexpr int bits(data_type dtype) { return detail::facts(dtype).bits; }
 
-/// The safetensors code, as in `"BF16"`; of complex128, which has none there, one of that kind.
+/// The safetensors code, as in `"BF16"`. safetensors has no complex128, so its code is ours.
 constexpr std::string_view code(data_type dtype) { return detail::facts(dtype).code; }
 
 /// The name in AOA programs, as in `"bfloat16"`.
@@ -179,14 +179,14 @@ struct float16 {
     constexpr bool operator==(float16 const&) const = default;
 };
 
-/// The data type of a C++ element type. Left undefined if there is none; specialise it for your
-/// own.
+/// The data type of a C++ element type. Undefined if there is none; specialise it for your own
+/// types.
 template <class T>
 struct data_type_traits;
 
 namespace detail {
 
-/// A data type as a type: a base of `data_type_traits`, or an element type if C++ has none.
+/// A data type as a type: a base of `data_type_traits`, and the element type if C++ has none.
 template <data_type Value>
 struct data_type_constant {
     static constexpr data_type value = Value;
@@ -227,11 +227,11 @@ template <>
 struct data_type_traits<float> : detail::data_type_constant<data_type::f32> {};
 template <>
 struct data_type_traits<double> : detail::data_type_constant<data_type::f64> {};
-/// `std::complex<float>`, whose header is large, and its like.
+/// `std::complex<float>` and similar types, without the large header.
 template <class T>
     requires detail::complex_of<T, float>
 struct data_type_traits<T> : detail::data_type_constant<data_type::c64> {};
-/// `std::complex<double>` and its like.
+/// `std::complex<double>` and similar types.
 template <class T>
     requires detail::complex_of<T, double>
 struct data_type_traits<T> : detail::data_type_constant<data_type::c128> {};

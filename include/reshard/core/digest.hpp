@@ -24,7 +24,7 @@
 #include <vector>
 
 /// \file
-/// A number that stands for a value: ranks compare it before they act, and find values by it.
+/// A number that identifies a value: ranks compare it before they act, and find values by it.
 
 namespace reshard::detail {
 
@@ -93,7 +93,8 @@ inline constexpr bool is_array_prefix = false;
 template <class Array, class Count>
 inline constexpr bool is_array_prefix<array_prefix<Array, Count>> = true;
 
-/// Adds all that a value says: how many elements, whether there is one, and each member.
+/// Adds everything that a value contains: the number of elements, whether a value exists, and each
+/// member.
 template <class T>
 constexpr void add_value(hasher& digest, T const& value) {
     if constexpr (numeral<T>) {
@@ -133,7 +134,7 @@ constexpr void add_value(hasher& digest, T const& value) {
     }
 }
 
-/// A digest of all that some values say; equal values have equal digests on every machine.
+/// A digest of the contents of some values; equal values have equal digests on every machine.
 template <class... T>
 constexpr std::uint64_t digest_of_all(T const&... values) {
     hasher digest;
@@ -141,17 +142,17 @@ constexpr std::uint64_t digest_of_all(T const&... values) {
     return digest.value();
 }
 
-/// The same of all members of one value.
+/// A digest of all members of one value.
 template <storable T>
 constexpr std::uint64_t digest_of(T const& value) {
     return digest_of_all(value);
 }
 
-/// A few values by digest. When there are too many, the one that was asked for longest ago goes.
+/// Keeps a few values by digest. If there are too many, the least recently used value is dropped.
 ///
 /// Copies share the values, which do not change.
 ///
-/// \tparam Value `plan`, or what holds one
+/// \tparam Value `plan`, or a type that holds one
 template <class Value>
 class digest_cache {
 public:
@@ -160,7 +161,7 @@ public:
     /// \pre `most > 0`
     explicit digest_cache(std::size_t most = 16) : most_(most) { BOOST_ASSERT(most > 0); }
 
-    /// The value of that digest, or null. Counts as one use, whichever it is.
+    /// The value with that digest, or null. A value that is found counts as used.
     pointer find(std::uint64_t digest) {
         auto const position =
             std::find_if(entries_.begin(), entries_.end(), [&](entry const& current_entry) {
@@ -175,7 +176,7 @@ public:
         return entries_.back().value;
     }
 
-    /// The value that was used last of those that satisfy `condition`, or null. This is no use.
+    /// The most recently used value that satisfies `condition`, or null. Does not count as a use.
     Value const* latest(auto const& condition) const {
         for (std::size_t i = entries_.size(); i-- > 0;)
             if (condition(*entries_[i].value))
@@ -183,12 +184,12 @@ public:
         return nullptr;
     }
 
-    /// Keeps a value, and replaces another one with that digest.
+    /// Keeps a value; replaces any value with the same digest.
     pointer add(std::uint64_t digest, Value value) {
         return add(digest, std::make_shared<Value const>(std::move(value)));
     }
 
-    /// The same of a value that is shared already.
+    /// Keeps a value that is shared already.
     pointer add(std::uint64_t digest, pointer value) {
         forget(digest);
         if (entries_.size() == most_)
@@ -204,7 +205,7 @@ public:
     }
 
     std::size_t size() const { return entries_.size(); }
-    /// How often `find` found something, and nothing.
+    /// How often `find` found a value (`hits`), and how often it did not (`misses`).
     std::size_t hits() const { return hits_; }
     std::size_t misses() const { return misses_; }
 
@@ -214,7 +215,7 @@ private:
         pointer value;
     };
 
-    std::vector<entry> entries_; ///< the one that was used last at the end
+    std::vector<entry> entries_; ///< the most recently used last
     std::size_t most_;
     std::size_t hits_ = 0;
     std::size_t misses_ = 0;

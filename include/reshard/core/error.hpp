@@ -47,13 +47,13 @@ enum class errc {
     memory_overlap, ///< source and target tensors that share memory
     ranks_disagree, ///< ranks that run different operations, programs or options
     unsupported,    ///< legal, but not possible in this combination
-    not_invertible, ///< a program that cannot be reversed: it loses what nothing gives back
+    not_invertible, ///< a program that cannot be reversed: it loses elements that nothing restores
     usage,          ///< a call or a command line that cannot be understood
     corrupt_file,   ///< a file whose bytes contradict its format, or not a file
     missing_file,   ///< a file that should be there
     already_exists, ///< the target exists already
     io,             ///< the system refused to read or write
-    deadline,       ///< ranks that did not come while others waited
+    deadline,       ///< ranks that did not arrive while others waited
 };
 
 /// The code's name, as it is written in source and in reports.
@@ -106,8 +106,8 @@ struct word {
     void (*append)(std::string& text, void const* value);
 };
 
-/// Appends a text as it is, a number in digits, the name of an enumerator, and of any other value
-/// what `to_string` says.
+/// Appends a text as it is, a number in digits, and an enumerator by its name. Any other value is
+/// appended as `to_string` writes it.
 template <class T>
 void append_word(std::string& text, void const* value) {
     T const& current_value = *static_cast<T const*>(value);
@@ -140,8 +140,8 @@ inline std::string joined(std::initializer_list<word> words) {
     return text;
 }
 
-/// Texts of files, keys above all, may have any bytes: control characters become `\x1b`, so that no
-/// terminal obeys them; ends of lines and tabs stay.
+/// Texts from files, above all keys, may contain any bytes. Control characters become `\x1b`, so
+/// that no terminal obeys them; line ends and tabs stay.
 inline std::string printable(std::string const& text) {
     std::string shown;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -160,7 +160,7 @@ inline std::string printable(std::string const& text) {
     return shown;
 }
 
-/// A sentence of at most 64 KiB: of a longer one, the beginning and the end.
+/// A sentence of at most 64 KiB; a longer one keeps its beginning and its end.
 inline std::string shortened(std::string text) {
     constexpr std::size_t most = std::size_t{1} << 16, kept = most / 2 - 64;
     if (text.size() <= most)
@@ -174,7 +174,7 @@ inline std::string shortened(std::string text) {
     throw error(code, shortened(printable(joined(words))));
 }
 
-/// The words of a sentence, one after the other, each as `append_word` has it.
+/// The words of a sentence, one after the other, each as `append_word` writes it.
 template <class... Words>
 std::string words(Words const&... all) {
     return joined({word_of(all)...});
@@ -205,7 +205,7 @@ inline std::string first_and_more(std::string const& first, std::size_t count) {
     return count > 1 ? first + " and " + std::to_string(count - 1) + " more" : first;
 }
 
-/// The small letter of a capital one of ASCII; other characters stay.
+/// The lower-case form of an ASCII capital; other characters stay.
 constexpr char to_lower(char letter) {
     return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
 }
@@ -217,8 +217,8 @@ inline std::string and_more_keys(std::size_t count) {
 
 } // namespace detail
 
-/// Throws an `error` with that code; the words make the sentence: texts, numbers, and anything that
-/// `to_string` or `name` is for.
+/// Throws an `error` with that code. The words make the sentence: texts, numbers, and any value
+/// that has a `to_string` or `name`.
 ///
 /// Not `constexpr` on purpose: the check that throws at run time is a compile error when it fails
 /// in a constant expression.

@@ -17,8 +17,8 @@
 #include <vector>
 
 /// \file
-/// A flat range of a row-major box, as ZeRO shards have them, seen as boxes, and back; and a box
-/// cut flat: which range of its elements each of several ranks has.
+/// A flat range of a row-major box, as ZeRO shards have it, converted to boxes and back; and a box
+/// cut flat: the range of its elements that each of several ranks has.
 
 namespace reshard {
 
@@ -44,7 +44,8 @@ inline std::string to_string(flat_range const& range) {
 
 namespace detail {
 
-/// The largest box that begins at `position`, is contiguous in row-major order and ends by `end`.
+/// The largest box that begins at `position`, is contiguous in row-major order and does not pass
+/// `end`.
 constexpr box contiguous_box(index_t position, index_t end, index_vector const& shape) {
     box run{unravel_index(position, shape), index_vector::filled(shape.size(), 1)};
     index_t inner = 1;
@@ -111,8 +112,7 @@ constexpr std::optional<flat_range> flat_range_of(std::vector<box> const& boxes,
     return joined;
 }
 
-/// The boxes of the global tensor whose elements the shard holds, in the order in which it stores
-/// them.
+/// The boxes of the global tensor that the shard holds, in the order in which it stores them.
 ///
 /// \throws error with errc::shape_mismatch when `flat` exceeds `region`
 constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
@@ -125,7 +125,7 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
     return boxes;
 }
 
-/// The same, of a shard that may be cyclic; blocks come in row-major order.
+/// The boxes of a shard that may be cyclic; blocks come in row-major order.
 constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat,
                                     axis_cycles const& cycles) {
     if (flat || cycles.empty())
@@ -135,7 +135,7 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
     return blocks;
 }
 
-/// One box of a shard: the shard itself, or one of the few boxes that a flat range is.
+/// One box of a shard: the whole shard, or one of the few boxes of its flat range.
 struct shard_part {
     std::uint32_t shard = 0;
     std::uint8_t part = 0;
@@ -143,7 +143,7 @@ struct shard_part {
     constexpr bool operator==(shard_part const&) const = default;
 };
 
-/// The first element of `region`, in the row-major order of `shape`, from `position` on.
+/// The first element of `region` at or after `position`, in the row-major order of `shape`.
 ///
 /// Takes time in proportion to the number of axes.
 ///
@@ -187,7 +187,7 @@ struct flat_slices {
     constexpr bool operator==(flat_slices const&) const = default;
 };
 
-/// Slices of a box that has a buffer for itself, padded until `count` divides it, as ZeRO-3 cuts.
+/// Slices of a box that has its own buffer, padded until `count` divides it, as in ZeRO-3.
 ///
 /// \pre `count > 0`
 constexpr flat_slices padded_slices(index_t elements, index_t count) {
@@ -203,7 +203,7 @@ constexpr flat_range range_of(flat_slices const& slices, index_t elements, index
     return {begin, std::clamp<index_t>(first + slices.length, begin, elements)};
 }
 
-/// The slice that has that element of a box.
+/// The slice that has the element at `position` of a box.
 ///
 /// \pre `0 <= position` and `length > 0`
 constexpr index_t slice_of(flat_slices const& slices, index_t position) {

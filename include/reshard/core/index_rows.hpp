@@ -16,15 +16,15 @@
 #include <utility>
 
 /// \file
-/// Many index vectors of one length, packed: what tables of boxes are stored in.
+/// Many index vectors of one length, packed: tables of boxes are stored in these.
 
 namespace reshard::detail {
 
 /// Rows of `ndim` numbers in one block of memory.
 ///
-/// A `box` is 144 bytes whatever its dimension, and a plan of a million of them is dominated by
-/// page faults; here a row of a matrix's box costs 8 bytes, or 16 if a number of the table does
-/// not fit 32 bits. A single short row is stored in place: most tensors of a program are one piece.
+/// A `box` takes 144 bytes for any number of axes, and page faults dominate a plan of a million
+/// boxes. Here a row of a matrix's box takes 8 bytes, or 16 if a number of the table does not fit
+/// 32 bits. A single short row is stored in place: most tensors of a program are one piece.
 class index_rows {
 public:
     constexpr index_rows() = default;
@@ -150,7 +150,7 @@ private:
             words_.push_back(static_cast<std::uint32_t>(bits >> 32));
     }
 
-    /// Gives each number the words that any number needs.
+    /// Gives each number the number of words that the largest one needs.
     constexpr void widen() {
         index_rows wide(ndim_);
         wide.is_wide_ = true;
@@ -163,7 +163,7 @@ private:
     std::uint16_t ndim_ = 0;
     bool is_wide_ = false; ///< some number does not fit 32 bits
     std::uint32_t size_ = 0;
-    short_list<std::uint32_t, 6> words_; ///< of each number the low one first
+    short_list<std::uint32_t, 6> words_; ///< the low word of each number first
 };
 
 /// Boxes of one tensor, packed.

@@ -21,12 +21,12 @@
 #include <string_view>
 
 /// \file
-/// Shapes, offsets, strides: a handful of 64-bit numbers, one an axis, that may be template
+/// Shapes, offsets, strides: a few 64-bit numbers, one for each axis, that may be template
 /// arguments.
 
 namespace reshard {
 
-/// A number of elements, or the position of one. Signed, so that differences are harmless.
+/// A number of elements, or the position of an element. Signed, so that differences are harmless.
 using index_t = std::int64_t;
 
 /// The largest number of axes of a tensor.
@@ -34,7 +34,7 @@ inline constexpr std::size_t max_ndim = 8;
 
 namespace detail {
 
-/// \name Failures of functions that are everywhere: their sentences are compiled once
+/// \name Errors thrown by functions that are used everywhere: their sentences are compiled once
 /// \{
 [[noreturn, gnu::cold]] RESHARD_DECL void fail_many_axes();
 [[noreturn, gnu::cold]] RESHARD_DECL void fail_product(index_t a, index_t b, std::string_view noun);
@@ -43,7 +43,7 @@ namespace detail {
 
 } // namespace detail
 
-/// Up to `max_ndim` numbers, one an axis.
+/// Up to `max_ndim` numbers, one for each axis.
 ///
 /// A structural type: all members are public so that a shape may be a template argument; use the
 /// member functions. Elements after `count` are zero, so that equal values are equal types.
@@ -108,7 +108,7 @@ struct index_vector {
         return std::equal(begin(), end(), other_numbers.begin(), other_numbers.end());
     }
 
-    /// As texts are ordered: by the first number that differs.
+    /// Lexicographical order: the first number that differs decides.
     constexpr std::strong_ordering operator<=>(index_vector const& other_numbers) const {
         return std::lexicographical_compare_three_way(begin(), end(), other_numbers.begin(),
                                                       other_numbers.end());
@@ -163,9 +163,9 @@ RESHARD_DECL std::string to_string(index_vector const& numbers);
 
 namespace detail {
 
-/// An `index_vector` that is as large as its numbers: 24 bytes for up to two of them, not 72.
+/// An `index_vector` that is only as large as its numbers: 24 bytes for up to two of them, not 72.
 ///
-/// It turns into an index vector and back by itself: functions take and return those, and values
+/// Converts to and from an index vector implicitly. Functions take and return index vectors; values
 /// that a program has thousands of are made of these.
 class packed_vector {
 public:
@@ -246,7 +246,7 @@ constexpr index_t linear_offset(index_vector const& index, index_vector const& s
     return position;
 }
 
-/// The row-major number of the element at `index`.
+/// The row-major position of the element at `index`.
 ///
 /// \pre    `index.size() == shape.size()`
 /// \throws error with errc::overflow when the strides do not fit 64 bits
@@ -254,7 +254,7 @@ constexpr index_t ravel_index(index_vector const& index, index_vector const& sha
     return linear_offset(index, row_major_strides(shape));
 }
 
-/// The index of the element whose row-major number is `position`.
+/// The index of the element at row-major position `position`.
 ///
 /// \pre  `0 <= position < element_count(shape)`
 /// \post `ravel_index(unravel_index(position, shape), shape) == position`
@@ -268,8 +268,8 @@ constexpr index_vector unravel_index(index_t position, index_vector const& shape
     return index;
 }
 
-/// True if the elements lie one after the other in row-major order; strides of axes of extent 1 do
-/// not matter, nor any if there is no element.
+/// True if the elements lie one after the other in row-major order. Strides of axes of extent 1 do
+/// not matter; without elements, no stride does.
 ///
 /// \par Units strides in elements
 /// \pre       `shape.size() == strides.size()`

@@ -19,16 +19,18 @@
 
 namespace reshard::detail {
 
-/// The characters that have to be inserted, removed, replaced or exchanged with their neighbour to
-/// turn `a` into `b`; `most + 1` if that takes more than `most`.
+/// The number of characters that have to be inserted, removed, replaced or exchanged with their
+/// neighbour to turn `a` into `b`; `most + 1` if it exceeds `most`.
 ///
 /// \par Source the optimal string alignment distance, in the band of `most` around the diagonal
 RESHARD_DECL std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
 
-/// Looks for the text nearest to one that does not exist; one that is too far away is none.
+/// Looks for the text nearest to one that does not exist. A text that is too far away does not
+/// count.
 ///
-/// A quarter of the characters may be wrong, at most 8. Of equally near texts the first one counts.
-/// A look costs the length of the text; at most 4096 texts are compared in full.
+/// A quarter of the characters may be wrong, at most 8. Of equally near texts, the first one
+/// counts. Each call takes time in proportion to the length of the text; at most 4096 texts are
+/// compared in full.
 class nearest_text {
 public:
     /// \param same_numbers whether the digits have to be the same: layer 3 is not a typo of layer 2
@@ -36,10 +38,10 @@ public:
 
     void look_at(std::string_view text) { look_at(text, text); }
 
-    /// Considers a text as a spelling of another one.
+    /// Considers `text` as a candidate, and shows it as `shown`.
     void look_at(std::string_view text, std::string_view shown);
 
-    /// ` (did you mean 'model.norm.weight'?)`, if any.
+    /// ` (did you mean 'model.norm.weight'?)`, or empty.
     std::string question() const {
         return found_.empty() ? std::string() : " (did you mean '" + found_ + "'?)";
     }
@@ -50,23 +52,24 @@ private:
 
     static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-    /// Whether a text is further away than the best one, found out without comparing it in full.
+    /// Whether a text is further away than the best match, without comparing it in full.
     bool is_far(std::string_view text) const;
 
     bool has_same_numbers(std::string_view text) const;
 
-    /// How many letters one has that the other lacks: no fewer have to change.
+    /// A lower bound of the distance: the letters that one text has and the other lacks.
     std::size_t other_letters(std::string_view text) const;
 
     std::string_view wanted_;
     bool same_numbers_;
-    std::size_t limit_; ///< the next match has to be this near
+    std::size_t limit_; ///< the next match has to be at least this near
     std::size_t compared_ = 0;
     std::array<int, 256> letters_{};
     std::string found_;
 };
 
-/// ` (did you mean 'axis'?)` if one of `words` is near, else empty. `text_of` shows a word's text.
+/// ` (did you mean 'axis'?)` if one of `words` is near, else empty. `text_of` returns a word's
+/// text.
 template <class Words, class TextOf = std::identity>
 std::string did_you_mean(std::string_view wanted, Words const& words, TextOf const& text_of = {}) {
     nearest_text search(wanted, false);
@@ -75,7 +78,7 @@ std::string did_you_mean(std::string_view wanted, Words const& words, TextOf con
     return search.question();
 }
 
-/// The same for the keys of tensors, whose numbers are not typos.
+/// The same for the keys of tensors: a different number in a key is not a typo.
 template <class Keys, class KeyOf = std::identity>
 std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf const& key_of = {}) {
     nearest_text search(wanted, true);
@@ -84,16 +87,16 @@ std::string did_you_mean_key(std::string_view wanted, Keys const& keys, KeyOf co
     return search.question();
 }
 
-/// Texts one after the other in one allocation, numbered in the order in which they came.
+/// Reserves memory for `texts` more texts, with `characters` characters altogether.
 class text_list {
 public:
     /// Makes room for more texts and for their characters altogether.
     void reserve_more(std::size_t texts, std::size_t characters);
 
-    /// Appends two texts as one, and returns its number.
+    /// Appends two texts as one text, and returns its number.
     std::uint32_t push_back(std::string_view text, std::string_view behind = {});
 
-    /// Forgets all texts, and keeps their memory.
+    /// Removes all texts, and keeps their memory.
     void clear() {
         characters_.clear();
         ends_.clear();
@@ -101,7 +104,7 @@ public:
 
     std::size_t size() const { return ends_.size(); }
 
-    /// The text of that number; it lasts until the next `push_back`.
+    /// The text with that number; it lasts until the next `push_back`.
     std::string_view operator[](std::uint32_t id) const;
 
     bool operator==(text_list const&) const = default;
@@ -111,14 +114,13 @@ private:
     std::vector<std::size_t> ends_;
 };
 
-/// A hash table of the indices of a list's keys; the keys stay in the list: `key_at(index)` returns
-/// one.
+/// A hash table of the indices of a list's keys. The keys stay in the list: `key_at(index)` returns
+/// a key.
 ///
-/// Linear probing over the indices: a value that may be copied, which a set of views into the keys
-/// may not.
+/// Linear probing over the indices. The table may be copied; a set of views into the keys may not.
 class key_index {
 public:
-    /// The place of `key`, if the list has it.
+    /// The index of `key`, if the list has it.
     std::optional<std::uint32_t> find(std::string_view key, auto&& key_at) const {
         if (slots_.empty())
             return std::nullopt;
@@ -126,9 +128,9 @@ public:
         return found_slot.position == none ? std::nullopt : std::optional(found_slot.position);
     }
 
-    /// Notes that `key` has the index `index`.
+    /// Records that `key` has the index `index`.
     ///
-    /// \pre the list did not have it
+    /// \pre the table does not have the key
     void append(std::string_view key, std::uint32_t index);
 
     /// The index of `key`; if the list lacks it, `add()` appends it and returns its index.
@@ -147,7 +149,7 @@ public:
 private:
     static constexpr std::uint32_t none = 0xffffffff;
 
-    /// A place and the hash of its key, so that other keys are seldom looked at.
+    /// An index and the hash of its key, so that other keys are seldom compared.
     struct slot {
         std::uint32_t hash = 0;
         std::uint32_t position = none;
@@ -159,7 +161,7 @@ private:
 
     std::size_t mask() const { return slots_.size() - 1; }
 
-    /// The slot that has `key`, or the empty one that it would be put into.
+    /// The slot that has `key`, or the empty slot for it.
     std::size_t slot_of(std::string_view key, std::uint32_t hash, auto& key_at) const {
         std::size_t at = hash & mask();
         while (slots_[at].position != none &&
@@ -170,10 +172,10 @@ private:
 
     void put(slot current_slot);
 
-    /// Makes the table large enough for one more.
+    /// Makes the table large enough for one more key.
     void make_room();
 
-    std::vector<slot> slots_; ///< a power of two of them, at most half of them taken
+    std::vector<slot> slots_; ///< a power of two; at most half of them are used
     std::uint32_t count_ = 0;
 };
 

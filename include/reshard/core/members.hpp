@@ -20,17 +20,17 @@
 ///       static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.shape);
 ///       }
 ///
-/// - by `recipe()`, a value that it is made of again by its constructor: a class that has worked
-///   out other members from those that it was given;
+/// - by `recipe()`, a value from which its constructor can make it again: for a class that derives
+///   some members from its arguments;
 /// - by `push_back` and `operator[]`, if it is a `packed_list` of such values.
 ///
 /// Invalid bytes are refused by `validate(value)`, a function beside the type: it throws an `error`
-/// if the invariant of the type does not hold. It is called for each value that was read, a part
-/// before the whole, and for recipes before they are used.
+/// if the invariant of the type does not hold. It is called for each value that was read: for
+/// members before the value itself, and for recipes before they are used.
 
 namespace reshard::detail {
 
-/// The first `count` of an array, as one member: the elements after them have no meaning.
+/// The first `count` elements of an array as one member; the elements after them have no meaning.
 template <class Array, class Count>
 struct array_prefix {
     Array& values;
@@ -42,20 +42,20 @@ struct array_prefix {
 template <class Array, class Count>
 array_prefix(Array&, Count&) -> array_prefix<Array, Count>;
 
-/// How many values an enumeration has, from 0 on, and what one is called in messages.
+/// The number of values of an enumeration, which count from 0, and its name in messages.
 struct enum_range {
     std::size_t count = 0;
     std::string_view name;
 };
 
-/// To be specialised for enumerations that are members.
+/// Specialised for enumerations that are members.
 template <class Enum>
 inline constexpr enum_range range_of_enum{};
 
-/// The name of a value, and its number if it can be written by itself.
+/// The name of a type, and its number if its values can be written separately.
 struct stored_form {
     std::string_view name;   ///< for messages
-    std::uint8_t number = 0; ///< 0: a part of other values, with nothing in front
+    std::uint8_t number = 0; ///< 0: a part of other values, without a form in front
 };
 
 template <class T>
@@ -85,12 +85,12 @@ concept packed_list = requires(T& list, T const& value) {
 template <class T>
 concept validated = requires(T const& value) { validate(value); };
 
-/// A class of which bytes and digests can be made.
+/// A class that can be written as bytes and has a digest.
 template <class T>
 concept storable = listing_members<std::remove_cv_t<T>> || made_by_recipe<std::remove_cv_t<T>> ||
                    packed_list<std::remove_cv_t<T>>;
 
-/// A value that can be written by itself: its form precedes it.
+/// A type whose values can be written separately: the form precedes the value.
 template <class T>
 concept storable_alone = storable<T> && form_of<std::remove_cv_t<T>>.number != 0;
 

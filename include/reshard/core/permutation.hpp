@@ -16,7 +16,7 @@ namespace reshard {
 
 /// Axis `j` of the result is axis `order[j]` of the argument.
 ///
-/// Four bits an axis, so that a million pieces carry theirs along.
+/// Four bits for each axis, so that even a million pieces can store their orders.
 class permutation {
 public:
     constexpr permutation() = default;

@@ -21,7 +21,7 @@ namespace reshard::detail {
 
 /// A list that allocates no memory while it has at most `Short` elements.
 ///
-/// Most tensors of a program are one piece: of a matrix, two numbers in each of its lists.
+/// Most tensors of a program are one piece: each list of a matrix then has two numbers.
 template <class T, std::size_t Short = 1>
     requires std::is_trivially_copyable_v<T>
 class short_list {
@@ -78,12 +78,12 @@ public:
             move_to_block(elements);
     }
 
-    /// \throws std::length_error when there are more than 4 billion elements then
+    /// \throws std::length_error when there would be more than 4 billion elements
     constexpr void push_back(T const& element) { append(&element, 1); }
 
     /// Appends elements that are not this list's own.
     ///
-    /// \throws std::length_error when there are more than 4 billion elements then
+    /// \throws std::length_error when there would be more than 4 billion elements
     constexpr void append(T const* first, std::size_t count) {
         if (count > capacity_ - size_)
             move_to_block(std::max(size_ + count, 2 * std::size_t{capacity_}));
@@ -93,7 +93,7 @@ public:
         size_ += static_cast<std::uint32_t>(count);
     }
 
-    /// The memory that the elements take beside this.
+    /// The memory that the elements take beside this object.
     constexpr std::size_t bytes() const { return is_short() ? 0 : capacity_ * sizeof(T); }
 
     constexpr bool operator==(short_list const& shorts) const {

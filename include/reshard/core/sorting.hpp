@@ -12,7 +12,8 @@
 #include <vector>
 
 /// \file
-/// Sorting by numbers: one sort for all types, so that a program does not compile one for each.
+/// Sorting by numbers: one sort for all types, so that a program does not compile one for each
+/// type.
 
 namespace reshard::detail {
 
@@ -26,7 +27,7 @@ protected:
     constexpr ~number_order() = default;
 };
 
-/// The order that a function of two numbers gives.
+/// The order that a function of two numbers defines.
 template <class Before>
 class function_order final : public number_order {
 public:
@@ -41,14 +42,14 @@ private:
     Before const& before_;
 };
 
-/// Sorts numbers. Equal ones are in ascending order.
+/// Sorts numbers. Numbers that compare equal are in ascending order.
 constexpr void sort_in(std::vector<std::uint32_t>& numbers, number_order const& order) {
     std::sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
         return order.is_before(a, b) || (a < b && !order.is_before(b, a));
     });
 }
 
-/// Sorts numbers by a function of two of them. Equal ones are in ascending order.
+/// Sorts numbers by a function of two of them. Numbers that compare equal are in ascending order.
 ///
 /// \pre `is_before` is a strict weak order
 template <class Before>
@@ -56,10 +57,10 @@ constexpr void sort_numbers(std::vector<std::uint32_t>& numbers, Before const& i
     sort_in(numbers, function_order<Before>(is_before));
 }
 
-/// Sorts values by a function of two of them. Equal ones keep their order.
-///
-/// Each comparison is an indirect call, and values are moved twice: a sort that the time of a job
-/// depends on is one of numbers.
+/// Sorts values by a function of two of them. Values that compare equal keep their order.
+/// Each comparison is an indirect call, and values are moved twice. If the speed of a job depends
+/// on a sort, sort numbers instead.
+/// depends on a sort, sort numbers instead.
 ///
 /// \param values at most 2^32
 /// \pre `is_before` is a strict weak order

@@ -13,7 +13,7 @@
 #include <utility>
 
 /// \file
-/// The scales of a tensor in narrow floating point numbers, one for each block of it: they follow
+/// The scales of a tensor of narrow floating point numbers, one for each block of it: they follow
 /// the tensor.
 
 namespace reshard::detail {
@@ -24,13 +24,14 @@ constexpr bool may_be_quantised(data_type dtype) {
            dtype == data_type::u32;
 }
 
-/// Which elements of another tensor, its scales, belong to a box of a tensor.
+/// Which scales of a tensor belong to a box of it.
 ///
-/// Along axis `i`, `count[i]` scales belong to `block[i]` elements. A block of 0: `count[i]` scales
-/// along an axis of theirs belong to all elements. A count of 0: the scales do not have that axis.
+/// Along axis `i`, `count[i]` scales belong to each `block[i]` elements. If a block is 0,
+/// `count[i]` scales along their axis belong to all elements. If a count is 0, the scales do not
+/// have that axis.
 struct block_form {
     index_vector block;
-    index_vector count = {}; ///< empty: one for each block, along each axis
+    index_vector count = {}; ///< empty: one scale for each block, along each axis
 
     constexpr std::size_t ndim() const { return block.size(); }
     constexpr index_t count_of(std::size_t axis) const { return count.empty() ? 1 : count[axis]; }
@@ -40,10 +41,10 @@ struct block_form {
 
 /// The scales of one source tensor.
 struct scale_source {
-    key_id scales = 0; ///< their number as a source
+    key_id scales = 0; ///< the number of the scales as a source
     data_type dtype{};
-    index_vector shape;   ///< of the tensor that they scale
-    block_form form = {}; ///< empty: as the call says
+    index_vector shape;   ///< of the scaled tensor
+    block_form form = {}; ///< empty: the form that the call gives
 };
 
 /// How many scales there are along each of their axes; the last block may be shorter.
@@ -76,9 +77,9 @@ constexpr box scales_of_box(box const& region, block_form const& form) {
     return scales;
 }
 
-/// The axis of the tensor that axis `of_scales` of its scales goes with.
+/// The axis of the tensor that corresponds to axis `of_scales` of its scales.
 ///
-/// \pre there is one
+/// \pre the scales have that axis
 constexpr std::size_t axis_of_scales(block_form const& form, std::size_t of_scales) {
     std::size_t axis = 0;
     for (;; ++axis)
@@ -93,7 +94,7 @@ constexpr block_form permuted(block_form const& form, permutation const& order) 
 
 /// The order of the scales' axes if their tensor's axes are permuted.
 constexpr permutation order_of_scales(block_form const& source, permutation const& order) {
-    index_vector numbers; ///< of the scales' axes, by axis of the tensor
+    index_vector numbers; ///< of the scales' axes, by axis of the tensor; -1 for none
     for (index_t axis = 0, next = 0; axis < std::ssize(source.block); ++axis)
         numbers.push_back(source.count_of(static_cast<std::size_t>(axis)) > 0 ? next++ : -1);
     index_vector kept;
@@ -103,7 +104,7 @@ constexpr permutation order_of_scales(block_form const& source, permutation cons
     return permutation::of(kept, kept.size());
 }
 
-/// The block of a tensor of `ndim` axes: in a stack of tensors it has elements of one of them.
+/// The block of a tensor of `ndim` axes: a block of a stack of tensors lies in one of the tensors.
 constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
     index_vector extents = index_vector::filled(ndim - std::min(ndim, block.size()), 1);
     for (index_t const extent : block)
@@ -111,14 +112,14 @@ constexpr index_vector block_in(std::size_t ndim, index_vector const& block) {
     return extents;
 }
 
-/// Refuses a form of another number of axes.
+/// Refuses a form with another number of axes.
 constexpr void check_axes(block_form const& form, std::size_t ndim) {
     if (form.ndim() != ndim)
         fail(errc::shape_mismatch, "a block of ", form.block, " has ", counted(form.ndim(), "axis"),
              ", and the tensor ", ndim);
 }
 
-/// Refuses what scales cannot follow.
+/// Refuses a piece that its scales cannot follow.
 constexpr void check_scaled(piece const& p, block_form const& form) {
     if (!p.casts.empty())
         fail(errc::dtype_mismatch, "a block-scaled tensor of ", p.stored,
@@ -132,41 +133,44 @@ struct scaled_piece {
     piece_list scales;
 };
 
-/// The scales of a piece of a tensor of shape `shape`. If axes of the piece are joined, as by a
-/// reshape, scales follow if each axis of blocks stays an axis, or merges or splits between blocks.
+/// The scales of a piece of a tensor of shape `shape`. If axes of the piece are joined, for example
+/// by a reshape, the scales follow if each axis of blocks stays an axis, or is merged or split
+/// between blocks.
 ///
 /// \throws error with errc::shape_mismatch if the piece is cut inside a block, errc::unsupported if
-///         a reshape parts blocks
+///         a reshape breaks blocks
 RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,
                                           scale_source const& from);
 
-/// Adds scales, each once: a tensor may be cut along an axis along which its scales are not cut.
+/// Adds the scales that `pieces` does not have yet: the tensor may be cut along an axis, and its
+/// scales not.
 ///
-/// \throws error with errc::overlap if other scales have that place
+/// \throws error with errc::overlap if other scales have the same index
 RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form const& form);
 
-/// Adds zeros for the blocks that only a box of zeros has elements of.
+/// Adds zeros as the scales of blocks whose only elements are in a box of zeros.
 RESHARD_DECL void add_zero_scales(piece_list& pieces, box const& region, block_form const& form,
                                   data_type dtype);
 
-/// Scales, and the form of their tensor.
+/// Scales, and the form that relates them to their tensor.
 struct made_scales {
     block_form form;
     expression scales;
 };
 
-/// The scales of a tensor that is made of block-scaled tensors, in their own data type `dtype`.
+/// The scales of a tensor that is made of block-scaled tensors; `dtype` is the data type of the
+/// scales.
 ///
 /// `source_of(id)` is the `scale_source` of source tensor `id`. Blocks are permuted with their
-/// tensor. Zeros need scales only in blocks that have nothing else.
+/// tensor. Zeros need scales only in blocks that have no other elements.
 ///
 /// \par Shape  `form` of the sources; the result has the scales of each block of `tensor`
 /// \throws     error with errc::shape_mismatch if the tensor is cut inside a block, or blocks of
 ///             two shapes meet, errc::dtype_mismatch if it is cast or scales differ in type,
-///             errc::unsupported if a reshape parts blocks, errc::overlap for two scales at one
+///             errc::unsupported if a reshape breaks blocks, errc::overlap for two scales at one
 ///             index
 /// \par Source the `weight_scale_inv` tensors of DeepSeek-V3's checkpoints, blocks of 128 x 128;
-///             Flex Checkpoint has no such rule, there scales have separate statements
+///             Flex Checkpoint has no such rule: there, scales need separate statements
 constexpr made_scales scales_and_form(expression const& tensor, block_form const& form,
                                       data_type dtype, auto&& source_of) {
     std::optional<block_form> new_form;

@@ -19,16 +19,15 @@
 #include <vector>
 
 /// \file
-/// The mapping of a call: its program, or the default one in which every target tensor is the
-/// source tensor of the same name, fitted to the target as the options say.
+/// The mapping of a call: its program or, by default, the mapping in which every target tensor is
+/// the source tensor of the same name. Either is fitted to the target as the options say.
 
 namespace reshard::detail {
 
-/// The program whose outputs have the shapes of `target` if a pattern of keys allows it: each axis
-/// is cropped, or extended with zeros, at its tail.
+/// The program with outputs fitted to the shapes of `target` if a pattern matches their keys: each
+/// axis is cropped, or extended with zeros, at its tail.
 ///
-/// Outputs whose shapes have another number of axes, and those that no pattern matches, stay as
-/// they are.
+/// Outputs with another number of axes, and outputs that no pattern matches, do not change.
 ///
 /// \throws     error with errc::unknown_key for a pattern that matches no key of `target`
 /// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
@@ -59,8 +58,8 @@ inline std::string wanted_by_rank(tensor_shards const& shards) {
                               : "wanted by rank " + std::to_string(shards.holder(0));
 }
 
-/// `; 2 more keys are missing: 'a' (wanted by rank 0) and 'b' (wanted by rank 1)`; of many, the
-/// first ones.
+/// `; 2 more keys are missing: 'a' (wanted by rank 0) and 'b' (wanted by rank 1)`; lists only the
+/// first of many keys.
 inline std::string also_missing(layout const& target,
                                 std::vector<tensor_layout const*> const& missing) {
     constexpr std::size_t most = 16;
@@ -83,8 +82,8 @@ inline std::string also_missing(layout const& target,
 /// The mapping in which every key that the ranks of `target` hold is the source tensor of that
 /// name.
 ///
-/// \throws error with errc::unknown_key when `source` does not have some keys, naming all of them,
-///         and ranks that want them
+/// \throws error with errc::unknown_key when `source` lacks keys; it names all of them, and ranks
+///         that want them
 inline mapping by_name(catalog const& source, layout const& target) {
     std::vector<tensor_layout const*> missing;
     for (tensor_layout const& tensor : target.tensors)
@@ -107,7 +106,7 @@ std::vector<std::string> keys_of(auto const& tensors) {
     return keys;
 }
 
-/// Judges the keys of a target by those that exist.
+/// Judges the wanted keys by the available ones.
 ///
 /// \throws error with errc::unknown_key if the mode says so
 inline strict_verdict judge_keys(strictness mode, std::vector<std::string> wanted,
@@ -119,14 +118,14 @@ inline strict_verdict judge_keys(strictness mode, std::vector<std::string> wante
     return verdict;
 }
 
-/// The keys of all that a program makes, wanted or not.
+/// The keys of all tensors that a program makes, wanted or not.
 inline std::vector<std::string> keys_made(mapping const& program) {
     std::vector<std::string> keys = keys_of(program.outputs());
     keys.insert(keys.end(), program.left_over().begin(), program.left_over().end());
     return keys;
 }
 
-/// Whether a verdict leaves a key out.
+/// Whether a verdict omits a key.
 inline bool leaves_out(strict_verdict const& verdict, std::string_view key) {
     return std::ranges::binary_search(verdict.left_out, key);
 }
@@ -142,14 +141,14 @@ inline layout without_left_out(layout target, strict_verdict const& verdict) {
 struct fit_rules {
     std::optional<strictness> strict; ///< as `options::strict`
     std::vector<std::string> const& shape_mismatch;
-    /// Refuses a program that the target does not suit, or null if there is no program.
+    /// Refuses a program that does not suit the target; null if there is no program.
     void (*check)(mapping const& program, layout const& target) = nullptr;
 };
 
 /// The mapping that fills `target`, and the verdict on its keys: skipped tensors keep their
 /// content.
 ///
-/// \param  program nothing: by name
+/// \param  program if empty, each tensor is matched by name
 /// \throws error as `by_name` and `fit_shapes`; errc::unknown_key if `rules.strict` says so
 inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> program,
                                                          catalog const& source,

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Everything that can be said of a mapping before any byte moves.
+/// All checks of a mapping before any byte moves.
 
 namespace reshard {
 
@@ -32,68 +32,69 @@ struct key_classes {
     bool operator==(key_classes const&) const = default;
 };
 
-/// Sorts the keys of a mapping over `source` into classes. A tensor without elements that the
-/// source has under another name is renamed.
+/// Sorts the keys of a mapping over `source` into classes. A tensor without elements counts as
+/// renamed if the source has it under another name.
 RESHARD_DECL key_classes classify(mapping const& map, catalog const& source);
 
 /// A fault of a mapping, or something worth knowing.
 ///
-/// `code` is for programs: of an error, the name of its `errc`; of a note `unused`, `rounded` or
-/// `not_wanted`.
+/// `code` is for programs: the name of an error's `errc`, or `unused`, `rounded` or `not_wanted`
+/// for a note.
 struct mapping_finding {
     severity level;
     std::string code;
-    std::string key; ///< of a target tensor; of `unused` and `rounded`, of a source tensor
+    std::string key; ///< of a target tensor; for `unused` and `rounded`, of a source tensor
     std::string message;
 
     bool operator==(mapping_finding const&) const = default;
 };
 
-/// How much of its scales belongs to each element of a quantised tensor, as their keys and extents
-/// say; nullopt if they do not fit.
+/// How many scales belong to how many elements of a quantised tensor, according to the keys and
+/// extents of both; std::nullopt if they do not fit.
 ///
-/// \param said settles what extents leave open
+/// \param said facts that decide if the extents allow several forms
 RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tensor,
                                                       catalog_entry const& scales,
                                                       quantisation_facts const& said);
 
 /// `*.weight_packed => *.weight_scale` for `q.weight_scale`, if `source` has the tensor to which
-/// scales belong by a convention that is known; otherwise empty.
+/// the scales belong by a known convention; otherwise empty.
 RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog const& source);
 
-/// A quantised output that is parted from its scales.
+/// A quantised output that is separated from its scales.
 struct scale_finding {
-    severity level; ///< error, or warning: without them others may load it all the same
+    severity level; ///< error; a warning if readers may load the output without them
     errc code;      ///< errc::unknown_key: no output has the scales
     std::string key;
     std::string message;
-    std::string statement = {}; ///< how a statement lets scales follow: the rest of the message
-    std::string rename = {};    ///< how renames do: `q.weight_scale=p.weight_scale`, or empty
+    std::string statement = {}; ///< rest of the message: how a statement carries the scales along
+    std::string rename = {};    ///< renames that do: `q.weight_scale=p.weight_scale`, or empty
 };
 
-/// Relates outputs of a program to those that are their scales, zero points and the like, by the
-/// names of conventions that are known, and finds tensors that the program parts from them: those
-/// renamed, fused or cut inside a block without them, and those cast. Errors come first.
+/// Relates outputs of a program to their scales, zero points and similar tensors, by the names of
+/// known conventions. Finds the outputs that the program separates from these tensors: outputs that
+/// it renames, fuses or cuts inside a block without them, and outputs that it casts. Errors come
+/// first.
 ///
-/// \param source of the program
+/// \param source the layout that the program reads
 RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
 /// Warns of quantised tensors that a program changes or renames, or that `target` cuts, if a tensor
-/// beside them is named like scales and no known convention relates both.
+/// beside them is named like scales and no known convention relates the two.
 ///
 /// \param target may be null
 RESHARD_DECL std::optional<scale_finding>
 find_unknown_scales(mapping const& program, layout const& source, layout const* target);
 
-/// The same as `carry_scales`.
+/// Does what `carry_scales` does, and fails on errors.
 ///
-/// \param needs_all also if no output has the scales
+/// \param needs_all whether it is an error if no output has the scales
 /// \throws error for the first finding that is an error
 RESHARD_DECL void check_scales(mapping& program, layout const& source, bool needs_all);
 
 } // namespace detail
 
-/// What `check` says of a mapping.
+/// The result of checking a mapping.
 struct report {
     std::vector<detail::mapping_finding> findings; ///< errors first
     detail::key_classes keys;
@@ -106,11 +107,12 @@ struct report {
 /// All findings about a mapping of the tensors of `source` to the tensors of `target`, which may be
 /// unknown: all faults, one finding for each, and useful notes.
 ///
-/// Errors: an element of a target tensor without a source or with two, pieces that leave their
-/// tensors, shapes and data types that differ from source and target, keys that nobody has. Notes:
-/// source elements that no target uses, tensors that are rounded, tensors that nobody wants.
+/// Errors: an element of a target tensor without a source or with two, pieces that exceed their
+/// tensors, shapes and data types that differ between the mapping and either side, keys that nobody
+/// has. Notes: source elements that no target uses, tensors that are rounded, tensors that nobody
+/// wants.
 ///
-/// \par Source no other system says before a byte moves that a program is right
+/// \par Source no other system checks a whole program before a byte moves
 RESHARD_DECL report check(mapping const& map, catalog const& source,
                           catalog const* target = nullptr);
 

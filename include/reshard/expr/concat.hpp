@@ -47,7 +47,7 @@ constexpr void check_operands(std::span<expression const* const> tensors, std::s
     }
 }
 
-/// How many pieces all of them have.
+/// The number of pieces of all tensors.
 constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
     std::size_t count = 0;
     for (expression const* const tensor : tensors)
@@ -57,7 +57,7 @@ constexpr std::size_t piece_count(std::span<expression const* const> tensors) {
 
 /// The tensors one after the other.
 ///
-/// \pre they have been checked
+/// \pre the tensors have been checked
 constexpr expression joined(std::span<expression const* const> tensors, std::size_t axis) {
     expression const& first = *tensors.front();
     expression result{first.shape, first.dtype, piece_list(first.ndim())};
@@ -106,12 +106,12 @@ constexpr expression concat(std::span<expression const> tensors, std::size_t axi
     return concat(operands, axis);
 }
 
-/// The same for operands that are written out.
+/// The same for operands in braces.
 constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis) {
     return concat(std::span<expression const>(tensors.begin(), tensors.size()), axis);
 }
 
-/// The same, with the keys that errors call the operands by: `concat({q, k}, 0, {"q", "k"})`.
+/// The same, with the keys by which errors name the operands: `concat({q, k}, 0, {"q", "k"})`.
 ///
 /// \pre keys and tensors are equal in number
 constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis,

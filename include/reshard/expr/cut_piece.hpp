@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// What of a piece makes up a box of its target, or comes from a box of its source.
+/// The part of a piece that makes up a box of its target, or comes from a box of its source.
 
 namespace reshard::detail {
 
@@ -26,7 +26,7 @@ public:
 
     /// Counts one more.
     ///
-    /// \param  whole it is, or is cut from; for the message
+    /// \param  piece the counted piece, or the piece that it is cut from; for the message
     /// \throws error with errc::limit_exceeded
     constexpr void count(piece const& piece) {
         if (left() == 0) {
@@ -47,7 +47,8 @@ private:
     bool is_exceeded_ = false;
 };
 
-/// Removes factor `k` from a side's joins; the axis that it began is begun by the next one.
+/// Removes factor `k` from a side's joins. If the factor begins an axis, the next factor then
+/// begins it.
 constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {
     unsigned const bits = joins;
     unsigned remainder = bits >> (k + 1);
@@ -58,7 +59,7 @@ constexpr std::uint8_t without_factor(std::uint8_t joins, std::size_t k) {
 
 /// The piece without target factor `k`.
 ///
-/// \pre its extent is 1, or counted in another factor
+/// \pre its extent is 1, or the extent is counted in another factor
 constexpr piece without_factor(piece p, std::size_t k) {
     std::size_t const ndim = p.extent.size(), in_source = p.order[k];
     index_vector order, extent;
@@ -73,19 +74,19 @@ constexpr piece without_factor(piece p, std::size_t k) {
     return p;
 }
 
-/// Whether a factor is not the only one of its axis.
+/// Whether a factor shares its axis with other factors.
 constexpr bool shares_axis(std::uint8_t joins, std::size_t k, std::size_t ndim) {
     return is_joined(joins, k) || (k + 1 < ndim && is_joined(joins, k + 1));
 }
 
-/// Whether target factor `k` may be counted in factor `k - 1`: they are neighbours in one axis on
-/// either side.
+/// Whether target factor `k` may be counted in factor `k - 1`: on both sides, the two are
+/// neighbours in one axis.
 constexpr bool continues_factor(piece const& p, std::size_t k) {
     return k > 0 && is_joined(p.joins.target, k) && p.order[k] == p.order[k - 1] + 1 &&
            is_joined(p.joins.source, p.order[k]);
 }
 
-/// The same piece with as few factors as there can be.
+/// The same piece with as few factors as possible.
 constexpr piece simplified(piece p) {
     for (std::size_t k = p.extent.size(); p.joins.any() && k-- > 0;) {
         std::size_t const ndim = p.extent.size();
@@ -101,9 +102,9 @@ constexpr piece simplified(piece p) {
     return p;
 }
 
-/// The box of factors as a separate piece.
+/// A box of a piece's factors as a separate piece.
 ///
-/// \pre along no axis are these factors other than a range
+/// \pre along each axis, the factors make up a range
 constexpr piece part_of(piece const& whole_piece, box const& factors) {
     piece p = whole_piece;
     index_vector const target =
@@ -119,10 +120,10 @@ constexpr piece part_of(piece const& whole_piece, box const& factors) {
     return simplified(p);
 }
 
-/// The outermost factor but one that has to be cut into single elements until a part of joined
-/// factors is a range along each axis; std::nullopt if it is.
+/// The innermost factor that has to be cut into single elements before the box of shape `p` is a
+/// range along each axis; std::nullopt if it already is.
 ///
-/// \par Shape `extents` of the factors, `p` of them
+/// \par Shape `extents` of the factors, `p` of the box
 constexpr std::optional<std::size_t>
 factor_to_cut(index_vector const& p, index_vector const& extents, std::uint8_t joins) {
     bool is_cut = false;
@@ -134,7 +135,7 @@ factor_to_cut(index_vector const& p, index_vector const& extents, std::uint8_t j
     return std::nullopt;
 }
 
-/// The same for both sides of a piece; the factor counts in the order of the target.
+/// The same for both sides of a piece; factors are numbered in the order of the target.
 constexpr std::optional<std::size_t> factor_to_cut(piece const& piece, index_vector const& p) {
     if (auto const k = factor_to_cut(p, piece.extent, piece.joins.target))
         return k;
@@ -146,7 +147,7 @@ constexpr std::optional<std::size_t> factor_to_cut(piece const& piece, index_vec
     return std::nullopt;
 }
 
-/// Calls `take(p)` for each piece that a box of factors is.
+/// Calls `take(p)` for each piece that a box of factors consists of.
 constexpr void take_factors(piece const& piece, box factors, auto& take) {
     auto const k = factor_to_cut(piece, factors.shape);
     if (!k)
@@ -157,7 +158,7 @@ constexpr void take_factors(piece const& piece, box factors, auto& take) {
         take_factors(piece, factors, take);
 }
 
-/// The boxes of factors that a box of the axes that they make up is, in order.
+/// The boxes of factors that make up a box of their axes, in order.
 ///
 /// \par Shape `extents` of the factors
 constexpr std::vector<box> factor_boxes(box const& region, index_vector const& extents,
@@ -186,7 +187,7 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
     return boxes;
 }
 
-/// Calls `take(p)` for each piece that boxes of factors are.
+/// Calls `take(p)` for each piece that boxes of factors consist of.
 constexpr void take_all(piece const& whole_piece, std::vector<box> const& boxes, auto&& take) {
     piece_limit limit;
     auto counted = [&](piece const& p) {
@@ -199,7 +200,7 @@ constexpr void take_all(piece const& whole_piece, std::vector<box> const& boxes,
 
 /// The part of a piece that makes up `region` of the target.
 ///
-/// \pre `contains(whole.target_box(), region)`, and the piece has no joined axes
+/// \pre `contains(piece.target_box(), region)`, and the piece has no joined axes
 constexpr piece cut_to_target(piece piece, box const& region) {
     BOOST_ASSERT(!piece.joins.any() && contains(piece.target_box(), region));
     index_vector moved = region.offset;
@@ -213,10 +214,10 @@ constexpr piece cut_to_target(piece piece, box const& region) {
     return piece;
 }
 
-/// Calls `take(p)` for each piece of which `region` of the target consists: one, or several if a
-/// reshape has joined axes; their order is the same on every rank.
+/// Calls `take(p)` for each piece that makes up `region` of the target: one piece, or several if a
+/// reshape has joined axes. Their order is the same on every rank.
 ///
-/// \pre    `contains(whole.target_box(), region)`
+/// \pre    `contains(piece.target_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
 constexpr void cut_to_target(piece const& piece, box const& region, auto&& take) {
     if (!piece.joins.any())
@@ -239,10 +240,10 @@ constexpr box target_box_of(piece const& p, box const& region) {
     return result;
 }
 
-/// Calls `take(p)` for each piece of which `region` of the source consists: one, or several if a
-/// reshape has joined axes.
+/// Calls `take(p)` for each piece that comes from `region` of the source: one piece, or several if
+/// a reshape has joined axes.
 ///
-/// \pre    `contains(whole.source_box(), region)`
+/// \pre    `contains(piece.source_box(), region)`
 /// \throws error with errc::limit_exceeded when there are more than four million
 constexpr void cut_to_source(piece const& piece, box const& region, auto&& take) {
     if (!piece.joins.any())

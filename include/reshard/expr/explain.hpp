@@ -24,7 +24,7 @@ namespace detail {
 /// A piece and the shard of its source tensor that holds it.
 struct located_piece {
     piece part;
-    std::size_t shard = 0; ///< place in the source tensor's shard table
+    std::size_t shard = 0; ///< index in the source tensor's shard table
 
     bool operator==(located_piece const&) const = default;
 };
@@ -47,7 +47,7 @@ RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view
 
 namespace detail {
 
-/// A piece, and the target tensor that it is in.
+/// A piece, and the target tensor that it belongs to.
 struct destination {
     std::string key;
     piece part;

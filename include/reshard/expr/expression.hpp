@@ -31,7 +31,7 @@ struct expression {
     constexpr bool operator==(expression const&) const = default;
 };
 
-/// An expression as it is; the mapping checks that its pieces cover it.
+/// Checks an expression alone; the mapping checks that its pieces cover it.
 ///
 /// \throws error with errc::bad_layout if pieces do not have the axes of the tensor
 constexpr void validate(expression const& value) {
@@ -42,7 +42,8 @@ constexpr void validate(expression const& value) {
 
 namespace detail {
 
-/// A tensor with the elements of one source, at the same indices; without elements it has no piece.
+/// A tensor with the elements of one source, at the same indices; it has no piece if it has no
+/// elements.
 constexpr expression one_piece(key_id source, index_vector const& shape, data_type dtype) {
     if (is_empty(whole(shape)))
         return {shape, dtype, piece_list(shape.size())};
@@ -70,10 +71,10 @@ constexpr expression zeros(index_vector const& shape, data_type dtype) {
 
 namespace detail {
 
-/// True if the expression is one box of one source tensor, in the order of its axes and uncast.
+/// True if the expression is one box of one source tensor, in the order of its axes and not cast.
 ///
-/// The box may be less than the source tensor, whose shape an expression does not know: what
-/// `split` cuts off a source is such a box too. A tensor without elements is none.
+/// The box may be smaller than the source tensor, whose shape an expression does not know: a result
+/// of `split` is such a box, too. A tensor without elements is not one.
 constexpr bool is_source_box(expression const& tensor) {
     if (tensor.pieces.size() != 1 || tensor.pieces.source(0) == zero_source)
         return false;

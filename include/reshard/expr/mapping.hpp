@@ -43,15 +43,15 @@ constexpr void validate(mapping_source const& tensor) {
     check_tensor(std::string(tensor.key), tensor.dtype, tensor.shape);
 }
 
-/// Source tensors by number: of a matrix, 32 bytes and its key's characters.
+/// Source tensors by number; a matrix takes 32 bytes and its key's characters.
 ///
 /// A mapping has all tensors of a checkpoint, used or not, so memory per tensor counts. Expressions
-/// are built when they are returned.
+/// are built on demand.
 class source_list {
 public:
     using value_type = mapping_source;
 
-    /// Goes through the tensors in order, and shows each by value.
+    /// Visits the tensors in order, and returns each by value.
     class iterator {
     public:
         using value_type = mapping_source;
@@ -123,7 +123,7 @@ RESHARD_DECL void validate(mapping_output const& output);
 
 namespace detail {
 
-/// The order of keys, for keys too.
+/// Orders outputs by key; also compares them with keys.
 struct by_key {
     using is_transparent = void;
 
@@ -143,14 +143,14 @@ struct relation {
         scalar_state, ///< optimizer state that is one number
         scale,        ///< scales of blocks of the tensor
         alias,        ///< the same value under another name: a separate tensor in a target
-        copy,         ///< of the source: has to be equal, and is not used
+        copy,         ///< a source tensor: has to be equal, and is not used
         tie,          ///< an alias that the caller wants to be the same tensor, written once
-        number,       ///< of the source: has to be equal, and one number of the target is both
+        number,       ///< a source number: has to be equal, and one number of the target is both
     } type{};
     std::string key;         ///< the parameter
-    std::string companion;   ///< what follows it
+    std::string companion;   ///< the tensor that follows it
     index_vector block = {}; ///< of a scale: the extents of a block
-    index_vector count = {}; ///< and how many belong to one, as in `block_form`
+    index_vector count = {}; ///< the number of scales of a block, as in `block_form`
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.type, self.key, self.companion, self.block, self.count);
@@ -170,7 +170,7 @@ struct taken_apart {
     auto operator<=>(taken_apart const&) const = default;
 };
 
-/// By output.
+/// Source tensors that were taken apart, by output.
 using taken_apart_lists = std::map<std::string, std::vector<taken_apart>, std::less<>>;
 
 template <>
@@ -192,7 +192,7 @@ class mapping {
 public:
     mapping() = default;
 
-    /// A mapping over all tensors of `source`; a `key_id` is a tensor's place in the catalog.
+    /// A mapping over all tensors of `source`; a `key_id` is a tensor's index in the catalog.
     explicit mapping(catalog const& source);
 
     detail::source_list const& sources() const { return sources_; }
@@ -203,8 +203,8 @@ public:
 
     /// The source tensor of that key as an expression; adds it if it is new.
     ///
-    /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known as
-    ///         another tensor
+    /// \throws error with errc::shape_mismatch or errc::dtype_mismatch when the key is known with
+    ///         another shape or data type
     expression source(std::string_view key, index_vector const& shape, data_type dtype);
 
     /// Source tensor number `id < sources().size()` as an expression.
@@ -224,7 +224,10 @@ public:
     /// Declares that `entry.companion` follows `entry.key`; `define` gives its sources.
     void relate(detail::relation entry) { relations_.push_back(std::move(entry)); }
 
-    /// Declares that the target tensor `key` has others interleaved, and replaces an earlier
+    /// Removes all relations; the definitions of the tensors stay.
+    void forget_relations() { relations_.clear(); }
+
+    /// Declares that the target tensor `key` interleaves other tensors; replaces an earlier
     /// declaration. Stored mappings do not have it, and comparisons ignore it.
     void fuse(std::string const& key, detail::fused_tensor tensor) {
         fused_.insert_or_assign(key, std::move(tensor));
@@ -237,8 +240,9 @@ public:
     }
     detail::taken_apart_lists const& apart() const { return apart_; }
 
-    /// Declares that a tensor `key` is made that nothing reads and the target does not want, so
-    /// that it is not an output. Stored mappings do not have it, and comparisons ignore it.
+    /// Declares that the program makes a tensor `key` that nothing reads and the target does not
+    /// want, so that it is not an output. Stored mappings do not have it, and comparisons ignore
+    /// it.
     void leave_over(std::string_view key) { left_over_.emplace_back(key); }
     std::vector<std::string> const& left_over() const { return left_over_; }
 
@@ -254,12 +258,12 @@ public:
 private:
     void put(mapping_output output);
 
-    /// Source tensor number `i`, if it is of that shape and data type.
+    /// Source tensor number `i`, if it has that shape and data type.
     expression known(detail::key_id i, index_vector const& shape, data_type dtype) const;
 
     detail::source_list sources_;
     detail::key_index source_places_; ///< of the first `placed_` sources
-    detail::key_id placed_ = 0;       ///< the others are noted when `source` looks for a key
+    detail::key_id placed_ = 0;       ///< the others are added when `source` looks for a key
     detail::mapping_outputs outputs_;
     std::vector<std::string> removed_;
     std::vector<detail::relation> relations_;
@@ -273,14 +277,14 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<mapping>{"mapping", 4};
 
-/// A digest of the effective parts: sources, outputs, removed keys, and relations that are
-/// compared. Equal mappings have equal digests on every machine.
+/// A digest of the parts that have an effect: sources, outputs, removed keys, and relations that
+/// are compared. Equal mappings have equal digests on every machine.
 RESHARD_DECL std::uint64_t digest_of(mapping const& program);
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout if a source occurs twice, or if an output is not made of the
-///         sources, each of its elements once
+/// \throws error with errc::bad_layout if a source occurs twice, or if the pieces of an output do
+///         not make up each of its elements once
 RESHARD_DECL void validate(mapping const& program);
 
 /// The mapping in which every key of `target` is the source tensor of that name; without a target,

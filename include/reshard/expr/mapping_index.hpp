@@ -19,9 +19,9 @@ namespace reshard::detail {
 
 /// The pieces of one tensor by the positions of their target boxes.
 ///
-/// Concats leave pieces in rows: one row after the other along an axis, of a handful of pieces
-/// each. Rows are searched directly; other pieces get a search tree. A query that finds k pieces
-/// costs O(log n + k).
+/// A concat leaves pieces in rows: one row after the other along an axis, with a few pieces each.
+/// Rows are searched directly; other pieces get a search tree. A query that finds k pieces costs
+/// O(log n + k).
 class piece_index {
 public:
     constexpr piece_index() = default;
@@ -35,8 +35,8 @@ public:
             tree_ = box_index(pieces.target_boxes());
     }
 
-    /// Calls `visit(i, common)` for each piece that shares elements with `region`; `common` are the
-    /// shared ones.
+    /// Calls `visit(i, common)` for each piece that shares elements with `region`; `common` is the
+    /// box of shared elements.
     ///
     /// \pre `region` and the pieces have the same number of axes
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
@@ -91,14 +91,14 @@ private:
     }
 
     piece_list const* pieces_ = nullptr;
-    std::optional<std::size_t> axis_; ///< of the rows; nothing: there is a tree
+    std::optional<std::size_t> axis_; ///< of the rows; empty if there is a tree
     box_index tree_;
 };
 
 /// A mapping prepared for queries.
 ///
-/// A tensor of a few pieces takes no place in it: they are looked at one by one. `explain` answers
-/// a single question without one.
+/// Tensors of a few pieces have no index: their pieces are searched one by one. For a single query,
+/// `explain` needs no index.
 class mapping_index {
 public:
     /// Refers to `program`, which must live as long and not change.

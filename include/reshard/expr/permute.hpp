@@ -14,7 +14,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The factors of a target in the order in which the axes that they make up are wanted.
+/// The factors of a target, reordered as the axes that they make up.
 constexpr index_vector factors_in_order(piece const& p, permutation order) {
     index_vector factors;
     for (std::size_t j = 0; j < p.target_offset.size(); ++j)

@@ -13,7 +13,7 @@
 #include <optional>
 
 /// \file
-/// What every program ends as: a box of a source tensor that is a box of a target tensor.
+/// The result of every program: boxes of source tensors that are boxes of target tensors.
 
 namespace reshard {
 
@@ -40,7 +40,7 @@ struct piece {
     detail::cast_chain casts;
     index_vector source_offset;
     index_vector target_offset;
-    index_vector extent; ///< of the factors, in the order of the target
+    index_vector extent; ///< of each factor, in the order of the target
     detail::axis_joins joins = {};
 
     constexpr std::size_t ndim() const { return target_offset.size(); }
@@ -71,8 +71,8 @@ constexpr void validate(piece const& part) {
 
 namespace detail {
 
-/// The axis of the target that is axis `along` of the source, as far as a piece has it;
-/// std::nullopt if a reshape has made it a part of other axes.
+/// The axis of the target that is axis `along` of the source in a piece; std::nullopt if a reshape
+/// has made it a part of other axes.
 constexpr std::optional<std::size_t> same_axis(piece const& p, std::size_t along) {
     box const source = p.source_box(), target = p.target_box();
     for (std::size_t k = 0; k < p.extent.size(); ++k) {

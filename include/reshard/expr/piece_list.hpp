@@ -55,10 +55,10 @@ constexpr row_kind kind_of(piece const& p) {
     return is_zero(p.target_offset) && is_zero(p.source_offset) ? row_kind::whole : row_kind::plain;
 }
 
-/// How the rows of a list are laid out: facts, shape and offset of the target box, source offset.
-/// A factored row continues with the numbers of axes and the joins, extents and source offset by
-/// factor, and the casts; for a piece that needs none of it, zeros. So zeros at its end turn a row
-/// into a later kind.
+/// The layout of a list's rows: facts, shape and offset of the target box, source offset. A
+/// factored row continues with the numbers of axes and the joins, extents and source offset by
+/// factor, and the casts. These are zeros for a piece that needs none of them, so appending zeros
+/// turns a row into a row of a later kind.
 struct row_form {
     row_kind kind = row_kind::whole;
     std::uint8_t ndim = 0; ///< of the target
@@ -151,8 +151,8 @@ private:
 
 /// The pieces of one tensor, packed: a piece of a matrix takes 64 bytes, and `piece` takes 248.
 ///
-/// Most tensors of a program are one source tensor, whole. Such a list takes no memory beside its
-/// 48 bytes as long as the tensor is a vector or a matrix.
+/// Most tensors of a program are one source tensor, whole. Such a list takes no memory beyond its
+/// 48 bytes if the tensor is a vector or a matrix.
 class piece_list {
 public:
     constexpr piece_list() = default;
@@ -280,7 +280,7 @@ private:
         }
     }
 
-    /// Makes the rows ones that hold pieces of that kind as well.
+    /// Makes the rows hold pieces of that kind, too.
     constexpr void widen(row_kind kind) {
         if (kind <= row_.kind)
             return;

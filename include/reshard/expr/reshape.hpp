@@ -19,7 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// Into how many of `count` finer factors each factor is cut.
+/// The number of parts that each factor is cut into; there are `count` parts altogether.
 constexpr std::vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t count) {
     std::vector<std::size_t> counts;
     for (std::size_t k = 0; k < count; ++k) {
@@ -41,7 +41,7 @@ constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t
 
 /// The piece with its factors cut into finer ones, which are joined to the axes of a new target.
 ///
-/// \param finer of which the piece's factors and the new target's axes are both made
+/// \param finer the factors that make up both the piece's factors and the new target's axes
 constexpr piece with_factors(piece piece, common_factors const& finer,
                              index_vector const& target_offset) {
     bool const is_scalar = piece.extent.empty();
@@ -101,7 +101,7 @@ private:
     }
 
     /// A factor of the piece that has to be cut, because the present factors of its axis and the
-    /// required ones do not divide each other.
+    /// required factors do not divide each other.
     constexpr std::optional<std::size_t> find_clash(piece const& p,
                                                     index_vector const& wanted) const {
         std::size_t first = 0, other_first = 0;
@@ -165,8 +165,8 @@ private:
 /// stays one piece, and any other is cut into rows.
 ///
 /// \throws     error with errc::shape_mismatch when the shapes differ in their number of elements,
-///             errc::limit_exceeded for more pieces than `limit` allows, or more than eight factors
-///             of which both shapes are made
+///             errc::limit_exceeded for more pieces than `limit` allows, or for more than eight
+///             common factors of both shapes
 /// \par Source the reshape statement of AOA (PaddlePaddle flex_checkpoint), which may be the last
 ///             operation only, and merges the first two axes and all others
 constexpr expression reshape(expression const& tensor, index_vector const& shape,

@@ -38,7 +38,7 @@ inline std::string to_string(detail::axis_range const& range) {
 
 namespace detail {
 
-/// The box that one range an axis cuts out of a tensor.
+/// The box that ranges, one for each axis, cut out of a tensor.
 ///
 /// \throws error with errc::shape_mismatch as `slice` does
 constexpr box region_of(expression const& tensor, std::span<axis_range const> ranges) {
@@ -61,7 +61,7 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 
 } // namespace detail
 
-/// The box of `tensor` that has, along each axis, the elements of its range.
+/// The box of `tensor` that has the elements of one range along each axis.
 ///
 /// ```
 /// expression const upper_left = slice(w, {{0, 128}, {0, 64}});
@@ -73,8 +73,8 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 /// \throws     error with errc::shape_mismatch unless there is one range for each axis, and for a
 ///             range that exceeds its axis or ends before it begins
 /// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are as in
-///             Python; but there bounds outside the axis are moved to its ends, and here they are
-/// refused
+///             Python, except that bounds outside the axis are refused: Python moves them to its
+///             ends
 constexpr expression slice(expression const& tensor, std::span<detail::axis_range const> ranges) {
     box const region = detail::region_of(tensor, ranges);
     expression result{region.shape, tensor.dtype, detail::piece_list(tensor.ndim())};
@@ -90,7 +90,7 @@ constexpr expression slice(expression const& tensor, std::span<detail::axis_rang
     return result;
 }
 
-/// The same for ranges that are written out.
+/// The same for ranges in braces.
 constexpr expression slice(expression const& tensor,
                            std::initializer_list<detail::axis_range> ranges) {
     return slice(tensor, std::span<detail::axis_range const>(ranges.begin(), ranges.size()));
@@ -110,8 +110,8 @@ constexpr void check_resize(expression const& tensor, index_vector const& shape)
                  ", and cannot have the extent ", shape[axis]);
 }
 
-/// Adds zeros for all elements that `kept`, the box of that shape at the beginning, does not have:
-/// a box an axis at most.
+/// Adds zeros for all elements outside `kept`, the shape of the box at the beginning: at most one
+/// box for each axis.
 constexpr void add_margins(expression& tensor, index_vector const& kept) {
     box margin = whole(kept);
     for (std::size_t axis = 0; axis < kept.size(); ++axis) {

@@ -37,7 +37,7 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
         fail(errc::shape_mismatch, extent(), ", and the sizes sum to ", tensor.shape[axis] - left);
 }
 
-/// Puts `p`, cut at the borders of the results along `axis`, into those that it reaches.
+/// Cuts `p` at the borders of the results along `axis`, and adds each part to its result.
 constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t const> begins,
                         std::vector<expression>& results, piece_limit& limit) {
     index_t const first = p.target_offset[axis];
@@ -103,8 +103,8 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 /// \post       `concat` of the results along `axis` has the elements of `tensor`
 /// \throws     error with errc::shape_mismatch for an axis that does not exist, or when `parts`
 ///             does not divide its extent; errc::limit_exceeded for more pieces than `limit` allows
-/// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint): equal parts only, as
-///             there
+/// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint), which also has equal
+///             parts only
 constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
                                         std::size_t parts, detail::piece_limit& limit) {
     detail::check_axis(tensor, axis);

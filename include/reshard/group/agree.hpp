@@ -21,7 +21,7 @@
 #include <vector>
 
 /// \file
-/// No rank is left waiting: what fails on one rank fails on all, with one message.
+/// No rank is left waiting: an error on one rank fails on all ranks, with one message.
 
 namespace reshard {
 
@@ -33,8 +33,8 @@ using local_error = std::optional<error>;
 /// The exception that is being handled, in a `catch`.
 [[gnu::cold]] RESHARD_DECL error current_error();
 
-/// The error that `work` throws, if any. Any exception except an `error` is passed on as errc::io:
-/// the system refused something, for example memory.
+/// The error that `work` throws, if any. Any other exception becomes errc::io: the system refused
+/// something, for example memory.
 template <class Work>
 local_error attempt(Work&& work) {
     try {
@@ -45,7 +45,7 @@ local_error attempt(Work&& work) {
     }
 }
 
-/// Keeps what went wrong first.
+/// Keeps the first error.
 inline void keep_first(local_error& problem, local_error error) {
     if (!problem)
         problem = std::move(error);
@@ -65,8 +65,8 @@ void throw_first(std::vector<Notice> const& notices, TextOf const& text_of = {})
             throw error(*problem);
 }
 
-/// The call that a rank without an error reports: `agree_to_run` has a name for it, other
-/// collectives have none.
+/// The name of the call that a rank without an error reports. Only `agree_to_run` gives its call a
+/// name.
 RESHARD_DECL std::string named_call(std::string const& bytes);
 
 } // namespace detail
@@ -102,7 +102,7 @@ concept naming_members = listing_members<T> && requires { std::size(T::member_na
 /// The values of a call that must be equal on every rank.
 class compared_values {
 public:
-    /// Of a value, a digest, and its text if that is short.
+    /// A value's name and digest, and its text if that is short.
     struct entry {
         std::string name;
         std::uint64_t digest = 0;
@@ -111,7 +111,7 @@ public:
 
     compared_values() = default;
 
-    /// A digest of all, if nothing more is known of it.
+    /// One digest of all values, if nothing else is known about them.
     compared_values(std::uint64_t digest) { mixed_.add(digest); }
 
     template <class T>
@@ -124,13 +124,13 @@ public:
         entries_.push_back({std::move(name), digest});
     }
 
-    /// Something that each rank has, or none.
+    /// Adds whether this rank has something.
     void add_presence(std::string name, bool exists) {
         add_digest(std::move(name), exists);
         entries_.back().text = exists ? "set" : "none";
     }
 
-    /// A value; one whose members have names, member by member.
+    /// Adds a value. If its members have names, adds each member.
     template <class T>
     void add(std::string name, T const& value) {
         if constexpr (naming_members<T>) {
@@ -150,7 +150,7 @@ public:
 
     std::vector<entry> const& entries() const { return entries_; }
 
-    /// A line for each of them: its digest, a space and its text.
+    /// A line for each value: its digest, a space and its text.
     RESHARD_DECL std::string lines() const;
 
     std::uint64_t digest() const { return mixed_.value(); }
@@ -167,7 +167,7 @@ struct call_opening;
 
 RESHARD_DECL std::string encode(call_opening const& opening);
 
-/// Takes the attachments out of the texts of all ranks: the calls are left.
+/// Removes the attachments from the texts of all ranks and returns them. The calls remain.
 RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>& all);
 
 /// \throws error with errc::ranks_disagree if not all ranks make the call of rank 0, from which
@@ -177,9 +177,9 @@ RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size
 [[noreturn]] RESHARD_DECL void fail_with_different_values(std::string const& call,
                                                           std::size_t rank);
 
-/// Says which is the first value in which a rank differs from rank 0, with both values.
+/// Reports the first value that differs between rank 0 and another rank, with both values.
 ///
-/// \param fingerprint of this rank; the names are equal on all
+/// \param fingerprint of this rank; the names are equal on all ranks
 /// \param lines of each rank
 RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& fingerprint,
                                   std::vector<std::string> const& lines);
@@ -189,13 +189,13 @@ struct call_opening {
     std::string operation;
     compared_values fingerprint; ///< what must be equal on every rank: program, options
     local_error problem = {};    ///< the error of this rank so far
-    std::string attachment = {}; ///< the data that the other ranks need of this one
+    std::string attachment = {}; ///< the data that the other ranks need from this one
 };
 
-/// Refuses ranks that do different things: the first collective of every entry point. Returns the
-/// attachment of each rank.
+/// Refuses ranks that do different things. It is the first collective of every entry point. Returns
+/// the attachment of each rank.
 ///
-/// A local error that is known by then travels along, so that no rank waits for one that already
+/// A rank also sends the error that it has so far, so that no rank waits for a rank that already
 /// failed. If ranks differ, they exchange all values that have a name.
 ///
 /// \par Collective every rank of the group, in the same order
@@ -214,7 +214,7 @@ std::vector<std::string> open_call(group auto const& world, call_opening const& 
     fail_with_different_values(opening.operation, rank);
 }
 
-/// The same, if ranks need nothing else of each other.
+/// The same, if ranks need no other data from each other.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `open_call`
@@ -223,7 +223,7 @@ void agree_to_run(group auto const& world, std::string_view operation,
     open_call(world, {std::string(operation), fingerprint, error});
 }
 
-/// Refuses ranks whose `digest` of `noun` differs, or which have an error already.
+/// Refuses ranks whose `digest` of `noun` differs, and ranks that already have an error.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error of the lowest failing rank, on every rank; else errc::ranks_disagree, which

@@ -19,7 +19,7 @@
 #include <variant>
 
 /// \file
-/// Bytes of others, read with suspicion.
+/// Reads bytes from others, and checks them.
 
 namespace reshard::detail {
 
@@ -27,10 +27,10 @@ namespace reshard::detail {
     fail(errc::corrupt_file, "the archive ", text);
 }
 
-/// Takes values off bytes, and never more than there are.
+/// Reads values from bytes, and never beyond their end.
 ///
-/// What it reads is not larger in memory, by more than a factor, than the bytes that it was given,
-/// even if they claim other lengths. Texts that are views refer to the bytes.
+/// The values take at most a constant factor more memory than the bytes, even if the bytes claim
+/// larger lengths. Texts that are views refer to the bytes.
 class byte_reader {
 public:
     byte_reader(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}

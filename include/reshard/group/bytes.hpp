@@ -20,19 +20,21 @@
 #include <vector>
 
 /// \file
-/// Values as bytes, and back with suspicion: the one form in which they are sent and kept.
+/// Converts values to bytes, and back with checks. Values are sent and stored in this form
+/// only.
 ///
 /// Numbers have their own width, lowest byte first, on every machine (`double` as in IEEE 754);
-/// enumerations, truth values and numbers of axes have one byte; texts and lists have their length
-/// in front, in eight bytes.
+/// enumerations, truth values and numbers of axes have one byte; the length of a text or a list
+/// precedes it, in eight bytes.
 
 namespace reshard::detail {
 
 /// The version of the form. It goes up when the form or the members of a value change; other
-/// versions are refused. Up to 2 there were archives of Boost.Serialization, with versions by type.
+/// versions are refused. Versions up to 2 were archives of Boost.Serialization, with a version for
+/// each type.
 inline constexpr std::uint8_t wire_version = 12;
 
-/// Precedes and follows a value, so that no other bytes are taken for one.
+/// Precedes and follows a value, so that no other bytes are mistaken for a value.
 inline constexpr std::uint32_t wire_mark = 0x72736864;
 
 /// Appends values to bytes.
@@ -101,7 +103,7 @@ private:
     std::string bytes_;
 };
 
-/// Reads with `read`, and blames the bytes for any error.
+/// Reads with `read`. Any error is reported as an error in the bytes.
 template <class Read>
 auto blame_archive(std::string_view name, Read&& read) {
     try {
@@ -117,7 +119,7 @@ RESHARD_DECL void check_mark(byte_reader& from, stored_form const& form);
 
 RESHARD_DECL void check_head(byte_reader& from, stored_form const& form);
 
-/// A value without anything in front.
+/// A value's bytes, without a version in front.
 std::string content_bytes(auto const& value) {
     byte_writer to;
     to.add(value);
@@ -134,7 +136,7 @@ T content_from(std::string_view bytes, std::string_view name) {
     });
 }
 
-/// A value as bytes, with its form in front.
+/// A value as bytes, with the version of the form in front.
 ///
 /// \post `from_bytes<T>(to_bytes(value)) == value`
 template <storable_alone T>
@@ -150,9 +152,8 @@ std::string to_bytes(T const& value) {
 
 /// The value that `to_bytes` made bytes of.
 ///
-/// \throws error with errc::corrupt_file for bytes that are cut off, damaged so that they
-///         contradict themselves, or of something else; with errc::unsupported for bytes of another
-///         version
+/// \throws error with errc::corrupt_file for bytes that are cut off, contradict themselves, or are
+///         not such a value; with errc::unsupported for bytes of another version
 template <storable_alone T>
 T from_bytes(std::string_view bytes) {
     constexpr stored_form form = form_of<T>;

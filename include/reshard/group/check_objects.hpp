@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Does every cell of every array of objects have one content?
+/// Checks that every cell of every array of objects has one content.
 
 namespace reshard {
 
@@ -67,7 +67,7 @@ struct held_object {
     std::string_view bytes;
 };
 
-/// A cell as some rank has it; of the content only the digest is known.
+/// A cell of some rank, with the digest of its content.
 struct object_copy {
     object_cell cell;
     index_t number = 0; ///< row-major, in the array
@@ -81,23 +81,24 @@ struct object_copy {
     }
 };
 
-/// What this rank has.
+/// The copies that this rank has.
 RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects);
 
 /// The objects of all ranks, in one list.
 RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> copies);
 
-/// Checks the copies of all ranks: each array has all its cells, and equal cells equal content.
+/// Checks the copies of all ranks: each array has all its cells, and copies of one cell have equal
+/// content.
 RESHARD_DECL void check_copies(std::vector<object_copy> copies);
 
 /// Refuses arrays of objects that lack a cell, and copies of a cell that differ.
 ///
-/// Only digests travel.
+/// Ranks exchange only digests.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `check` of cells; with errc::not_covered for a cell that nobody has,
-///         errc::overlap for copies that differ, errc::bad_layout for one key that is two arrays,
-///         naming ranks, errc::ranks_disagree if ranks do something else; on every rank
+///         errc::overlap for copies that differ, errc::bad_layout for a key of two different
+///         arrays, naming ranks, errc::ranks_disagree if ranks do something else; on every rank
 void check_objects(group auto const& world, std::vector<held_object> const& objects) {
     agree_to_run(world, "check_objects", 0, attempt([&] {
                      for (held_object const& object : objects)

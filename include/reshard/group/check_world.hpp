@@ -19,13 +19,14 @@
 #include <vector>
 
 /// \file
-/// Is a layout made for the number of ranks in the group?
+/// Checks that a layout is made for the number of ranks in the group.
 
 namespace reshard {
 
-/// The rules of a layer, of which the first that matches counts, and the position of the layer.
+/// The rules of a layer, and the position of the layer. The first rule that matches a tensor
+/// counts.
 struct shard_rules {
-    /// How the tensors are cut whose names match.
+    /// The axis that tensors with matching names are cut along.
     struct rule {
         key_pattern match;
         std::optional<std::size_t> axis = {}; ///< nothing: every rank has a copy
@@ -60,28 +61,28 @@ struct ruled_shards {
 
 } // namespace detail
 
-/// The descriptors of a layer's tensors: `share` of a group of equal ones, as the rules say, and
-/// a copy if no rule matches.
+/// The descriptors of a layer's tensors. By its rule, a tensor has share `share` of several equal
+/// ones. If no rule matches, it is a copy.
 ///
 /// `share.axis` does not matter. Unmatched tensors are part of the result; `check_rules` judges
 /// them.
 ///
 /// \throws     error as `equal_shares`
-/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, in which the rules are
-///             names alone, and one that matches nothing stays unnoticed
+/// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, in which rules are only
+///             names, and a rule that matches nothing is not reported
 RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
                                         std::vector<shard_rules::tensor> const& tensors,
                                         detail::equal_share share);
 
 namespace detail {
 
-/// Not of all members: prefixes may differ among ranks.
+/// The digest of all members except the prefix: prefixes may differ among ranks.
 RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer);
 
-/// The key of the first tensor that no rule matches, and how many others there are.
+/// Fails with the first of some keys that no rule matches, and the number of the others.
 RESHARD_DECL void refuse_unmatched(std::vector<std::string> const& keys);
 
-/// The first rule that some rank had to use and none did, or the number of rules.
+/// The first rule that is not optional and that no rank used, or the number of rules.
 RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
                                      std::vector<std::string> const& used_by_rank);
 
@@ -91,11 +92,11 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 
 } // namespace detail
 
-/// Refuses rules that no tensor of any rank took, and keys without a rule if `layer.others` says
-/// so.
+/// Refuses rules that match no tensor of any rank. Also refuses keys without a rule if
+/// `layer.others` says so.
 ///
-/// A rule may have no tensor on some ranks: tensors of other pipeline stages. `result` is the
-/// result of `apply` for `tensors`.
+/// A rule may match no tensor on some ranks, if its tensors belong to other pipeline stages.
+/// `result` is the result of `apply` for `tensors`.
 ///
 /// \par Collective every rank of the group, with equal rules; prefixes may differ
 /// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree if the
@@ -121,7 +122,7 @@ void check_rules(group auto const& world, shard_rules const& layer,
 
 namespace reshard::detail {
 
-/// `noun` is for `wanted` ranks; the group has another number of them.
+/// Reports that `noun` is for `wanted` ranks and that the group has another number of ranks.
 RESHARD_DECL void check_ranks(std::string_view noun, std::size_t wanted, int there);
 
 /// Refuses a mesh of more or fewer ranks than the group has, and meshes that differ among ranks.

@@ -26,15 +26,15 @@ namespace reshard {
 
 namespace detail {
 
-/// The lowest rank that gave a text, if any.
+/// The lowest rank with a digest, if any.
 ///
-/// \throws error with errc::ranks_disagree if two ranks gave different ones
+/// \throws error with errc::ranks_disagree if two ranks gave different digests
 RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& digests,
                                                      std::string_view noun);
 
 RESHARD_DECL std::string digest_text(std::string const& bytes);
 
-/// The layout that some ranks know, on every rank; none if no rank knows one.
+/// Sends the layout that some ranks know to every rank. std::nullopt if no rank knows a layout.
 ///
 /// \param digests of each rank, `digest_text` of its layout, or an empty text
 /// \par Collective every rank of the group, in the same order, if only some ranks know one
@@ -50,7 +50,7 @@ std::optional<layout> share_known(group auto const& world, std::optional<layout>
     return own_layout;
 }
 
-/// A tensor as one rank sees it: the begin of each of its shards.
+/// A tensor as one rank sees it, with the beginning of each of its shards.
 struct cut_tensor {
     std::string key;
     data_type dtype{};
@@ -105,7 +105,7 @@ RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> cons
 /// \throws error as `layout_of`
 RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices);
 
-/// The layout of a side, on every rank, after all have reported.
+/// The layout of a side, on every rank, after all ranks have reported.
 ///
 /// \par Collective every rank of the group, in the same order, if only some ranks know a layout
 /// \throws error on every rank: as `layout_of`; errc::ranks_disagree if they know different layouts

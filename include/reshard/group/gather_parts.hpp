@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// From the parts that ranks have to the tensor that they make up; parts need not be equal.
+/// Finds the tensor that the parts of all ranks make up. The parts need not be equal.
 
 namespace reshard::detail {
 
@@ -37,28 +37,29 @@ struct local_part {
 
 RESHARD_DECL void check_part(local_part const& local);
 
-/// Refuses two parts of one key that cannot be of one tensor; the second one is from `rank`.
+/// Refuses two parts of one key that cannot belong to one tensor; the second part is from `rank`.
 RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& local_part,
                                     std::size_t rank);
 
-/// Refuses lists of different keys; the second one is from `rank`.
+/// Refuses lists of different keys; the second list is from `rank`.
 RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
                                   std::vector<local_part> const& parts, std::size_t rank);
 
-/// The descriptor of rank `rank`'s part number `i`, when all are known.
+/// The descriptor of rank `rank`'s part number `i`, from all parts.
 RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& parts,
                                          std::size_t rank, std::size_t i);
 
 /// The descriptors of this rank's parts, in their order, from the parts of all ranks of the group.
 ///
-/// The group is those who share the tensors, such as a tensor parallel group. Parts may differ
-/// along the axis that they are cut along, and be empty.
+/// The group has the ranks that share the tensors, such as a tensor parallel group. Parts may
+/// differ along the axis that they are cut along, and be empty.
 ///
 /// \par Collective every rank of the group, in the same order; the order of parts does not matter
 /// \throws     error on every rank: with errc::shape_mismatch, errc::dtype_mismatch or
-///             errc::ranks_disagree for parts that are of no one tensor, naming key and ranks;
-///             errc::bad_layout for a duplicate key or a negative extent; errc::overflow
-/// \par Source `shard_weight` of PaddlePaddle, which takes all parts to be equal and asks nobody
+///             errc::ranks_disagree for parts that do not belong to one tensor, naming key and
+///             ranks; errc::bad_layout for a duplicate key or a negative extent; errc::overflow
+/// \par Source `shard_weight` of PaddlePaddle, which assumes that all parts are equal and does not
+///             communicate
 std::vector<shard_descriptor> gather_parts(group auto const& world,
                                            std::vector<local_part> const& tensors) {
     std::vector<std::uint32_t> order(tensors.size());

@@ -50,7 +50,7 @@ struct common_value {
     std::string_view bytes;
 };
 
-/// A value of which only the digest is known.
+/// The name and digest of a value.
 struct value_digest {
     std::uint64_t bytes = 0;
     std::uint64_t digest = 0;
@@ -64,21 +64,20 @@ using value_digests = std::map<std::string, value_digest, std::less<>>;
 
 RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values);
 
-/// Fails for the first name, in their order, that the two ranks see differently.
+/// Fails for the first name, in the order of the names, that differs between the two ranks.
 RESHARD_DECL void compare_values(value_digests const& first, value_digests const& digests,
                                  std::size_t rank);
 
 /// Refuses values that are not the same on every rank.
 ///
-/// Only digests travel, and names only if something differs.
+/// Ranks exchange only digests, and names only if something differs.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that
 ///             ranks do something else; on every rank
-/// \par Source common state of Megatron-Core, of which rank 0's is written even if the others
-/// differ
+/// \par Source common state of Megatron-Core, which writes rank 0's even if the others differ
 void check_common(group auto const& world, std::vector<common_value> const& values) {
-    agree_to_run(world, "check_common", 0); // names of the differing values take another exchange
+    agree_to_run(world, "check_common", 0); // the names of values that differ need another exchange
     value_digests const own_digests = digests_of(values);
     auto const digests = gather_values(world, digest_of_all(own_digests));
     if (std::count(digests.begin(), digests.end(), digests.front()) ==

@@ -17,7 +17,7 @@
 namespace reshard::detail {
 
 /// How long a rank waits for others: a number of seconds, or a `std::chrono::duration`. More than
-/// 1e9 seconds, infinity among them, become 1e9, which no clock overflows with.
+/// 1e9 seconds, including infinity, become 1e9: no clock overflows with that.
 ///
 /// \throws error with errc::usage for a negative value, or not a number
 struct wait_duration {
@@ -71,7 +71,8 @@ static_assert(group<solo>);
 
 namespace reshard::detail {
 
-/// A group without its type, for code that is compiled once: a copy of it, which gathers.
+/// A group without its type, for code that is compiled once. It keeps a copy of the group and
+/// gathers with it.
 class any_group {
 public:
     template <group Group>
@@ -93,7 +94,7 @@ private:
 
 static_assert(group<any_group>);
 
-/// The same group, whose ranks wait for each other for no longer than that.
+/// The same group, with a limit on how long its ranks wait for each other.
 template <group Group>
 Group with_deadline(Group const& world, wait_duration longest) {
     if constexpr (requires { world.with_deadline(longest); })

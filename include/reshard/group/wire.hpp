@@ -17,8 +17,8 @@
 #include <string>
 
 /// \file
-/// Values in archives of Boost.Serialization, and so in messages of Boost.MPI: their bytes, after
-/// the number of bytes. An archive of text holds the bytes as numbers.
+/// Values in archives of Boost.Serialization, and so in messages of Boost.MPI. An archive has the
+/// number of a value's bytes, then the bytes. An archive of text holds the bytes as numbers.
 
 namespace reshard::detail {
 

@@ -116,6 +116,7 @@
 #include <reshard/os/impl/process.ipp>
 #include <reshard/os/impl/shared_segment.ipp>
 #include <reshard/plan/impl/balance_senders.ipp>
+#include <reshard/plan/impl/between_nodes.ipp>
 #include <reshard/plan/impl/cut_list.ipp>
 #include <reshard/plan/impl/network.ipp>
 #include <reshard/plan/impl/plan_problem.ipp>

@@ -21,8 +21,7 @@ namespace reshard::detail {
 ///
 /// Boxes are halved at the median of the axis along which they are spread most; each node knows the
 /// box around its part. Nodes are in preorder, each with the index after its subtree, so that a
-/// query is one loop. A query costs O(log n + k) for shards that do not overlap; k of them are
-/// found.
+/// query is one loop. If shards do not overlap, a query that finds k of them costs O(log n + k).
 ///
 /// \par Source the packed R-tree idea (bulk loading by sort and tile), here constexpr and 64-bit
 class box_index {
@@ -45,7 +44,7 @@ public:
     constexpr box_list const& boxes() const { return boxes_; }
 
     /// Calls `visit(i, common)` for each box that shares elements with `region`, in no special
-    /// order; `common` are the shared ones.
+    /// order; `common` is the box of shared elements.
     ///
     /// \pre `region` and the boxes have the same number of axes
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
@@ -90,8 +89,8 @@ private:
         return result;
     }
 
-    /// The axis along which the first elements of the boxes lie furthest apart, relative to box
-    /// widths.
+    /// The axis along which the first elements of the boxes lie furthest apart, relative to the
+    /// widths of the boxes.
     constexpr std::size_t widest_axis(std::size_t first, std::size_t last,
                                       box const& around) const {
         std::size_t widest = 0;

@@ -15,11 +15,11 @@
 
 namespace reshard::detail {
 
-/// How often each axis is halved, so that the tensor falls into `2^level` buckets along it, or
-/// fewer if rounding up leaves none for the last.
+/// How often each axis is halved. The axis then has `2^level` buckets, or fewer if rounding up
+/// leaves no elements for the last.
 using bucket_level = index_vector;
 
-/// The extent of a bucket: `extent / 2^level`, rounded up, and 1 at least.
+/// The extent of a bucket: `extent / 2^level`, rounded up, and at least 1.
 constexpr index_t bucket_extent(index_t extent, index_t level) {
     return std::max<index_t>(1, ((extent - 1) >> level) + 1);
 }
@@ -36,9 +36,10 @@ constexpr void visit_buckets(box const& region, index_vector const& extents, std
     }
 }
 
-/// The finest level on which a bucket is at least as large as `region`, so that it touches two
-/// buckets along an axis at most; but none of more than `most` buckets: otherwise a sliver of a
-/// tensor would make every rank that wants all of it search one bucket for each element.
+/// The finest level on which a bucket is at least as large as `region`, so that the region touches
+/// at most two buckets along an axis. A level has no more than `most` buckets: otherwise a sliver
+/// of a tensor would make every rank that wants the whole tensor search one bucket for each
+/// element.
 ///
 /// \pre `contains(whole(shape), region)` and `most > 0`
 constexpr bucket_level level_of(box const& region, index_vector const& shape, index_t most) {
@@ -58,8 +59,8 @@ constexpr bucket_level level_of(box const& region, index_vector const& shape, in
     return levels;
 }
 
-/// Calls `visit(bucket)`, with the bucket's place along each axis, for those that share elements
-/// with `region`.
+/// Calls `visit(bucket)`, with the bucket's index along each axis, for the buckets that share
+/// elements with `region`.
 ///
 /// \pre `region` is not empty, and `contains(whole(shape), region)`
 constexpr void for_each_bucket(box const& region, index_vector const& shape,

@@ -25,10 +25,10 @@ namespace reshard {
 
 namespace detail {
 
-/// A tensor that has, block after block along an axis, a part of each of several others.
+/// A tensor of blocks along an axis; each block has a part of each of several other tensors.
 ///
 /// Whether its shards suit a tensor-parallel job depends on the number of parts that it was made
-/// for, which its elements do not show.
+/// for. Its elements do not show that number.
 struct fused_tensor {
     index_t axis = 0;
     index_t blocks = 1; ///< one for each rank that it was cut for
@@ -40,11 +40,11 @@ struct fused_tensor {
 /// Fused tensors by key.
 using fused_tensors = std::map<std::string, fused_tensor, std::less<>>;
 
-/// A rank that holds several parts of a tensor along one axis: then parts and ranks do not
+/// A rank that holds several parts of a tensor along one axis. If it exists, parts and ranks do not
 /// correspond.
 struct scattered_parts {
     std::uint8_t axes = 0;  ///< bit `i` is set if a rank holds several parts along axis `i`
-    holder_t rank = 0;      ///< one that does, along the first such axis
+    holder_t rank = 0;      ///< such a rank, along the first such axis
     std::uint32_t held = 0; ///< how many parts it holds there
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -84,7 +84,7 @@ struct catalog_entry {
     constexpr bool operator==(catalog_entry const&) const = default;
 };
 
-/// \throws error with errc::bad_layout or errc::overflow if there can be no such tensor, or the
+/// \throws error with errc::bad_layout or errc::overflow if such a tensor is impossible, or the
 ///         parts do not fit its axes
 constexpr void validate(catalog_entry const& entry) {
     detail::check_tensor(entry.key, entry.dtype, entry.shape);
@@ -97,7 +97,7 @@ constexpr void validate(catalog_entry const& entry) {
 
 namespace detail {
 
-/// The place of a key among things that are sorted by key, or the end.
+/// The element with a key in a list that is sorted by key, or the end.
 template <class Keyed>
 constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view key) {
     auto const position = std::lower_bound(
@@ -106,7 +106,7 @@ constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view k
     return position != tensors.end() && position->key == key ? position : tensors.end();
 }
 
-/// Refuses keys out of order, and so also a key that occurs twice.
+/// Refuses keys out of order, and therefore also a key that occurs twice.
 constexpr void check_sorted(auto const& list) {
     for (std::size_t i = 1; i < list.size(); ++i)
         if (!(list[i - 1].key < list[i].key))
@@ -160,7 +160,7 @@ constexpr void validate(catalog const& catalog) { detail::check_sorted(catalog);
 
 namespace detail {
 
-/// Whether these are the begins of equal parts of an axis of that extent.
+/// Whether these are the offsets of equal parts of an axis of that extent.
 constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
     auto const count = static_cast<index_t>(begins.size());
     if (count > 1 && extent % count != 0)
@@ -171,7 +171,7 @@ constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
     return true;
 }
 
-/// Records that a rank holds `held_count` parts along an axis, if these are several.
+/// Records that a rank holds `held_count` parts along an axis, if there are several.
 constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank,
                         std::size_t held_count) {
     if (held_count < 2)
@@ -181,9 +181,9 @@ constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank,
     entry.scattered.axes = static_cast<std::uint8_t>(entry.scattered.axes | 1u << axis);
 }
 
-/// Records how an axis is cut whose parts begin there.
+/// Records how an axis is cut, from the offsets of its parts.
 ///
-/// \pre the axes before it have been added
+/// \pre the preceding axes have been added
 constexpr void add_parts(catalog_entry& entry, std::size_t axis,
                          std::vector<index_t> const& begins) {
     entry.parts.push_back(std::max<index_t>(1, static_cast<index_t>(begins.size())));

@@ -17,11 +17,11 @@
 #include <vector>
 
 /// \file
-/// Do the shards of a tensor cover it, and cover each element once?
+/// Whether the shards of a tensor cover it, and cover each element once.
 
 namespace reshard::detail {
 
-/// Boxes, each once, and which of them each of the given boxes is.
+/// The different boxes of a list, and the index among them of each box of the list.
 ///
 /// Equal boxes are replicas: legal everywhere, and one of them is the main copy.
 struct distinct_boxes {
@@ -69,7 +69,7 @@ struct open_region {
     std::vector<std::uint32_t> over;
 };
 
-/// `region`, a part of `whole_region`'s region.
+/// A `region` inside `whole_region`, with the boxes that share elements with it.
 constexpr open_region part_of(open_region const& whole_region, box const& region,
                               box_index const& index) {
     open_region result{region, {}};
@@ -92,7 +92,7 @@ constexpr std::vector<index_t> borders_of(open_region const& open, box_index con
     return borders;
 }
 
-/// Halves a region at the middle one of the borders across the axis that has most.
+/// Halves a region at the middle border across the axis that has the most borders.
 ///
 /// \pre some box shares elements with the region, and none holds all of it
 constexpr std::pair<open_region, open_region> halves_of(open_region const& open,
@@ -114,7 +114,8 @@ constexpr std::pair<open_region, open_region> halves_of(open_region const& open,
     return {part_of(open, before, index), part_of(open, behind, index)};
 }
 
-/// `gap`, which no box shares elements with, as large as it can be in `region`, last axis first.
+/// Extends `gap`, which shares elements with no box, as far as possible in `region`, last axis
+/// first.
 constexpr box grown(box gap, box const& region, box_index const& index) {
     for (std::size_t axis = gap.ndim(); axis-- > 0;) {
         box line = gap;
@@ -133,8 +134,8 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
     return gap;
 }
 
-/// Some elements of `region` that no box of `index` holds, as a box of maximal size, if any. The
-/// boxes may share elements.
+/// Some elements of `region` that no box of `index` holds, as a box of maximal size; std::nullopt
+/// if every element is held. The boxes may share elements.
 ///
 /// \par Source the k-d partition of Overmars and Yap, which stops when one box holds a part: n log
 ///             n steps for n boxes of a grid, and no recursion
@@ -170,7 +171,7 @@ constexpr std::optional<cover_fault> find_overlap(box_index const& index) {
     return std::nullopt;
 }
 
-/// Elements of `region` that no box holds, or std::nullopt: a box that cannot be larger.
+/// Elements of `region` that no box holds, as a box of maximal size, or std::nullopt.
 ///
 /// \pre        the boxes share no elements, and all lie inside `region`
 /// \throws     error with errc::overflow when `region` has more than 2^63 - 1 elements
@@ -187,7 +188,8 @@ constexpr std::optional<cover_fault> find_gap(box const& region, box_index const
     return cover_fault{cover_fault::kind::gap, *gap, 0, 0};
 }
 
-/// What keeps the distinct boxes of `index` from holding each element of `region` exactly once.
+/// The fault that keeps the distinct boxes of `index` from holding each element of `region` exactly
+/// once.
 ///
 /// \pre    all boxes lie inside `region`
 /// \throws error with errc::overflow when `region` has more than 2^63 - 1 elements

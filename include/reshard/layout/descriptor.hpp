@@ -15,7 +15,7 @@
 #include <string_view>
 
 /// \file
-/// One shard without its data: which part of which tensor somebody holds.
+/// One shard without its data: which part of which tensor a holder has.
 
 namespace reshard {
 
@@ -31,7 +31,7 @@ struct shard_descriptor {
     index_vector global_shape;
     box region;
     std::optional<flat_range> flat{}; ///< counted in the row-major order of `region`
-    detail::axis_cycles cycles{};     ///< the axes along which only blocks of `region` are meant
+    detail::axis_cycles cycles{};     ///< the axes along which the shard is only blocks of `region`
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.global_shape, self.region, self.flat, self.cycles);
@@ -73,7 +73,7 @@ constexpr void check_axis(shard_descriptor const& shard, std::size_t axis) {
              global);
 }
 
-/// \throws error with errc::bad_layout when blocks do not fit the region, or the shard is flat, too
+/// \throws error with errc::bad_layout when blocks do not fit the region, or the shard is also flat
 constexpr void check_cycles(shard_descriptor const& shard) {
     if (shard.flat && !shard.cycles.empty())
         fail(errc::bad_layout, "'", shard.key, "': flat range ", *shard.flat, " and blocks along",
@@ -84,7 +84,7 @@ constexpr void check_cycles(shard_descriptor const& shard) {
              " apart, do not fit a region of shape ", shard.region.shape);
 }
 
-/// True if all elements can be counted, `each` for each.
+/// True if `each` for each element adds up to a number that fits 64 bits.
 constexpr bool is_countable(index_vector const& shape, index_t each) {
     if (is_empty(whole(shape)))
         return true;
@@ -141,7 +141,7 @@ constexpr void check(shard_descriptor const& shard) {
 
 namespace detail {
 
-/// Refuses a tensor that there cannot be.
+/// Refuses an impossible tensor.
 ///
 /// \throws error with errc::bad_layout or errc::overflow
 constexpr void check_tensor(std::string const& key, data_type dtype, index_vector const& shape) {

@@ -94,7 +94,7 @@ constexpr std::optional<placement_fault> cut_extents(placement const& placement,
             left.insert(left.end(), placement.sizes.begin(), placement.sizes.end());
             continue;
         }
-        if (placement.type == placement::kind::even && extent % count != 0)
+        if (placement.type == placement::kind::equal && extent % count != 0)
             return placement_fault{placement_fault::kind::uneven, mesh_axis, count, extent};
         index_t const most = interval_of(placement, extent, count, 0).extent;
         index_t const shorter = most == 0 ? 0 : std::min(extent / most, count - 1);

@@ -4,20 +4,28 @@
 #define RESHARD_LAYOUT_DISTRIBUTION_GRID_HPP
 
 #include <reshard/layout/distribution.hpp>
+#include <reshard/layout/flat_grid.hpp>
 #include <reshard/layout/shard_grid.hpp>
+#include <reshard/layout/sharding.hpp>
+#include <reshard/layout/shards_of.hpp>
+#include <reshard/layout/tensor_shards.hpp>
 
 #include <boost/assert.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 /// \file
-/// The grid of shards that a distribution makes.
+/// The shards that a distribution makes: a grid, or a table if ranks are listed.
 
 namespace reshard::detail {
 
-/// The shards of all ranks, which are not listed; placements `only` leave their mesh axis out, axes
-/// of one rank do not matter.
+/// The shards of all ranks of a mesh, which must not be listed. Mesh axes with the placement `only`
+/// and axes of one rank are omitted.
 constexpr shard_grid grid_of(distribution const& distribution) {
     BOOST_ASSERT(distribution.held_by().is_plain());
     index_vector const extents = distribution.ranks().shape();
@@ -32,6 +40,69 @@ constexpr shard_grid grid_of(distribution const& distribution) {
     }
     return {distribution.shape(), static_cast<holder_t>(first), axes};
 }
+
+/// The axes of the part's grid along which its ranks share boxes. Axes of one rank, and axes on
+/// which only one coordinate holds the part, are omitted.
+constexpr std::vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
+    std::vector<std::uint8_t> axes;
+    std::uint8_t next = 0;
+    for (std::size_t i = 0; i < segment.spread.ranks().ndim(); ++i) {
+        if (segment.spread.placements()[i].type == placement::kind::only ||
+            segment.spread.ranks().all_axes[i].extent == 1)
+            continue;
+        if (has_axis(segment.flat->axes, i))
+            axes.push_back(next);
+        ++next;
+    }
+    return axes;
+}
+
+constexpr flat_grid flat_grid_of(sharding_part const& segment) {
+    std::optional<grid_sharing> sharing;
+    if (segment.flat)
+        sharing = grid_sharing{sharing_axes(segment), segment.flat->slices};
+    return {segment.offset, grid_of(segment.spread), std::move(sharing)};
+}
+
+/// The shards of all ranks, including empty shards, as grids have them.
+constexpr shard_table table_over_listed(index_vector const& shape,
+                                        std::vector<sharding_part> const& parts) {
+    holder_t end = 0;
+    for (sharding_part const& segment : parts)
+        end = std::max(end, segment.spread.held_by().rank_end());
+    shard_table table(shape.size());
+    for (holder_t rank = 0; rank < end; ++rank)
+        for_each_shard(parts, rank, [&](box const& region, auto const& flat, auto const& cycles) {
+            table.push_back(rank, region, flat, cycles);
+        });
+    return table;
+}
+
+/// The shards of a tensor of one part: the result of `spread_of`, as a constant.
+class part_shards {
+public:
+    constexpr explicit part_shards(sharding_part const& part) {
+        if (!part.spread.held_by().is_plain())
+            table_ = table_over_listed(part.spread.shape(), {part});
+        else if (part.flat)
+            grids_.push_back(grid_list({flat_grid_of(part)}));
+        else
+            grid_.push_back(grid_of(part.spread));
+    }
+
+    constexpr operator tensor_shards() const {
+        if (!grid_.empty())
+            return &grid_[0];
+        if (!grids_.empty())
+            return &grids_[0];
+        return &table_;
+    }
+
+private:
+    std::vector<shard_grid> grid_; ///< one or none
+    std::vector<grid_list> grids_; ///< one or none
+    shard_table table_;
+};
 
 } // namespace reshard::detail
 

@@ -28,8 +28,8 @@ struct equal_share {
     index_t count = 1;
 };
 
-/// Refuses a share along an axis that does not exist, that is none of `share.count`, or that makes
-/// an extent that 64 bits cannot count.
+/// Refuses a share along an axis that does not exist, a share that is not one of `share.count`, and
+/// a share that makes an extent too large for 64 bits.
 constexpr void check_share(std::string const& key, index_vector const& local_shape,
                            equal_share const& share) {
     if (share.axis >= local_shape.size())
@@ -48,8 +48,8 @@ constexpr void check_share(std::string const& key, index_vector const& local_sha
 
 } // namespace detail
 
-/// The share of a rank of a tensor that a mesh axis cuts along `axis`: one share for each rank of
-/// the mesh axis.
+/// A rank's share of a tensor that a mesh axis cuts along `axis`: one share for each rank along the
+/// mesh axis.
 ///
 /// \throws error with errc::bad_layout if the mesh has no axis of that name, or no such rank
 constexpr detail::equal_share axis_share(mesh const& ranks, index_t rank,
@@ -61,7 +61,7 @@ constexpr detail::equal_share axis_share(mesh const& ranks, index_t rank,
     return {axis, ranks.coordinates_of(rank)[along], ranks.all_axes[along].extent};
 }
 
-/// The descriptor of a tensor of `local_shape` that is one of equal shares along each axis named.
+/// The descriptor of a tensor of `local_shape` that is one of equal shares along each named axis.
 ///
 /// Without shares, the tensor is a replica. Ranks whose local shapes differ do not have equal
 /// shares: a layout made of their descriptors is refused, because the global shapes differ.
@@ -88,14 +88,14 @@ constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
     return result;
 }
 
-/// The descriptor of a tensor of which every rank has a copy.
+/// The descriptor of a tensor that every rank holds whole.
 ///
 /// \throws error as `check` of descriptors
 constexpr shard_descriptor replicated(std::string key, data_type dtype, index_vector const& shape) {
     return equal_shares(std::move(key), dtype, shape, {});
 }
 
-/// Share `index` of `count` of `elements` elements in a row.
+/// Share `index` of `count` shares of `elements` elements in a row.
 ///
 /// Shares have elements / count elements, rounded up; the last ones are shorter, or empty at the
 /// end.
@@ -114,10 +114,10 @@ constexpr flat_range flat_share(index_t elements, index_t index, index_t count) 
     return {index * most, index * most + std::min(most, elements - index * most)};
 }
 
-/// Share `index` of `count` of the elements of a shard, in the order in which it stores them.
+/// Share `index` of `count` shares of a shard's elements, in the order in which it stores them.
 ///
-/// The region does not change, so that shares of one shard are seen to belong together; a flat
-/// shard is cut again.
+/// The region does not change, so that shares of one shard can be recognised as such; a flat shard
+/// is cut again.
 ///
 /// \throws     error as `check` of descriptors and as `flat_share`, naming the key
 /// \par Source flattened ranges of Megatron-Core's distributed optimizer: data parallel ranks share

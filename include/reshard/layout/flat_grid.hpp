@@ -17,14 +17,14 @@
 #include <vector>
 
 /// \file
-/// Shards of a part of a tensor by arithmetic, those that ZeRO cuts flat among them.
+/// Shards of a part of a tensor by arithmetic, including shards that ZeRO cuts flat.
 
 namespace reshard::detail {
 
-/// How replicas of a box share it: each has a slice of its elements.
+/// How the replicas of a box share it: each has a slice of its elements.
 struct grid_sharing {
-    std::vector<std::uint8_t> axes; ///< of the grid, ascending: slices count along the last first
-    std::optional<flat_slices> slices; ///< nothing: equal ones of each box, the last ones padded
+    std::vector<std::uint8_t> axes;    ///< of the grid, ascending; the last one counts fastest
+    std::optional<flat_slices> slices; ///< empty: equal slices of each box, the last ones padded
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.axes, self.slices); }
 
@@ -33,7 +33,7 @@ struct grid_sharing {
 
 /// The arguments of a `flat_grid`.
 struct flat_recipe {
-    index_vector offset; ///< of the grid's tensor in the whole one
+    index_vector offset; ///< of the grid's tensor in the whole tensor
     grid_recipe grid;
     std::optional<grid_sharing> sharing;
 
@@ -42,7 +42,7 @@ struct flat_recipe {
     }
 };
 
-/// A grid of shards that lies in a tensor, and whose replicas perhaps share their boxes flat.
+/// A grid of shards that lies in a tensor, and whose replicas may share their boxes flat.
 ///
 /// Shards are numbered as the grid numbers them. A flat range is the union of several boxes, so
 /// each slice has the largest possible number of boxes. Surplus boxes are empty, or a scalar that
@@ -51,9 +51,9 @@ struct flat_recipe {
 /// \par Units elements
 class flat_grid {
 public:
-    /// \param offset of the grid's tensor in the whole one
-    /// \pre   along the axes of `sharing` the grid replicates, its slices hold each box, and it
-    ///        deals out no blocks
+    /// \param offset of the grid's tensor in the whole tensor
+    /// \pre   the grid replicates along the axes of `sharing`, the slices hold each box, and the
+    ///        grid deals out no blocks
     constexpr flat_grid(index_vector offset, shard_grid grid,
                         std::optional<grid_sharing> sharing = {})
         : offset_(offset), grid_(std::move(grid)), sharing_(std::move(sharing)) {
@@ -83,7 +83,7 @@ public:
     /// \pre `i < size()`, here and below
     constexpr box region(std::size_t i) const { return placed(grid_.region(i)); }
 
-    /// The axes along which shard `i` is blocks of its region.
+    /// The axes along which shard `i` consists of blocks of its region.
     constexpr axis_cycles cycles(std::size_t i) const { return grid_.cycles(i); }
 
     /// The flat range of shard `i` in its region, if it is cut flat.
@@ -98,12 +98,12 @@ public:
         return boxes_of(region(i), flat(i), cycles(i));
     }
 
-    /// How many numbers of boxes there are.
+    /// The number of box numbers.
     constexpr std::size_t box_count() const {
         return grid_.box_count() * static_cast<std::size_t>(slices_ * runs_);
     }
 
-    /// The number of the first box of shard `i`; the others follow.
+    /// The number of the first box of shard `i`; the numbers of its other boxes follow.
     constexpr std::uint32_t first_box(std::size_t i) const {
         index_t const slice = replica_at(grid_.replica_of(i)).slice;
         return static_cast<std::uint32_t>((index_t{grid_.box_of(i)} * slices_ + slice) * runs_);
@@ -121,12 +121,14 @@ public:
         return {offset_, index_vector::filled(offset_.size(), 0)};
     }
 
-    /// The axes along which box `number` is blocks of what `box_at` returns.
+    /// The axes along which box `number` consists of blocks of the result of `box_at`.
     constexpr axis_cycles cycles_at(std::size_t number) const {
-        return sharing_ ? axis_cycles() : grid_.cycles_at(number);
+        if (sharing_)
+            return {}; // g++ 12 frees a constant twice that a conditional expression chooses
+        return grid_.cycles_at(number);
     }
 
-    /// How many shards each box is.
+    /// The number of shards that have each box.
     constexpr std::size_t replicas() const {
         return grid_.replicas() / static_cast<std::size_t>(slices_);
     }
@@ -148,8 +150,8 @@ public:
                                          : std::nullopt;
     }
 
-    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
-    /// the shared ones. Takes time in proportion to their number.
+    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` is
+    /// the box of shared elements. Takes time in proportion to the number of calls.
     ///
     /// \pre `region` has the axes of the tensor
     constexpr void for_each_overlap(box const& region, auto&& visit) const {
@@ -162,7 +164,7 @@ public:
                                });
     }
 
-    /// True if shards of the same number are the same elements, regardless of their holders.
+    /// True if shards of the same number have the same elements, regardless of their holders.
     constexpr bool same_geometry(flat_grid const& other_grid) const {
         return offset_ == other_grid.offset_ && sharing_ == other_grid.sharing_ &&
                grid_.same_geometry(other_grid.grid_);
@@ -185,14 +187,15 @@ public:
     constexpr bool operator==(flat_grid const&) const = default;
 
 private:
-    /// A number of a box, taken apart.
+    /// The parts of a box number.
     struct box_place {
         std::uint32_t box; ///< of the grid
         index_t slice;
         std::uint8_t run; ///< of the slice
     };
 
-    /// A replica of a box of the grid: the slice that it has, and which of the shards that have it.
+    /// A replica of a box of the grid: its slice, and its number among the shards that have that
+    /// slice.
     struct shared_replica {
         index_t slice;
         index_t which;
@@ -228,7 +231,7 @@ private:
         return at;
     }
 
-    /// What `replica_at` takes apart.
+    /// The inverse of `replica_at`.
     constexpr std::size_t replica_of(shared_replica at) const {
         index_t replica = 0;
         for (std::size_t i = grid_.axes().size(); i-- > 0;) {
@@ -250,8 +253,8 @@ private:
         return range_of(slices_for(elements), elements, slice);
     }
 
-    /// Visits the boxes of the slices of box `number` of the grid; `common` is the part of it that
-    /// is sought.
+    /// Visits the boxes of the slices of box `number` of the grid; `common` is the requested part
+    /// of the box.
     constexpr void visit_slices(std::uint32_t number, box const& common, auto& visit) const {
         box const region = grid_.box_at(number);
         index_t const elements = element_count(region);
@@ -274,13 +277,13 @@ private:
     shard_grid grid_;
     std::optional<grid_sharing> sharing_;
     index_t slices_ = 1; ///< of each box
-    index_t runs_ = 1;   ///< most boxes of a slice
+    index_t runs_ = 1;   ///< the most boxes that a slice may have
 };
 
-/// \throws error with errc::bad_layout if slices do not hold the boxes that they are of
+/// \throws error with errc::bad_layout if the slices of a box do not hold it
 RESHARD_DECL void validate(flat_recipe const& flat);
 
-/// Of grids side by side; whether they are disjoint is checked with the tensor that they lie in.
+/// Validates grids side by side. The tensor that they lie in checks whether they are disjoint.
 ///
 /// \throws error with errc::bad_layout if there is none, or if they have different axes
 RESHARD_DECL void validate(std::vector<flat_grid> const& grids);

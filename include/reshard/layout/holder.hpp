@@ -6,19 +6,19 @@
 #include <cstdint>
 
 /// \file
-/// What ranks and files are numbered with.
+/// The numbers of ranks and files.
 
 namespace reshard {
 
-/// Whoever holds a shard: a rank of a layout, or a file of a checkpoint, counted from 0.
+/// The holder of a shard: a rank of a layout, or a file of a checkpoint, counted from 0.
 using holder_t = std::uint32_t;
 
 namespace detail {
 
-/// Nobody: whoever gives zeros.
+/// No holder: the source of zeros.
 inline constexpr holder_t no_holder = 0xffffffff;
 
-/// The most ranks that files, options and the environment may speak of: each takes memory as soon
+/// The most ranks that files, options and the environment may name: each rank takes memory as soon
 /// as a plan is made.
 ///
 /// \par Source ours; some ten times the largest clusters, and 160 megabytes for the cost of a plan

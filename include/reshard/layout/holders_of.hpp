@@ -19,7 +19,7 @@ namespace reshard {
 /// Which of equal shards to visit.
 enum class copies {
     all,
-    main, ///< of each different shard the one of the lowest rank
+    main, ///< the copy of the lowest rank of each different shard
 };
 
 namespace detail {
@@ -30,8 +30,8 @@ struct part_range {
     index_t last;
 };
 
-/// The parts of `count` that have one of the blocks from `first` to `last`: each from 0 up to the
-/// first number, and from the second one up to the third.
+/// The parts, among `count`, that have one of the blocks from `first` to `last`: parts from 0 up to
+/// the first number, and parts from the second number up to the third.
 struct dealt_parts {
     index_t wrapped_end;
     index_t first;
@@ -46,10 +46,10 @@ constexpr dealt_parts parts_of_blocks(index_t first, index_t last, index_t count
     return {0, first % count, last % count + 1};
 }
 
-/// Which parts of `held_interval`, cut as `placement` says, overlap the elements from `begin` to
-/// `end`.
+/// The parts of `held_interval`, cut as `placement` says, from the first one to the last one that
+/// overlaps `wanted`.
 ///
-/// If all sizes are positive, each part does.
+/// If all sizes are positive, each of these parts overlaps it.
 ///
 /// \pre blocks are not cyclic, and the requested box is not empty and overlaps `held_interval`
 constexpr part_range parts_between(placement const& placement, interval held_interval,
@@ -149,7 +149,8 @@ private:
             visit(at);
     }
 
-    /// Part `i` of an extent, which follows `share`; its value after the last part does not matter.
+    /// Part `i` of an extent, the part after `share`; its value after the last part does not
+    /// matter.
     static constexpr interval behind(interval share, placement const& placement, index_t extent,
                                      index_t i) {
         index_t const offset = share.offset + share.extent;
@@ -176,8 +177,8 @@ constexpr axis_set replicating_axes(distribution const& distribution) {
     return static_cast<axis_set>(axes);
 }
 
-/// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. For cyclic blocks,
-/// `distribution.cycles_in(region)` are the rank's.
+/// Calls `visit(rank, region)` for each rank that holds elements of `wanted`. If blocks are cyclic,
+/// `distribution.cycles_in(region)` gives the blocks that the rank holds.
 ///
 /// Takes time in proportion to the number of calls, and to the number of explicit sizes of a
 /// placement. Ranks come in the order of their positions, which is ascending unless a placement is

@@ -13,27 +13,28 @@
 
 namespace reshard {
 
-/// A pattern of keys: `*` matches one or more characters other than a dot, `**` any text, also an
-/// empty one; every other character matches itself. `?` at the end is not part of it: it means that
-/// no key need match.
+/// A pattern of keys: `*` matches one or more characters other than a dot, `**` matches any text,
+/// even an empty one; every other character matches itself. `?` at the end is not part of the
+/// pattern: it means that no key needs to match.
 class key_pattern {
 public:
     explicit key_pattern(std::string_view text);
 
-    /// Without `?` at the end.
+    /// The pattern without `?` at the end.
     std::string const& text() const { return text_; }
 
-    /// Whether `?` at the end says that no key need match.
+    /// Whether `?` at the end says that no key needs to match.
     bool is_optional() const { return is_optional_; }
 
-    /// True if the whole key matches. Takes time in proportion to key times pattern, at worst.
+    /// True if the whole key matches. At worst, takes time in proportion to the product of both
+    /// lengths.
     bool matches(std::string_view key) const;
 
 private:
     enum class kind {
         itself,   ///< one character
-        segment,  ///< the first character of `*`
-        more,     ///< the others
+        segment,  ///< the other characters of `*`
+        more,     ///< the further characters of `*`
         anything, ///< `**`
     };
     struct step {
@@ -47,7 +48,7 @@ private:
 
     static bool takes(step const& current_step, char character);
 
-    /// If a step may match nothing, the next step is reached, too.
+    /// If a step may match nothing, marks the next step as reached, too.
     void skip(std::vector<bool>& reached) const;
 
     std::string text_;
@@ -57,17 +58,18 @@ private:
 
 namespace detail {
 
-/// A pattern that a user gave. A user means some key by it: if none matches, and it does not end
-/// with `?`, that is an error. doc/errors.md lists all options that take such patterns.
+/// A pattern that a user gave. The user means some key by it: if no key matches, and the pattern
+/// does not end with `?`, that is an error. doc/errors.md lists all options that take such
+/// patterns.
 class given_pattern {
 public:
     explicit given_pattern(std::string_view text) : pattern_(text) {}
     explicit given_pattern(key_pattern pattern) : pattern_(std::move(pattern)) {}
 
-    /// Without `?` at the end.
+    /// The pattern without `?` at the end.
     std::string const& text() const { return pattern_.text(); }
 
-    /// Whether the whole key matches, which is noted.
+    /// Whether the whole key matches; records a match.
     bool matches(std::string_view key) {
         bool const is_match = pattern_.matches(key);
         has_matched_ = has_matched_ || is_match;
@@ -82,7 +84,7 @@ private:
     bool has_matched_ = false;
 };
 
-/// Whether any of the patterns matches; each that does notes it.
+/// Whether any pattern matches; records each that does.
 inline bool match_any(std::vector<given_pattern>& patterns, std::string_view key) {
     bool is_match = false;
     for (given_pattern& pattern : patterns)

@@ -26,9 +26,9 @@ namespace detail {
 
 /// Facts about quantised tensors, from the configuration of a model.
 struct quantisation_facts {
-    /// Extents of blocks with one scale, each along the last axes of a tensor.
+    /// Extents of blocks with one scale, for the last axes of a tensor.
     std::vector<index_vector> blocks;
-    /// Input channels are reordered, so that any channel may be of any group.
+    /// Whether input channels are reordered, so that any channel may belong to any group.
     bool is_reordered = false;
 
     bool operator==(quantisation_facts const&) const = default;
@@ -64,24 +64,25 @@ struct tensor_layout {
 
 /// All tensors of a state dict with all their shards; equal spreads are shared.
 ///
-/// A thousand tensors over 100,000 ranks are 100 million boxes; here they are a name, a data type
-/// and a number a tensor, and a few hundred bytes a way of spreading that is computed.
+/// A thousand tensors over 100,000 ranks have 100 million boxes. Here each tensor takes a name, a
+/// data type and a number, and each computed way of spreading takes a few hundred bytes.
 ///
 /// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
 struct layout {
     holder_t holders = 0;
     std::vector<detail::tensor_spread> spreads;
     std::vector<tensor_layout> tensors;
-    /// Facts about fused tensors; of a checkpoint, and not sent to other ranks.
+    /// Facts about the fused tensors of a checkpoint; not sent to other ranks.
     detail::fused_tensors fused = {};
-    /// Of a checkpoint whose holders are files, some of one rank: whose shards each holder has.
+    /// The rank of each holder, if holders are files of a checkpoint; a rank may have several
+    /// files.
     std::vector<holder_t> ranks = {};
-    /// Of a checkpoint in whose format tensors are in their global order, however they are cut:
-    /// then shards are not blocks of a fused tensor.
+    /// Whether the checkpoint's format stores tensors in their global order, however they are cut.
+    /// Then shards are not blocks of a fused tensor.
     bool has_global_order = false;
-    detail::quantisation_facts quantised = {}; ///< of a checkpoint, as its configuration says
-    /// Of a checkpoint: tensors that cannot be read, which nobody holds, and why. Only what wants
-    /// one of them is refused.
+    detail::quantisation_facts quantised = {}; ///< from a checkpoint's configuration
+    /// Tensors of a checkpoint that cannot be read, and the reasons. Nobody holds them; only a
+    /// request for one of them is refused.
     std::map<std::string, std::string> unread = {};
 
     /// The tensor of that key, or null.
@@ -113,8 +114,8 @@ inline constexpr stored_form form_of<layout>{"layout", 1};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout or errc::overflow if the invariant does not hold, or if a
-///         tensor is spread in no way
+/// \throws error with errc::bad_layout or errc::overflow if the invariant does not hold, or if the
+///         spread of a tensor does not exist
 RESHARD_DECL void validate(layout const& layout);
 
 /// The layout in which holder `i` holds the shards `shards[i]`.
@@ -123,13 +124,13 @@ RESHARD_DECL void validate(layout const& layout);
 /// order.
 ///
 /// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
-///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; it names
-///         both ranks
+///         errc::shape_mismatch or errc::dtype_mismatch for a key of two different tensors; the
+///         message names both ranks
 RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& shards);
 
 namespace detail {
 
-/// The same of shards that others have.
+/// The same for lists of shards that the caller keeps.
 RESHARD_DECL layout layout_of_spans(std::vector<std::span<shard_descriptor const>> const& shards);
 
 } // namespace detail
@@ -141,7 +142,7 @@ RESHARD_DECL layout layout_of_spans(std::vector<std::span<shard_descriptor const
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
                                                      tensor_layout const& tensor, index_t rank);
 
-/// The same of all tensors, in their order.
+/// The same for all tensors, in their order.
 RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, index_t rank);
 
 /// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts
@@ -150,7 +151,8 @@ RESHARD_DECL catalog catalog_of(layout const& layout);
 
 namespace detail {
 
-/// The same tensors as if no rank held parts of them, if only names, types and shapes matter.
+/// The same tensors as if no rank held parts of them, for callers that need only names, types and
+/// shapes.
 RESHARD_DECL catalog uncut_tensors(layout const& layout);
 
 } // namespace detail
@@ -159,14 +161,14 @@ RESHARD_DECL catalog uncut_tensors(layout const& layout);
 
 namespace reshard::detail {
 
-/// Makes a layout of tensors that come sorted by key; equal spreads are shared.
+/// Builds a layout from tensors that come sorted by key; equal spreads are shared.
 class layout_builder {
 public:
     explicit layout_builder(holder_t holders) : made_{holders, {}, {}, {}} {}
 
     void reserve(std::size_t tensors) { made_.tensors.reserve(tensors); }
 
-    /// \pre `key` is greater than those before
+    /// \pre `key` is greater than all earlier keys
     void add(std::string key, data_type dtype, tensor_spread spread);
 
     layout take() &&;
@@ -184,7 +186,7 @@ private:
 RESHARD_DECL shard_descriptor descriptor_of(layout const& layout, tensor_layout const& tensor,
                                             std::size_t i);
 
-/// Refuses a shard that is of another tensor, though of the same key; the message names both ranks.
+/// Refuses a shard of another tensor with the same key; the message names both ranks.
 ///
 /// \param other a rank with a shard of the tensor
 RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t holder,
@@ -194,24 +196,24 @@ RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t hold
 /// are not empty, and whether the parts are equal.
 ///
 /// \par Source the shard count of PaddlePaddle's macros counts the distinct offsets of all axes
-///             together, so that a 2 x 2 grid counts 4, and takes all parts to be equal; here each
-///             axis counts for itself
+///             together, so that a 2 x 2 grid counts 4, and assumes that all parts are equal; here
+///             axes are counted separately
 RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread);
 
 /// Adds the offsets of a region along an axis: one, or one for each block.
 RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region,
                              axis_cycles const& cycles, std::size_t axis);
 
-/// The different ones among `numbers`, in order.
+/// The different numbers among `numbers`, in ascending order.
 RESHARD_DECL std::vector<index_t> sorted_once(std::vector<index_t> numbers);
 
 /// The shards of a tensor as a list.
 RESHARD_DECL shard_table listed(tensor_spread const& spread);
 
-/// The shards of a tensor as a list, with one for each block of those that are blocks.
+/// The shards of a tensor as a list, in which each cyclic block is a separate shard.
 RESHARD_DECL shard_table blocks_listed(tensor_spread const& spread);
 
-/// The same layout with each spread a list.
+/// The same layout, with each spread as a list.
 RESHARD_DECL layout listed(layout layout);
 
 } // namespace reshard::detail

@@ -8,6 +8,7 @@
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -210,6 +211,26 @@ private:
     std::vector<holder_t> ranks_; ///< by position; empty for 0, 1, 2, ...
     holder_t end_ = 0;
 };
+
+namespace typed {
+
+/// A `rank_mesh` as a template argument: `rank_mesh({{"tp", 2}}, {1, 2})`.
+///
+/// An error of its constructor is one of the compiler.
+template <std::size_t N>
+struct rank_mesh {
+    mesh grid;
+    std::array<holder_t, N> ranks; ///< as they are listed
+
+    constexpr rank_mesh(mesh const& places, holder_t const (&listed)[N])
+        : grid(places), ranks(std::to_array(listed)) {
+        static_cast<void>(reshard::rank_mesh(*this));
+    }
+
+    constexpr operator reshard::rank_mesh() const { return {grid, {ranks.begin(), ranks.end()}}; }
+};
+
+} // namespace typed
 
 /// `tp=2`, or `tp=2 over the ranks 1, 2`.
 RESHARD_DECL std::string to_string(rank_mesh const& ranks);

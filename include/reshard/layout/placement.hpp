@@ -9,6 +9,8 @@
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -41,15 +43,36 @@ enum class split_rule {
 
 } // namespace detail
 
-/// The mesh axis cuts that axis of the tensor.
+/// `shard{0, even}`: equal parts; the number of parts must divide the extent.
+inline constexpr auto even = detail::split_rule::even;
+
+/// The mesh axis cuts that axis of the tensor: `shard{0}`, `shard{0, even}`, or
+/// `shard{0, {3, 4, 1}}` into parts of these extents, one for each rank along the mesh axis.
 ///
+/// Structural, so that it may be a template argument. Sizes that are known at run time are a
+/// `placement(axis, sizes)`.
+///
+/// \par Units  elements
 /// \par Source `Shard` of PyTorch's DTensor, which always rounds up
+template <std::size_t Sizes = 0>
 struct shard {
     std::size_t axis = 0;
-    detail::split_rule rule = detail::split_rule::ceil;
+    detail::split_rule rule = detail::split_rule::ceil; ///< if no sizes are given
+    std::array<index_t, Sizes> sizes{};
+
+    constexpr shard() = default;
+    constexpr explicit shard(std::size_t tensor_axis) : axis(tensor_axis) {}
+    constexpr shard(std::size_t tensor_axis, std::same_as<detail::split_rule> auto parts)
+        : axis(tensor_axis), rule(parts) {}
+    template <std::size_t N>
+    constexpr shard(std::size_t tensor_axis, index_t const (&extents)[N])
+        : axis(tensor_axis), sizes(std::to_array(extents)) {}
 
     constexpr bool operator==(shard const&) const = default;
 };
+
+template <std::size_t N>
+shard(std::size_t, index_t const (&)[N]) -> shard<N>;
 
 /// As `shard`, but after all mesh axes that are not strided: the mesh axis cuts what those leave.
 ///
@@ -78,25 +101,11 @@ struct block_cyclic {
     constexpr bool operator==(block_cyclic const&) const = default;
 };
 
-/// The mesh axis cuts that axis of the tensor into parts of these extents, as a template argument.
-template <std::size_t N>
-struct shard_sizes {
-    std::size_t axis = 0;
-    index_t sizes[N] = {};
-
-    constexpr shard_sizes(std::size_t tensor_axis, index_t const (&extents)[N])
-        : axis(tensor_axis) {
-        std::copy_n(extents, N, sizes);
-    }
-
-    constexpr bool operator==(shard_sizes const&) const = default;
-};
-
 /// Any of these, as a value.
 ///
 /// \par Units `sizes` and `block` in elements
 struct placement {
-    enum class kind { replicate, only, ceil, even, sizes, cyclic };
+    enum class kind { replicate, only, ceil, equal, sizes, cyclic };
 
     kind type = kind::replicate;
     std::size_t axis = 0;       ///< of the tensor, if it is cut
@@ -108,17 +117,16 @@ struct placement {
     constexpr placement() = default;
     constexpr placement(replicate) {}
     constexpr placement(only where) : type(kind::only), coordinate(where.coordinate) {}
-    constexpr placement(shard cut)
-        : type(cut.rule == detail::split_rule::even ? kind::even : kind::ceil), axis(cut.axis) {}
-    constexpr placement(strided_shard cut) : placement(shard{cut.axis, cut.rule}) {
-        strided = true;
-    }
+    template <std::size_t Sizes>
+    constexpr placement(shard<Sizes> const& cut)
+        : type(Sizes > 0 ? kind::sizes : kind_of(cut.rule)),
+          axis(cut.axis),
+          sizes(cut.sizes.begin(), cut.sizes.end()) {}
+    constexpr placement(strided_shard cut)
+        : type(kind_of(cut.rule)), axis(cut.axis), strided(true) {}
     constexpr placement(block_cyclic cut) : type(kind::cyclic), axis(cut.axis), block(cut.block) {}
     constexpr placement(std::size_t tensor_axis, std::vector<index_t> extents)
         : type(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
-    template <std::size_t N>
-    constexpr placement(shard_sizes<N> const& cut)
-        : placement(cut.axis, std::vector<index_t>(cut.sizes, cut.sizes + N)) {}
 
     /// True if it cuts an axis of the tensor.
     constexpr bool cuts() const { return type >= kind::ceil; }
@@ -128,6 +136,11 @@ struct placement {
     }
 
     constexpr bool operator==(placement const&) const = default;
+
+private:
+    static constexpr kind kind_of(detail::split_rule rule) {
+        return rule == detail::split_rule::even ? kind::equal : kind::ceil;
+    }
 };
 
 namespace detail {

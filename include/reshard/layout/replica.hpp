@@ -16,13 +16,13 @@
 #include <vector>
 
 /// \file
-/// Which copy of a shard is the main one: numbers of replicas, by arithmetic, or as a program says.
+/// Which copy of a shard is the main one: replica numbers by arithmetic, or as a program says.
 
 namespace reshard {
 
 namespace detail {
 
-/// `table` with a box instead of each flat range that is a box.
+/// `table`, with a box in place of each flat range that is a box.
 constexpr shard_table with_boxes(shard_table const& table) {
     if (table.all_boxes())
         return table;
@@ -40,7 +40,8 @@ constexpr shard_table with_boxes(shard_table const& table) {
 /// Equal shards, by their indices in a list, lower holders first.
 using equal_shards = std::vector<std::uint32_t>;
 
-/// The different shards of a list, each with all its replicas, in the order of their first ones.
+/// The different shards of a list, each with all its replicas, in the order of their first
+/// replicas.
 ///
 /// A flat range that is a box counts as that box. Shards without elements are omitted, unless the
 /// table has no others: then one represents the tensor.
@@ -72,8 +73,8 @@ constexpr std::vector<equal_shards> different_shards(shard_table const& shards) 
     return different;
 }
 
-/// The places in `shards` of the main copies: of equal shards the one of the lowest holder,
-/// ascending.
+/// The indices in `shards` of the main copies, ascending. Of equal shards, the main copy is the one
+/// with the lowest holder.
 constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
     std::vector<std::uint32_t> copies;
     for (equal_shards const& replicas : different_shards(shards))
@@ -83,8 +84,8 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
 
 } // namespace detail
 
-/// Refuses numbers of replicas, one for each shard in its order, unless of equal shards exactly one
-/// has the number 0: the main copy, which alone is written.
+/// Refuses replica numbers, one for each shard in its order, unless exactly one of each set of
+/// equal shards has the number 0. That shard is the main copy, and only the main copy is written.
 ///
 /// Shards without elements have no main copy.
 ///

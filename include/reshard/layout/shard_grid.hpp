@@ -21,11 +21,11 @@
 
 namespace reshard::detail {
 
-/// The shards of a tensor that placements on a mesh make: all questions about them are answered in
-/// time that does not depend on the number of ranks.
+/// The shards of a tensor that placements on a mesh make. All queries take time that does not
+/// depend on the number of ranks.
 ///
 /// Shards are numbered as `append(shard_table&, distribution const&)` lists them (see `grid_of`).
-/// Boxes are the different regions, those without elements among them; each has equally many
+/// Boxes are the different regions, including regions without elements; each has the same number of
 /// replicas, in the order of their holders.
 ///
 /// \par Units elements
@@ -34,7 +34,7 @@ public:
     /// The shards from holder `first` on; the fastest axis is first.
     ///
     /// \pre `find_fault` finds none in the placements, none of which is `only`; each extent is more
-    ///      than 1, and no two shards have one holder
+    ///      than 1, and no two shards have the same holder
     constexpr shard_grid(index_vector const& shape, holder_t first,
                          std::vector<held_axis> const& axes)
         : shape_(shape), first_holder_(first) {
@@ -57,7 +57,7 @@ public:
     constexpr index_vector const& shape() const { return shape_; }
     constexpr holder_t first_holder() const { return static_cast<holder_t>(first_holder_); }
 
-    /// The slowest first.
+    /// The axes, the slowest first.
     constexpr std::vector<grid_axis> const& axes() const { return axes_; }
 
     /// The number of shards.
@@ -93,7 +93,7 @@ public:
     /// box from its first to its last block; `cycles` says which blocks are the shard's.
     constexpr box region(std::size_t i) const { return box_at(box_of(i)); }
 
-    /// The axes along which shard `i` is blocks of its region.
+    /// The axes along which shard `i` consists of blocks of its region.
     constexpr axis_cycles cycles(std::size_t i) const { return cycles_at(box_of(i)); }
 
     /// The number of different boxes.
@@ -121,7 +121,7 @@ public:
         return box;
     }
 
-    /// The axes along which box `number` is blocks of what `box_at` returns.
+    /// The axes along which box `number` consists of blocks of the result of `box_at`.
     ///
     /// \pre `number < box_count()`
     constexpr axis_cycles cycles_at(std::size_t number) const {
@@ -135,7 +135,7 @@ public:
         return cycles;
     }
 
-    /// How many shards each box is.
+    /// The number of shards that have each box.
     constexpr std::size_t replicas() const { return static_cast<std::size_t>(replicas_); }
 
     /// The shard that is replica `which` of box `number`.
@@ -230,7 +230,8 @@ private:
         return axis;
     }
 
-    /// The number that the coordinates along some axes of another number make.
+    /// Takes the coordinates along some axes from a number with strides `from`, and combines them
+    /// with strides `to`.
     constexpr index_t sum_of(bool cuts, std::size_t number, index_t grid_axis::*from,
                              index_t grid_axis::*to) const {
         index_t sum = 0;
@@ -287,7 +288,7 @@ private:
 
     index_vector shape_;
     std::vector<grid_axis> axes_;       ///< the slowest first
-    std::vector<std::uint8_t> cutting_; ///< those that cut, in the order in which they do
+    std::vector<std::uint8_t> cutting_; ///< the axes that cut, in the order in which they cut
     index_t first_holder_ = 0;
     index_t step_ = 0; ///< from one holder to the next; 0: not always the same
     index_t shards_ = 1;

@@ -22,8 +22,8 @@ namespace reshard::detail {
 struct table_shard {
     holder_t holder = 0;
     box region;
-    std::optional<flat_range> flat; ///< nothing: the whole region
-    axis_cycles cycles{};           ///< none: all of the region
+    std::optional<flat_range> flat; ///< empty: the whole region
+    axis_cycles cycles{};           ///< empty: all of the region
 
     constexpr std::size_t ndim() const { return region.ndim(); }
     static constexpr void members(auto& self, auto&& visit) {
@@ -68,7 +68,7 @@ public:
         return flats_[i];
     }
 
-    /// The axes along which shard `i` is blocks of its region.
+    /// The axes along which shard `i` consists of blocks of its region.
     constexpr axis_cycles const& cycles(std::size_t i) const {
         return cycles_.empty() ? none_ : cycles_[i];
     }
@@ -122,7 +122,7 @@ public:
     constexpr std::vector<holder_t> const& holders() const { return holders_; }
     constexpr std::vector<axis_cycles> const& all_cycles() const { return cycles_; }
 
-    /// True if shards of the same number are the same elements, regardless of their holders.
+    /// True if shards of the same number have the same elements, regardless of their holders.
     constexpr bool same_geometry(shard_table const& table) const {
         return regions_ == table.regions_ && flats_ == table.flats_ && cycles_ == table.cycles_;
     }

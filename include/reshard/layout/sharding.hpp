@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,26 @@ struct sharding_part {
 
 } // namespace detail
 
+namespace typed {
+
+/// In place of `replicate`: the ranks along all such mesh axes have slices of what `replicate`
+/// would give each of them, in row-major order; the first axis is the slowest.
+///
+/// The slices are equal, the last ones shorter or empty, or they are those of a buffer.
+///
+/// \par Units  elements
+/// \par Source ZeRO-3; with `length`, the buckets of ZeRO-1 and ZeRO-2
+struct flat_share {
+    index_t begin = 0;  ///< of the tensor's part in the buffer
+    index_t length = 0; ///< of each slice of the buffer; 0: there is no buffer
+
+    constexpr operator placement() const { return replicate{}; }
+
+    constexpr bool operator==(flat_share const&) const = default;
+};
+
+} // namespace typed
+
 /// A tensor and how it is spread over ranks, in memory that does not depend on their number.
 ///
 /// Most tensors are one part. A fused one has more: a rank holds a shard of each and stores them
@@ -77,7 +98,7 @@ constexpr box largest_region(distribution const& distribution) {
 /// The number of ranks along the axes, all of which must replicate.
 ///
 /// \throws error with errc::bad_layout if one does not, or does not exist
-constexpr index_t count_sharing(std::string const& key, sharding_part const& segment) {
+constexpr index_t count_sharing(std::string_view key, sharding_part const& segment) {
     mesh const& ranks = segment.spread.ranks();
     index_t count = 1;
     for (std::size_t i = 0; i < max_ndim; ++i) {
@@ -96,23 +117,31 @@ constexpr index_t count_sharing(std::string const& key, sharding_part const& seg
     return count;
 }
 
+/// True if `count` slices hold all elements of the part: equal ones do.
+///
+/// \pre its ranks share boxes flat
+constexpr bool hold_all(sharding_part const& segment, index_t count) {
+    if (!segment.flat->slices)
+        return true;
+    auto const [begin, length] = *segment.flat->slices;
+    index_t const elements = element_count(largest_region(segment.spread));
+    return begin >= 0 && length >= 0 && checked_multiply(count, length) >= elements &&
+           begin <= count * length - elements;
+}
+
 /// \throws error with errc::bad_layout if the slices of a part do not hold its elements
-constexpr void check_flat(std::string const& key, sharding_part const& segment) {
+constexpr void check_flat(std::string_view key, sharding_part const& segment) {
     index_t const count = count_sharing(key, segment);
     for (placement const& each : segment.spread.placements())
         if (each.type == placement::kind::cyclic)
             fail(errc::bad_layout, "'", key, "': axis ", each.axis, ": blocks of ",
                  counted(each.block, "element"), " are dealt out, so ", counted(count, "rank"),
                  " cannot share them in flat slices");
-    if (!segment.flat->slices)
-        return;
-    auto const [begin, length] = *segment.flat->slices;
-    index_t const elements = element_count(largest_region(segment.spread));
-    if (begin < 0 || length < 0 || checked_multiply(count, length) < elements ||
-        begin > count * length - elements)
-        fail(errc::bad_layout, "'", key, "': ", counted(elements, "element"), " at offset ", begin,
-             " of a buffer exceed its ", counted(count, "slice"), " of ",
-             counted(length, "element"));
+    if (!hold_all(segment, count))
+        fail(errc::bad_layout, "'", key,
+             "': ", counted(element_count(largest_region(segment.spread)), "element"),
+             " at offset ", segment.flat->slices->begin, " of a buffer exceed its ",
+             counted(count, "slice"), " of ", counted(segment.flat->slices->length, "element"));
 }
 
 } // namespace detail
@@ -146,6 +175,75 @@ constexpr tensor_sharding sharding_of(std::string key, data_type dtype, distribu
             shape,
             {{index_vector::filled(shape.size(), 0), std::move(distribution), flat, false}}};
 }
+
+namespace typed {
+
+/// Data type, shape and placements of a tensor on a mesh.
+///
+/// A constant that all equal tensors share: its address is a template argument in place of all of
+/// this.
+struct kind {
+    data_type dtype{};
+    index_vector shape;
+    detail::sharding_part (*part)() = nullptr; ///< how it is spread: all of it as one part
+
+    constexpr distribution spread() const { return part().spread; }
+};
+
+} // namespace typed
+
+namespace detail {
+
+template <auto... Placements>
+constexpr std::vector<placement> placement_list() {
+    return {placement(Placements)...};
+}
+
+constexpr void add_share(std::optional<flat_sharing>&, std::size_t, auto const&) {}
+constexpr void add_share(std::optional<flat_sharing>& sharing, std::size_t axis,
+                         typed::flat_share const& share) {
+    if (!sharing)
+        sharing = flat_sharing{};
+    sharing->axes = static_cast<axis_set>(sharing->axes | 1u << axis);
+    if (share.length != 0)
+        sharing->slices = flat_slices{share.begin, share.length};
+}
+
+/// How ranks share boxes, if a placement is `typed::flat_share`.
+template <auto... Placements>
+constexpr std::optional<flat_sharing> sharing_in() {
+    std::optional<flat_sharing> sharing;
+    [[maybe_unused]] std::size_t axis = 0;
+    (add_share(sharing, axis++, Placements), ...);
+    return sharing;
+}
+
+template <auto Ranks, index_vector Shape, auto... Placements>
+constexpr sharding_part part_of() {
+    return {index_vector::filled(Shape.size(), 0),
+            distribution(rank_mesh(Ranks), placement_list<Placements...>(), Shape),
+            sharing_in<Placements...>(), false};
+}
+
+template <auto Ranks, data_type Type, index_vector Shape, auto... Placements>
+inline constexpr typed::kind kind_constant{Type, Shape, &part_of<Ranks, Shape, Placements...>};
+
+/// The mesh of a `mesh` or of a `typed::rank_mesh`.
+template <auto Ranks>
+inline constexpr mesh mesh_in = rank_mesh(Ranks).grid();
+
+/// Stands for a tensor with an error: each rank has a copy.
+template <auto Ranks, data_type Type, index_vector Shape>
+inline constexpr typed::kind unfit_kind{
+    Type, Shape, [] {
+        return sharding_part{
+            index_vector::filled(Shape.size(), 0),
+            distribution(mesh_in<Ranks>, std::vector<placement>(mesh_in<Ranks>.ndim(), placement()),
+                         Shape),
+            std::nullopt, false};
+    }};
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -15,20 +15,20 @@
 #include <vector>
 
 /// \file
-/// From a sharding: the shards of a rank, the holders of a box, and the list of all shards.
+/// The shards of a rank, the holders of a box, and the list of all shards of a sharding.
 
 namespace reshard {
 
 namespace detail {
 
-/// The box `region` of a part, in the tensor.
+/// The box `region` of a part, in the tensor's coordinates.
 constexpr box in_tensor(box region, sharding_part const& segment) {
     for (std::size_t axis = 0; axis < region.ndim(); ++axis)
         region.offset[axis] += segment.offset[axis];
     return region;
 }
 
-/// Places of a mesh that share a box: how many there are, and how far apart they are.
+/// Positions of a mesh that share a box: their number and their distances.
 class sharing_ranks {
 public:
     constexpr sharing_ranks(mesh const& ranks, axis_set axes) {
@@ -65,13 +65,13 @@ constexpr flat_slices slices_of(flat_sharing const& flat, index_t elements, inde
     return flat.slices ? *flat.slices : padded_slices(elements, count);
 }
 
-/// A region of a part that ranks share; `first` is the position of the rank with slice 0.
+/// A region of a part that several ranks share; `first` is the position of the rank with slice 0.
 struct shared_region {
     sharding_part const& segment;
     box const& region;
     holder_t first;
 
-    /// Calls `visit(rank, region, flat)` for those that have some of `wanted`.
+    /// Calls `visit(rank, region, flat)` for the ranks that have some of `wanted`.
     ///
     /// \pre `wanted` lies in the region
     constexpr void for_each(box const& wanted, auto const& visit) const {
@@ -91,8 +91,8 @@ struct shared_region {
     }
 };
 
-/// Calls `visit(rank, region, flat)` for the shards of a part that have elements of `wanted`, which
-/// lies in the part and counts in it.
+/// Calls `visit(rank, region, flat)` for the shards of a part that have elements of `wanted`, a box
+/// inside the part, in the part's coordinates.
 constexpr void for_each_holder_of_part(sharding_part const& segment, box const& wanted,
                                        copies which, auto const& visit) {
     axis_set axes = which == copies::main ? replicating_axes(segment.spread) : axis_set{};
@@ -108,8 +108,8 @@ constexpr void for_each_holder_of_part(sharding_part const& segment, box const& 
 }
 
 /// Calls `visit(rank, region, flat)` for each shard that has elements of `wanted`; `flat` is the
-/// range of `region`, if it is cut flat. For cyclic blocks, only parts of the region are the
-/// rank's.
+/// range of `region`, if it is cut flat. If blocks are cyclic, the rank has only parts of the
+/// region.
 ///
 /// Takes time in proportion to the number of calls and of the tensor's parts.
 ///
@@ -140,32 +140,45 @@ constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box co
     return ranks;
 }
 
-/// The shards of a tensor that a rank holds, in the order in which it stores them.
+namespace detail {
+
+/// Calls `visit(region, flat, cycles)` for a rank's shards of the parts, in order.
 ///
-/// A box may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
+/// Boxes may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
 ///
-/// \pre the rank is one of the mesh's, or ranks are listed
-constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, index_t rank) {
-    std::vector<shard_descriptor> shards;
-    for (detail::sharding_part const& segment : tensor.parts) {
-        if (!segment.spread.held_by().place_of(rank))
-            continue;
-        auto const region = segment.spread.region(rank);
+/// \pre the rank is in the mesh, or ranks are listed
+constexpr void for_each_shard(std::vector<sharding_part> const& parts, index_t rank,
+                              auto const& visit) {
+    for (sharding_part const& segment : parts) {
+        auto const at = segment.spread.held_by().place_of(rank);
+        auto const region = at ? segment.spread.region(rank) : std::nullopt;
         if (!region)
             continue;
-        shard_descriptor shard{tensor.key,   tensor.dtype,
-                               tensor.shape, detail::in_tensor(*region, segment),
-                               std::nullopt, segment.spread.cycles_in(*region)};
+        std::optional<flat_range> flat;
         if (segment.flat) {
-            detail::sharing_ranks const ranks(segment.spread.ranks(), segment.flat->axes);
+            sharing_ranks const ranks(segment.spread.ranks(), segment.flat->axes);
             index_t const elements = element_count(*region);
-            shard.flat = detail::range_of(detail::slices_of(*segment.flat, elements, ranks.count()),
-                                          elements,
-                                          ranks.slice_at(*segment.spread.held_by().place_of(rank)));
+            flat = range_of(slices_of(*segment.flat, elements, ranks.count()), elements,
+                            ranks.slice_at(*at));
         }
-        if (!shard.flat || shard.flat->size() > 0)
-            shards.push_back(std::move(shard));
+        if (!flat || flat->size() > 0)
+            visit(in_tensor(*region, segment), flat, segment.spread.cycles_in(*region));
     }
+}
+
+} // namespace detail
+
+/// The shards of a tensor that a rank holds, in the order in which it stores them.
+///
+/// Boxes may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
+///
+/// \pre the rank is in the mesh, or ranks are listed
+constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, index_t rank) {
+    std::vector<shard_descriptor> shards;
+    detail::for_each_shard(
+        tensor.parts, rank, [&](box const& region, auto const& flat, auto const& cycles) {
+            shards.push_back({tensor.key, tensor.dtype, tensor.shape, region, flat, cycles});
+        });
     return shards;
 }
 
@@ -193,9 +206,9 @@ constexpr shard_table table_of(tensor_sharding const& tensor) {
 
 } // namespace detail
 
-/// The shards that a rank holds of all these tensors, in their order.
+/// A rank's shards of all these tensors, in their order.
 ///
-/// \pre the rank is one of the mesh's
+/// \pre the rank is in the mesh
 constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> const& tensors,
                                                   index_t rank) {
     std::vector<shard_descriptor> shards;

@@ -14,18 +14,18 @@
 
 namespace reshard {
 
-/// Keys that must be there when a job is saved or loaded, as a checkpoint calls them: a common
-/// value `step` is `common/step`.
+/// Keys that must exist when a job is saved or loaded, named as in a checkpoint: a common value
+/// `step` is `common/step`.
 ///
 /// ```
 /// {.keys = "model.**", .with = {"*.exp_avg", "*.exp_avg_sq", "common/step"}}
 /// ```
 struct state_need {
-    /// A key, or a pattern (see `key_pattern`) that one key at least must match, unless it ends
-    /// with `?`.
+    /// A key, or a pattern (see `key_pattern`) that at least one key must match unless it ends with
+    /// `?`.
     std::string keys;
-    /// The keys required beside each of these keys; `*` is replaced by the key. Keys of such a form
-    /// do not count as `keys`, even if its pattern matches them.
+    /// The keys required beside each of these keys; `*` is replaced by the key. Keys of this form
+    /// do not count as `keys`, even if the pattern matches them.
     std::vector<std::string> with = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.keys, self.with); }

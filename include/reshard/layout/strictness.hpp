@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// The treatment of keys that only one side has.
+/// How to treat keys that only one side has.
 
 namespace reshard {
 
@@ -23,11 +23,11 @@ namespace reshard {
 enum class strictness {
     assume_ok_unexpected, ///< nothing is compared; the load itself refuses missing tensors
     log_unexpected,       ///< unexpected keys are skipped and logged
-    log_all,              ///< missing keys are logged too
+    log_all,              ///< missing keys are logged, too
     raise_unexpected,     ///< unexpected keys are an error
-    raise_all,            ///< missing ones too
+    raise_all,            ///< missing keys are an error, too
     return_unexpected,    ///< unexpected keys are skipped and returned to the caller
-    return_all,           ///< missing keys are returned too
+    return_all,           ///< missing keys are returned, too
     ignore_all,           ///< unexpected keys are skipped silently
 };
 
@@ -49,7 +49,7 @@ namespace detail {
 
 /// The mode of that name.
 ///
-/// \throws error with errc::usage if there is none; it has all names
+/// \throws error with errc::usage if there is none; the message lists all names
 RESHARD_DECL strictness strictness_from_name(std::string_view text);
 
 /// Keys that only one side has, sorted.
@@ -82,7 +82,7 @@ namespace detail {
 /// The verdict on a mismatch.
 RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& mismatch);
 
-/// A mismatch for people, with the first keys of each side; empty if there is none.
+/// Describes a mismatch for people, with the first keys of each side; empty if there is none.
 RESHARD_DECL std::string describe(key_mismatch const& keys);
 
 /// Throws the error of a verdict, if it has one.

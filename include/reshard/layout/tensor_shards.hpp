@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// Grids that lie side by side in one tensor: fused tensors, and those that ZeRO cuts flat, in
-/// memory that does not depend on the number of ranks.
+/// Grids side by side in one tensor: fused tensors, and tensors that ZeRO cuts flat, in memory that
+/// does not depend on the number of ranks.
 ///
 /// The shards and boxes of the first grid are numbered first, then the second grid's, and so on.
 ///
@@ -77,10 +77,10 @@ public:
                 visit(static_cast<std::uint32_t>(first_shard_[i] + *shard));
     }
 
-    /// How many numbers of boxes there are; boxes of some are empty.
+    /// The number of box numbers; some boxes are empty.
     constexpr std::size_t box_count() const { return first_box_.back(); }
 
-    /// The number of the first box of shard `i`; the others follow.
+    /// The number of the first box of shard `i`; the numbers of its other boxes follow.
     constexpr std::uint32_t first_box(std::size_t i) const {
         std::size_t const grid = place_of(first_shard_, i);
         return static_cast<std::uint32_t>(first_box_[grid]) +
@@ -114,8 +114,8 @@ public:
         return at.grid.replica_held(at.number, holder);
     }
 
-    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` are
-    /// the shared ones.
+    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` is
+    /// the box of shared elements.
     ///
     /// \pre `region.ndim() == ndim()`
     template <class Visitor>
@@ -126,7 +126,7 @@ public:
             });
     }
 
-    /// True if shards of the same number are the same elements, regardless of their holders.
+    /// True if shards of the same number have the same elements, regardless of their holders.
     constexpr bool same_geometry(grid_list const& grids) const {
         return std::equal(
             grids_.begin(), grids_.end(), grids.grids_.begin(), grids.grids_.end(),
@@ -148,7 +148,7 @@ public:
     constexpr bool operator==(grid_list const&) const = default;
 
 private:
-    /// Which grid has the thing of that number, given the numbers of the grids' first things.
+    /// The grid that a number belongs to, given the first number of each grid.
     static constexpr std::size_t place_of(std::vector<std::size_t> const& first,
                                           std::size_t number) {
         auto const behind = std::upper_bound(first.begin(), first.end(), number);
@@ -156,7 +156,7 @@ private:
         return static_cast<std::size_t>(behind - first.begin()) - 1;
     }
 
-    /// A number counted in one of the grids.
+    /// A number, counted within one of the grids.
     struct grid_number {
         flat_grid const& grid;
         std::size_t number;
@@ -177,8 +177,8 @@ private:
     std::vector<std::size_t> first_box_ = std::vector<std::size_t>(1);
 };
 
-/// The shards of one tensor: a table, a grid, a list of grids, or none at all. Refers to it, and is
-/// as small as two pointers.
+/// A reference to the shards of one tensor: a table, a grid, a list of grids, or none. As small as
+/// two pointers.
 ///
 /// \par Units elements
 class tensor_shards {
@@ -190,7 +190,12 @@ class tensor_shards {
     /// The answer of `question` for the form of the shards.
     template <class Question>
     constexpr auto ask(Question&& question) const {
-        return grid() ? question(*grid_) : grids() ? question(*grids_) : question(listed());
+        // A conditional expression would not do: g++ 12 frees its result in a constant twice.
+        if (grid())
+            return question(*grid_);
+        if (grids())
+            return question(*grids_);
+        return question(listed());
     }
 
 public:
@@ -229,7 +234,7 @@ public:
             return std::nullopt;
         return grids() ? grids_->flat(i) : listed().flat(i);
     }
-    /// The axes along which shard `i` is blocks of its region.
+    /// The axes along which shard `i` consists of blocks of its region.
     constexpr axis_cycles cycles(std::size_t i) const {
         return ask([i](auto const& shards) -> axis_cycles { return shards.cycles(i); });
     }
@@ -243,7 +248,7 @@ public:
         return range ? range->size() : element_count(held_shape(region(i), cycles(i)));
     }
 
-    /// Calls `visit(region)` for each of `boxes(i)`, in order, without a list of blocks.
+    /// Calls `visit(region)` for each of `boxes(i)`, in order, without listing the blocks.
     template <class Visitor>
     constexpr void for_each_box(std::size_t i, Visitor&& visit) const {
         if (auto const range = flat(i))
@@ -261,8 +266,8 @@ public:
             ask([&](auto const& shards) { shards.for_each_of(holder, visit); });
     }
 
-    /// True if both are the same boxes in the same order, seen without looking at all of them.
-    /// Listed and computed ones are never seen to be.
+    /// True if both have the same boxes in the same order, decided without looking at all of them.
+    /// False for shards in two different forms.
     constexpr bool same_geometry(tensor_shards const& shards) const {
         if (form_ != shards.form_ || !*this)
             return form_ == shards.form_;
@@ -278,7 +283,7 @@ public:
             ask([&](auto const& shards) { shards.add_geometry(digest); });
     }
 
-    /// Adds their holders.
+    /// Adds the holders of the shards.
     constexpr void add_holders(hasher& digest) const {
         if (*this)
             ask([&](auto const& shards) { shards.add_holders(digest); });

@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// Shards and state dicts as types: what contradicts itself does not compile.
+/// Shards and state dicts as types: a contradiction does not compile.
 
 namespace reshard::detail {
 
@@ -66,8 +66,8 @@ constexpr bool has_axes(box const& region, std::size_t ndim) {
     return region.offset.size() == ndim && region.shape.size() == ndim;
 }
 
-/// The first axis along which the region exceeds the shape; the number of axes if none does, and
-/// also if they cannot be compared.
+/// The first axis along which the region exceeds the shape; the number of axes if none does, or if
+/// they cannot be compared.
 constexpr std::size_t axis_outside(box const& region, index_vector const& shape) {
     if (!has_axes(region, shape.size()))
         return shape.size();
@@ -89,16 +89,16 @@ consteval Fact<Numbers.values[I]...> fact_of(std::index_sequence<I...>) {
     return {};
 }
 
-/// The numbers as arguments of a fact. In an alias it would crash g++ 12.
+/// The numbers as arguments of a fact. As an alias, this would crash g++ 12.
 template <template <auto...> class Fact, index_vector Numbers>
 consteval auto fact_of() {
     return fact_of<Fact, Numbers>(std::make_index_sequence<Numbers.size()>());
 }
 
-/// A rule that does not hold, and the facts.
+/// A rule that does not hold, with the facts.
 ///
-/// `check_rule` has the sentence. It is a function, since a class with a `static_assert` that fails
-/// makes clang refuse all that names the class, too.
+/// `check_rule` has the sentence. It is a function because clang refuses everything that names a
+/// class whose `static_assert` fails.
 template <auto Rule, class... Facts>
 struct broken {};
 
@@ -150,7 +150,7 @@ struct shard {
         "the region of a typed::shard must lie inside its global shape");
 };
 
-/// The part of a typed shard that a flat range of its region holds, as ZeRO cuts them.
+/// The part of a typed shard in a flat range of its region, as ZeRO cuts shards.
 template <class Shard, flat_range Range>
 struct flat_shard : Shard {
     static constexpr std::optional<flat_range> flat = Range;
@@ -181,7 +181,8 @@ concept shard_type = std::convertible_to<T, shard_descriptor> && requires {
     { T::flat } -> std::convertible_to<std::optional<flat_range>>;
 };
 
-/// A descriptor that does not own its strings: not every compiler has them in constant expressions.
+/// A descriptor that does not own its strings: not every compiler allows strings in constant
+/// expressions.
 struct shard_facts {
     std::string_view key;
     data_type dtype{};
@@ -198,7 +199,7 @@ constexpr shard_facts facts_of() {
     return {T::key, T::dtype, T::global_shape, T::region, T::flat};
 }
 
-/// Two places in a list.
+/// Two indices of a list.
 struct place_pair {
     std::size_t first;
     std::size_t second;
@@ -225,7 +226,7 @@ constexpr std::optional<place_pair> find_clash(std::array<shard_facts, N> const&
     return std::nullopt;
 }
 
-/// What a state dict must be.
+/// The rules for a state dict.
 enum class state_dict_rule { of_shards, of_one_shape, of_one_dtype, of_different_shards };
 
 template <state_dict_rule Rule, class... Facts>
@@ -255,7 +256,7 @@ consteval auto clash_of() {
         return broken<of_different_shards, key, actual<A::region>>();
 }
 
-/// What keeps shards from being a state dict.
+/// The rule that keeps shards from being a state dict, if any.
 template <class... Shards>
 consteval auto broken_by_shards() {
     if constexpr (!(shard_type<Shards> && ...)) {
@@ -277,7 +278,7 @@ consteval auto broken_by_shards() {
 
 namespace reshard::typed {
 
-/// What one rank holds, as a list of shard types that mp11 can work on.
+/// The shards that one rank holds, as a list of shard types that mp11 can work on.
 ///
 /// It converts to the descriptors of its shards, in their order.
 template <class... Shards>

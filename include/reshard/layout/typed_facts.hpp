@@ -7,6 +7,7 @@
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/distribution_grid.hpp>
 #include <reshard/layout/shard_table.hpp>
+#include <reshard/layout/shards_of.hpp>
 #include <reshard/layout/typed_layout.hpp>
 
 #include <boost/mp11/algorithm.hpp>
@@ -16,6 +17,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -80,16 +82,29 @@ using with_placements = typename detail::replaced<Tensors, Placements...>::type;
 
 namespace detail {
 
+/// What a rank holds of a tensor of one part, or std::nullopt.
+constexpr std::optional<std::pair<box, std::optional<flat_range>>>
+part_held(sharding_part const& part, holder_t rank) {
+    std::optional<std::pair<box, std::optional<flat_range>>> held;
+    for_each_shard({part}, rank, [&](box const& region, auto const& flat, auto const&) {
+        held.emplace(region, flat);
+    });
+    return held;
+}
+
 /// A list of the one shard that a rank holds of a tensor, or of none.
 template <class Layout, class Tensor, holder_t Rank>
 consteval auto shards_of_rank() {
-    constexpr auto region = Tensor::template kind_on<Layout::ranks>->spread().region(Rank);
+    constexpr auto held = part_held(Tensor::template kind_on<Layout::ranks>->part(), Rank);
     static_assert(holds<!Tensor::is_in_blocks, typename Tensor::key_fact>,
                   "blocks that are dealt out are no typed::shard; ask shards_of a layout for them");
-    if constexpr (region)
-        return boost::mp11::mp_list<typename Tensor::template shard_of<*region>>();
-    else
+    if constexpr (!held)
         return boost::mp11::mp_list<>();
+    else if constexpr (held->second)
+        return boost::mp11::mp_list<
+            typed::flat_shard<typename Tensor::template shard_of<held->first>, *held->second>>();
+    else
+        return boost::mp11::mp_list<typename Tensor::template shard_of<held->first>>();
 }
 
 /// The `typed::state_dict` of a rank as its `type`.
@@ -98,7 +113,7 @@ struct rank_shards;
 
 template <class Layout, holder_t Rank, class... Tensors>
 struct rank_shards<Layout, Rank, boost::mp11::mp_list<Tensors...>> {
-    static constexpr holder_t count = Layout::ranks.rank_count();
+    static constexpr holder_t count = Layout::rank_end;
     using type = boost::mp11::mp_append<
         typed::state_dict<>,
         decltype(shards_of_rank<Layout, Tensors, std::min(Rank, count - 1)>())...>;
@@ -121,44 +136,47 @@ namespace detail {
 
 /// What one rank of a layout holds, in the order of its tensors, for a rank known at run time.
 ///
-/// \pre `rank < Layout::ranks.rank_count()`
+/// \pre `rank < Layout::rank_end`
 template <class Layout>
 std::vector<shard_descriptor> descriptors_of(holder_t rank) {
-    std::vector<shard_descriptor> shards;
-    for (std::size_t i = 0; i < Layout::keys.size(); ++i) {
-        typed::kind const& kind = *Layout::kinds[i];
-        if (auto shard =
-                descriptor_of(std::string(Layout::keys[i].text), kind.dtype, kind.spread(), rank))
-            shards.push_back(*std::move(shard));
-    }
-    return shards;
+    return shards_of(typed::shardings_of<Layout>(), rank);
 }
 
-} // namespace detail
-
-} // namespace reshard
-
-namespace reshard::detail {
+/// The boxes of a part, whichever ranks hold them.
+constexpr shard_grid boxes_of(sharding_part const& part) {
+    distribution const& spread = part.spread;
+    return grid_of(distribution(spread.ranks(), spread.placements(), spread.shape()));
+}
 
 /// True if the boxes of a kind, which share no elements, cover the tensor.
 template <typed::kind const* Kind>
 inline constexpr bool kind_is_covered = [] {
-    shard_grid const shards = grid_of(Kind->spread());
+    shard_grid const shards = boxes_of(Kind->part());
     index_t held_count = 0;
     for (std::size_t i = 0; i < shards.box_count(); ++i)
         held_count += element_count(held_shape(shards.box_at(i), shards.cycles_at(i)));
     return held_count == element_count(Kind->shape);
 }();
 
-/// True if all boxes of a kind have one shape.
+/// True if all slices of `elements` elements have one length; without slices they are one.
+constexpr bool has_equal_slices(sharding_part const& part, index_t elements) {
+    if (!part.flat)
+        return true;
+    index_t const count = sharing_ranks(part.spread.ranks(), part.flat->axes).count();
+    return elements % count == 0 && part.flat->slices.value_or(flat_slices{0, elements / count}) ==
+                                        flat_slices{0, elements / count};
+}
+
+/// True if all shards of a kind have one shape.
 template <typed::kind const* Kind>
 inline constexpr bool kind_has_equal_shards = [] {
-    shard_grid const shards = grid_of(Kind->spread());
+    sharding_part const part = Kind->part();
+    shard_grid const shards = boxes_of(part);
+    index_vector const first = held_shape(shards.box_at(0), shards.cycles_at(0));
     for (std::size_t i = 1; i < shards.box_count(); ++i)
-        if (held_shape(shards.box_at(i), shards.cycles_at(i)) !=
-            held_shape(shards.box_at(0), shards.cycles_at(0)))
+        if (held_shape(shards.box_at(i), shards.cycles_at(i)) != first)
             return false;
-    return true;
+    return has_equal_slices(part, element_count(first));
 }();
 
 /// True if a predicate is of all kinds of a layout; asks each kind once.
@@ -241,9 +259,9 @@ constexpr bool is_held(keyed_table const& tensor) {
     return !find_cover_fault(whole(tensor.shape), box_index(distinct(boxes).boxes));
 }
 
-} // namespace reshard::detail
+} // namespace detail
 
-namespace reshard::typed {
+namespace typed {
 
 /// True if every element of every tensor has a holder: so it is for all typed layouts that
 /// compile; `typed_ranks` may leave gaps.
@@ -273,6 +291,8 @@ inline constexpr bool has_same_keys = [] {
     return true;
 }();
 
-} // namespace reshard::typed
+} // namespace typed
+
+} // namespace reshard
 
 #endif

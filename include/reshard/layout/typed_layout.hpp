@@ -32,38 +32,7 @@ namespace reshard {
 
 struct layout;
 
-namespace typed {
-
-/// Data type, shape and placements of a tensor on a mesh.
-///
-/// A constant that all equal tensors share: its address is a template argument in place of all of
-/// this.
-struct kind {
-    mesh ranks;
-    data_type dtype{};
-    index_vector shape;
-    std::vector<placement> (*placements)() = nullptr;
-
-    /// How it is spread.
-    constexpr distribution spread() const { return distribution(ranks, placements(), shape); }
-};
-
-} // namespace typed
-
 namespace detail {
-
-template <auto... Placements>
-constexpr std::vector<placement> placement_list() {
-    return {placement(Placements)...};
-}
-
-template <mesh Ranks, data_type Type, index_vector Shape, auto... Placements>
-inline constexpr typed::kind kind_constant{Ranks, Type, Shape, &placement_list<Placements...>};
-
-/// Stands for a tensor with an error: each rank has a copy.
-template <mesh Ranks, data_type Type, index_vector Shape>
-inline constexpr typed::kind unfit_kind{
-    Ranks, Type, Shape, [] { return std::vector<placement>(Ranks.ndim(), placement()); }};
 
 /// A typed tensor without its key: what the compiler evaluates once for equal tensors.
 template <class T, index_vector Shape, auto... Placements>
@@ -78,16 +47,30 @@ struct typed_form {
     static constexpr std::vector<placement> placements() { return placement_list<Placements...>(); }
 
     /// The fault of its placement on that mesh, or std::nullopt.
-    template <mesh Ranks>
+    template <auto Ranks>
     static constexpr std::optional<placement_fault> fault_on =
-        is_shape(Shape) ? find_fault(Ranks.shape(), placements(), Shape) : std::nullopt;
+        is_shape(Shape) ? find_fault(mesh_in<Ranks>.shape(), placements(), Shape) : std::nullopt;
+
+    static constexpr std::optional<flat_sharing> sharing = sharing_in<Placements...>();
+    static constexpr bool shares_blocks = is_in_blocks && sharing;
+
+    /// True if the slices of `typed::flat_share` have all elements.
+    template <auto Ranks>
+    static constexpr bool has_slices_on = [] {
+        if constexpr (is_shape(Shape) && !fault_on<Ranks> && !shares_blocks) {
+            sharding_part const part = part_of<Ranks, Shape, Placements...>();
+            return !part.flat || hold_all(part, count_sharing("", part));
+        } else
+            return true;
+    }();
 
     /// True if it is a tensor, and fits on that mesh.
-    template <mesh Ranks>
-    static constexpr bool fits_on = has_data_type<T> && is_shape(Shape) && !fault_on<Ranks>;
+    template <auto Ranks>
+    static constexpr bool fits_on = has_data_type<T> && is_shape(Shape) && !fault_on<Ranks> &&
+                                    !shares_blocks && has_slices_on<Ranks>;
 
     /// Its kind on that mesh. What does not fit has another one, so that there is one error.
-    template <mesh Ranks>
+    template <auto Ranks>
     static constexpr typed::kind const* kind_on = [] {
         if constexpr (fits_on<Ranks>)
             return &kind_constant<Ranks, dtype, Shape, Placements...>;
@@ -123,7 +106,7 @@ struct tensor : detail::typed_form<T, Shape, Placements...> {
 namespace detail {
 
 /// What tensors of a layout must be, except for their placements.
-enum class tensor_rule { has_key, has_own_key, has_dtype, has_shape };
+enum class tensor_rule { has_key, has_own_key, has_dtype, has_shape, shares_boxes, has_slices };
 
 template <tensor_rule Rule, class... Facts>
 consteval bool check_rule(broken<Rule, Facts...>) {
@@ -136,6 +119,11 @@ consteval bool check_rule(broken<Rule, Facts...>) {
         "the element type of a typed::tensor has no data type; specialise data_type_traits");
     static_assert(holds<Rule != has_shape, Facts...>,
                   "the shape of a typed::tensor has a negative extent or too many elements");
+    static_assert(holds<Rule != shares_boxes, Facts...>,
+                  "blocks of a typed::tensor are dealt out, so ranks cannot share them by "
+                  "typed::flat_share");
+    static_assert(holds<Rule != has_slices, Facts...>,
+                  "the slices of a typed::flat_share end before the typed::tensor does");
     return true;
 }
 
@@ -164,15 +152,16 @@ consteval bool check_rule(broken<Fault, Facts...>) {
 }
 
 /// The name of an axis of a mesh as a text.
-template <mesh Ranks, std::size_t Axis>
+template <auto Ranks, std::size_t Axis>
 consteval auto name_of_axis() {
-    fixed_string<Ranks.all_axes[Axis].name().size() + 1> name;
-    name.put(0, Ranks.all_axes[Axis].characters, Ranks.all_axes[Axis].name().size());
+    constexpr mesh_axis axis = mesh_in<Ranks>.all_axes[Axis];
+    fixed_string<axis.name().size() + 1> name;
+    name.put(0, axis.characters, axis.name().size());
     return name;
 }
 
 /// The fault in the placements of a tensor, with its facts.
-template <mesh Ranks, class Tensor>
+template <auto Ranks, class Tensor>
 consteval auto broken_by_placements() {
     using kind = placement_fault::kind;
     constexpr placement_fault fault = *Tensor::template fault_on<Ranks>;
@@ -192,7 +181,7 @@ consteval auto broken_by_placements() {
 }
 
 /// What keeps a tensor from being one on that mesh.
-template <mesh Ranks, class Tensor>
+template <auto Ranks, class Tensor>
 consteval auto broken_by_tensor() {
     using key = typename Tensor::key_fact;
     if constexpr (Tensor::key.empty())
@@ -201,12 +190,17 @@ consteval auto broken_by_tensor() {
         return broken<tensor_rule::has_dtype, key, typename Tensor::element_type>();
     else if constexpr (!is_shape(Tensor::shape))
         return broken<tensor_rule::has_shape, key, decltype(fact_of<actual, Tensor::shape>())>();
-    else
+    else if constexpr (Tensor::template fault_on<Ranks>.has_value())
         return broken_by_placements<Ranks, Tensor>();
+    else if constexpr (Tensor::shares_blocks)
+        return broken<tensor_rule::shares_boxes, key, decltype(fact_of<actual, Tensor::shape>())>();
+    else
+        return broken<tensor_rule::has_slices, key, decltype(fact_of<wanted, Tensor::shape>()),
+                      actual<Tensor::sharing->slices->begin, Tensor::sharing->slices->length>>();
 }
 
 /// What keeps tensors from being a layout on that mesh.
-template <mesh Ranks, class... Tensors>
+template <auto Ranks, class... Tensors>
 consteval auto broken_by_tensors(boost::mp11::mp_list<Tensors...>) {
     constexpr std::array<bool, sizeof...(Tensors)> fits{
         (!Tensors::key.empty() && Tensors::template fits_on<Ranks>)...};
@@ -224,7 +218,7 @@ consteval auto broken_by_tensors(boost::mp11::mp_list<Tensors...>) {
     }
 }
 
-template <mesh Ranks, class... Tensors>
+template <auto Ranks, class... Tensors>
 consteval std::array<typed::kind const*, sizeof...(Tensors)>
 kinds_on(boost::mp11::mp_list<Tensors...>) {
     return {Tensors::template kind_on<Ranks>...};
@@ -237,7 +231,7 @@ inline std::vector<tensor_sharding> shardings_of(std::span<hashed_key const> key
     shardings.reserve(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i)
         shardings.push_back(
-            sharding_of(std::string(keys[i].text), kinds[i]->dtype, kinds[i]->spread()));
+            {std::string(keys[i].text), kinds[i]->dtype, kinds[i]->shape, {kinds[i]->part()}});
     return shardings;
 }
 
@@ -257,9 +251,11 @@ std::vector<tensor_sharding> shardings_of() {
 ///
 /// With `layout/layout_of.hpp` it converts to a `layout`, in which the tensors of a kind share a
 /// spread.
-template <mesh Ranks, class... Tensors>
+template <std::convertible_to<reshard::rank_mesh> auto Ranks, class... Tensors>
 struct layout {
-    static constexpr mesh ranks = Ranks;
+    static constexpr auto ranks = Ranks;
+    /// One more than the highest rank.
+    static constexpr holder_t rank_end = reshard::rank_mesh(Ranks).rank_end();
     using tensors = detail::all_tensors<Tensors...>;
 
     /// The keys, and the kinds of the tensors, in their order.
@@ -271,7 +267,7 @@ struct layout {
     template <std::same_as<reshard::layout> Values> // which this header does not define
     operator Values() const {
         Values result = layout_of(detail::shardings_of(keys.all(), kinds));
-        result.holders = Ranks.rank_count();
+        result.holders = rank_end;
         return result;
     }
 };

@@ -29,12 +29,12 @@ constexpr bool is_cut_behind(distribution const& distribution, std::size_t mesh_
 
 namespace reshard::model {
 
-/// The distribution in which the ranks along `mesh_axis` cut the part that they would all hold by
-/// `distribution`.
+/// The distribution in which the ranks along `mesh_axis` cut the part that each of them would hold
+/// whole by `distribution`.
 ///
-/// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide.
-/// If tensor parallelism cuts the same axis, it cuts first, and the result is a strided shard. A
-/// mesh of two data-parallel axes of which one is given here is HSDP.
+/// Parts are rounded up; the last ones are shorter or empty. An axis other than 0 must divide. If
+/// tensor parallelism cuts the same axis, it cuts first, and the result is a strided shard. If the
+/// mesh has two data-parallel axes and `mesh_axis` is one of them, the result is HSDP.
 ///
 /// \throws     error with errc::bad_layout that names key, axis and both numbers for a scalar, an
 ///             axis that does not exist or does not divide, and for a mesh axis that does not
@@ -57,9 +57,9 @@ constexpr distribution fully_shard(distribution const& distribution, std::string
     return {distribution.ranks(), std::move(placements), distribution.shape(), key};
 }
 
-/// The same for a tensor of one part, or of copies of one.
+/// The same for a tensor of one part, or of copies of one part.
 ///
-/// \throws error with errc::bad_layout, for a tensor of more parts too
+/// \throws error with errc::bad_layout as above, and for a tensor of several parts
 RESHARD_DECL tensor_sharding fully_shard(tensor_sharding tensor, std::string_view mesh_axis,
                                          std::size_t axis = 0);
 

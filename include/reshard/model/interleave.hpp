@@ -11,11 +11,11 @@
 #include <vector>
 
 /// \file
-/// Fused weights: block after block, a part of each of several tensors.
+/// Fused weights: blocks that each have a part of each of several tensors.
 
 namespace reshard::detail {
 
-/// \throws error with errc::shape_mismatch for less than one block, or more than an extent has rows
+/// \throws error with errc::shape_mismatch for less than one block, or more blocks than rows
 constexpr void check_blocks(index_t extent, index_t blocks) {
     if (blocks < 1 || extent % blocks != 0)
         fail(errc::shape_mismatch, "tensors of extent ", extent,
@@ -26,7 +26,7 @@ constexpr void check_blocks(index_t extent, index_t blocks) {
 
 namespace reshard::model {
 
-/// The tensor that has, for each of `blocks`, that part of each of `tensors`, along an axis.
+/// The tensor of `blocks` blocks along an axis, each with that block's part of each of `tensors`.
 ///
 /// | fused weight | tensors | blocks |
 /// |---|---|---|
@@ -56,7 +56,7 @@ constexpr expression interleave(std::initializer_list<expression> tensors, std::
     return interleave(std::span(tensors.begin(), tensors.size()), axis, blocks);
 }
 
-/// The tensors of these extents along the axis that `fused` was made of.
+/// The tensors that `fused` was made of, with these extents along the axis.
 ///
 /// \post   `interleave(deinterleave(fused, axis, blocks, extents), axis, blocks)` is `fused`
 /// \throws error with errc::shape_mismatch if the extents do not sum to the extent of `fused`, or

@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// Optimizer state: moments, master weights and scalars, which lie as their parameters do.
+/// Optimizer state: moments, master weights and scalars, laid out like their parameters.
 
 namespace reshard::model {
 
@@ -27,29 +27,29 @@ struct state_kind {
     std::optional<index_vector> scalar_shape = {}; ///< one number, in this shape
 };
 
-/// What Adam keeps in PaddlePaddle: `w.w_0`, the master weight, `w.moment1_0` and others.
+/// The state of Adam in PaddlePaddle: `w.w_0`, the master weight, `w.moment1_0` and others.
 RESHARD_DECL std::vector<state_kind> paddle_states();
 
-/// What Megatron-Core's distributed optimizer keeps: `optimizer.state.exp_avg.w` and others.
+/// The state of Megatron-Core's distributed optimizer: `optimizer.state.exp_avg.w` and others.
 RESHARD_DECL std::vector<state_kind> megatron_states();
 
-/// What Adam keeps in PyTorch, with flattened keys: `state.w.exp_avg` and others.
+/// The state of Adam in PyTorch, with flattened keys: `state.w.exp_avg` and others.
 RESHARD_DECL std::vector<state_kind> torch_states();
 
-/// The key of that state of a parameter.
+/// The key of a parameter's state.
 inline std::string key_of(state_kind const& kind, std::string_view parameter) {
     return kind.prefix + std::string(parameter) + kind.suffix;
 }
 
-/// Whether an optimizer keeps that for parameters of a data type.
+/// Whether an optimizer keeps a state for parameters of a data type.
 constexpr bool is_kept_for(state_kind const& kind, data_type parameter) {
     return !kind.is_master || kind.dtype != parameter;
 }
 
-/// The state that an optimizer keeps for a parameter; state of its shape has the layout of
-/// `parameter`, a number is on every rank that may have some of it.
+/// The state that an optimizer keeps for a parameter. State of the parameter's shape has the layout
+/// of `parameter`; a number is on every rank that may have some of the parameter.
 ///
-/// For ZeRO, `parameter` is what `shard_buffers`, `shard_slices` or `shard_whole` make of it.
+/// For ZeRO, `parameter` is a result of `shard_buffers`, `shard_slices` or `shard_whole`.
 RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,
                                                     std::vector<state_kind> const& kinds);
 
@@ -64,15 +64,16 @@ namespace reshard::detail {
 /// Looks for the parameter whose elements begin at an address.
 class parameter_search {
 public:
-    /// \pre `kind` outlives this, as do the shards that are looked at
+    /// \pre `kind` and the examined shards outlive this object
     parameter_search(void const* address, model::state_kind const& kind)
         : address_(address), kind_(kind) {}
 
     RESHARD_DECL void look_at(shard_descriptor const& parameter, const_tensor_view const& elements);
 
-    /// The state of the one that was found.
+    /// The state of the parameter that was found.
     ///
-    /// \throws error with errc::unknown_key if there is none, errc::memory_overlap for several
+    /// \throws error with errc::unknown_key if no parameter was found, errc::memory_overlap for
+    ///         several
     RESHARD_DECL shard_descriptor state() const;
 
 private:
@@ -83,7 +84,7 @@ private:
     model::state_kind const& kind_;
     std::vector<shard_descriptor const*> found_;
     std::vector<shard_descriptor const*> empty_;
-    shard_descriptor const* around_ = nullptr; ///< has the address, but does not begin there
+    shard_descriptor const* around_ = nullptr; ///< contains the address, but does not begin there
 };
 
 } // namespace reshard::detail
@@ -92,14 +93,15 @@ namespace reshard::model {
 
 /// This rank's shard of a state, from its shard of the parameter whose elements begin at `address`:
 /// the same part of a tensor of the same shape, or all of a scalar. So an optimizer that knows its
-/// parameters by their memory, and not by their names, can describe its state.
+/// parameters by their memory, not by their names, can describe its state.
 ///
-/// A shard without elements counts only if no other begins at the address. Of a parameter of
-/// several shards, each has its own address. `is_master` is not looked at.
+/// A shard without elements counts only if no other shard begins at the address. If a parameter has
+/// several shards, each has its own address. `is_master` is ignored.
 ///
-/// \throws error with errc::unknown_key if no parameter begins at the address, or none may, at a
-///         null one; it names the parameter that the address lies in, if there is one; with
-///         errc::memory_overlap if several begin there, naming two; and the first of `parameters`
+/// \throws error with errc::unknown_key if no parameter begins at the address, or if it is null;
+///         the message names the parameter that contains the address, if any. errc::memory_overlap
+///         if several parameters begin there; the message names two. Also the error of
+///         `parameters.check()`
 /// \par Source Megatron-Core's get_param_id_to_sharded_param_map and optim_state_to_sharding_state
 template <class View>
 shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& parameters,
@@ -111,16 +113,16 @@ shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& paramet
     return search.state();
 }
 
-/// The program that makes an optimizer's state before its first step out of the parameters: a
-/// master weight is a cast of its parameter, moments are zeros.
+/// The program that makes an optimizer's state from the parameters before the first step: a master
+/// weight is a cast of its parameter, moments are zeros.
 ///
-/// Scalars are only added: they keep the optimizer's initial values. With `states_of` the
-/// parameters as targets, each rank makes its slices from its own parameters, and nothing moves. A
-/// job that loads before it has stepped needs no more: `shards_of` says which slices it will have,
-/// whether it has made them or not.
+/// Scalars are only added: they keep the optimizer's initial values. If the targets are `states_of`
+/// the parameters, each rank makes its slices from its own parameters, and nothing moves. A job
+/// that loads before its first step needs nothing else: `shards_of` says which slices it will have,
+/// even before it has made them.
 ///
 /// \par Source GroupShardedStage3 of PaddlePaddle, which gives its optimizer slices of `fw_storage`
-///             when it steps for the first time, so that there is nothing to load into before
+///             at the first step, so that nothing can be loaded into them before
 RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
                                        std::vector<state_kind> const& kinds);
 

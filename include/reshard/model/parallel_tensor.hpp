@@ -52,14 +52,14 @@ struct tensor_ranks {
     std::vector<detail::named_placement> fixed = {}; ///< on other axes: a stage, an expert
 };
 
-/// The parts of a tensor of that shape, cut so over those ranks.
+/// The parts of a tensor of that shape that a cut over those ranks makes.
 ///
 /// \par Units  elements
 /// \throws     error with errc::bad_layout that names key, axis and both numbers if the cut does
 ///             not fit the shape or the ranks
-/// \par Source Megatron-Core's and PaddlePaddle's tensor-parallel layers. There an extent that does
-///             not divide fails at an assertion; a key or value head that ranks share is a copy
-///             there too
+/// \par Source Megatron-Core's and PaddlePaddle's tensor-parallel layers. There, an extent that
+///             does not divide fails an assertion; a key or value head that ranks share is a copy,
+///             as here
 RESHARD_DECL std::vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
                                                   model::tensor_cut const& cut,
                                                   tensor_ranks const& on);
@@ -76,26 +76,26 @@ struct stage_place {
         layer, ///< with its layer
         first, ///< an embedding
         last,  ///< the last norm, a head, layers that predict further tokens
-        ends,  ///< an embedding that is the head: the first and the last stage each have it
+        ends,  ///< an embedding that is also the head: the first and the last stage each have it
         every,
     };
 
     kind type = kind::every;
-    index_t layer = 0; ///< number in the model, of `layer`
+    index_t layer = 0; ///< the layer's number in the model, for `layer`
 
     constexpr bool operator==(stage_place const&) const = default;
 };
 
-/// On the stage that has that layer, which counts from 0 in the whole model.
+/// On the stage that has that layer; layers count from 0 in the whole model.
 constexpr stage_place on_layer(index_t layer) { return {stage_place::kind::layer, layer}; }
 /// On the first stage: an embedding.
 constexpr stage_place on_first_stage() { return {stage_place::kind::first}; }
 /// On the last stage: the last norm, the head.
 constexpr stage_place on_last_stage() { return {stage_place::kind::last}; }
-/// On the first and the last stage: an embedding that is the head.
+/// On the first and the last stage: an embedding that is also the head.
 constexpr stage_place on_both_ends() { return {stage_place::kind::ends}; }
 
-/// A tensor of a model, and what matters of it to parallelism.
+/// A tensor of a model, and the facts about it that parallelism needs.
 struct parallel_tensor {
     std::string key;
     index_vector shape; ///< global

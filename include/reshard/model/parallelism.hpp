@@ -13,14 +13,14 @@
 #include <vector>
 
 /// \file
-/// Named parallelism: how many ranks work together on what, and in which order they are numbered.
+/// Named parallelism: how many ranks work together in which way, and how they are numbered.
 
 namespace reshard::model {
 
-/// Equally many experts on each expert-parallel rank, in order.
+/// The same number of experts on each expert-parallel rank, in order.
 ///
-/// A key must have the number in the model: with the local one, experts of different ranks would
-/// share a key.
+/// A key must have the expert's number in the model: with the local number, experts of different
+/// ranks would share a key.
 struct expert_numbers {
     /// \throws error with errc::bad_layout if the experts cannot be shared equally
     constexpr expert_numbers(index_t total, index_t ranks) : experts_(total), ranks_(ranks) {
@@ -29,7 +29,7 @@ struct expert_numbers {
                  " cannot be shared equally by ep=", detail::counted(ranks, "rank"));
     }
 
-    /// How many a rank holds.
+    /// The number of experts that a rank holds.
     constexpr index_t local_count() const { return experts_ / ranks_; }
 
     /// The expert-parallel rank that holds an expert.
@@ -50,7 +50,7 @@ struct expert_numbers {
 
     /// The number in the model of expert `local` of a rank.
     ///
-    /// \post   `rank_of` and `local` of it are the arguments
+    /// \post   `rank_of` and `local` of the result are the arguments
     /// \throws error with errc::bad_layout for a rank or an expert that does not exist
     constexpr index_t global(index_t rank, index_t local) const {
         check(rank, ranks_, "expert-parallel rank");
@@ -69,7 +69,7 @@ private:
     index_t ranks_;
 };
 
-/// Which layers have experts: from `first` on, one of `every`.
+/// The layers that have experts: from `first` on, one in `every` layers.
 ///
 /// \pre        `every > 0`
 /// \par Source `first_k_dense_replace` and `moe_layer_freq` of DeepSeek and Megatron-Core
@@ -85,26 +85,26 @@ struct expert_layers {
 
 /// The degrees of parallelism of a training job.
 ///
-/// A pipeline stage has `tp * cp * dp` ranks. Experts divide the same ranks into `etp * ep`, and
-/// copies of these.
+/// A pipeline stage has `tp * cp * dp` ranks. For experts, the same ranks are divided into `etp *
+/// ep`, and copies of these.
 ///
 /// \par Source parallel_state of Megatron-Core: its names, its order of ranks. There `dp` follows
 ///             from the number of ranks, and `etp` is `tp` if it is not given
 struct parallelism {
     index_t tp = 1;  ///< tensor parallel
-    index_t cp = 1;  ///< context parallel: as data parallel, for parameters
+    index_t cp = 1;  ///< context parallel: for parameters, the same as data parallel
     index_t dp = 1;  ///< data parallel
     index_t pp = 1;  ///< pipeline stages
     index_t ep = 1;  ///< expert parallel
     index_t etp = 1; ///< tensor parallel, of experts
 
-    /// The first are neighbours. Omitted axes must have the degree 1.
+    /// Ranks along the first names are neighbours. Omitted axes must have the degree 1.
     std::string_view order = "tp-cp-ep-dp-pp";
 
     constexpr bool operator==(parallelism const&) const = default;
 };
 
-/// The names of the axes of ranks that `parallelism::order` puts in order.
+/// The names of the rank axes that `parallelism::order` lists.
 inline constexpr std::string_view parallelism_names[] = {"tp", "cp", "ep", "dp", "pp"};
 
 } // namespace reshard::model
@@ -119,7 +119,7 @@ constexpr index_t degree_of(model::parallelism const& job, std::string_view name
                    std::begin(model::parallelism_names)];
 }
 
-/// Refuses a name that is not known, or that is in `earlier`.
+/// Refuses an unknown name, and a name that is in `earlier`.
 constexpr void check_name(model::parallelism const& job, std::string_view name,
                           std::vector<std::string_view> const& earlier) {
     auto const elements = std::end(model::parallelism_names);
@@ -130,7 +130,7 @@ constexpr void check_name(model::parallelism const& job, std::string_view name,
         fail(errc::bad_layout, "the order '", job.order, "' names '", name, "' twice");
 }
 
-/// All names, the fastest first: names that the order omits come last.
+/// All names, the fastest first; names that the order omits come last.
 ///
 /// \throws error with errc::bad_layout if the order names an unused axis, or omits a used one
 constexpr std::vector<std::string_view> names_in_order(model::parallelism const& job) {
@@ -154,7 +154,7 @@ constexpr std::vector<std::string_view> names_in_order(model::parallelism const&
 
 /// The ranks over which experts are copied.
 ///
-/// \throws error with errc::bad_layout if the ranks of a stage cannot be divided so
+/// \throws error with errc::bad_layout if the ranks of a stage cannot be divided in this way
 constexpr index_t expert_copies(model::parallelism const& job) {
     index_t const stage = checked_multiply(checked_multiply(job.tp, job.cp), job.dp);
     if (job.ep < 1 || job.etp < 1 || stage % checked_multiply(job.ep, job.etp) != 0)
@@ -173,9 +173,9 @@ constexpr index_t distance_along(mesh const& ranks, std::string_view axis) {
 
 namespace reshard::model {
 
-/// The ranks of a job as a mesh of `pp`, `dp`, `cp` and `tp`: for all but experts.
+/// The ranks of a job as a mesh of `pp`, `dp`, `cp` and `tp`: for all tensors except experts.
 ///
-/// The axes are in the order of the job, reversed: along the last one ranks are neighbours.
+/// The axes are in the order of the job, reversed: ranks along the last axis are neighbours.
 ///
 /// \throws error with errc::bad_layout for a degree below 1 or an order that does not fit
 constexpr mesh dense_mesh(parallelism const& job) {

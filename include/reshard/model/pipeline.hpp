@@ -33,7 +33,7 @@ struct layer_place {
 ///             local and have to be translated
 class pipeline {
 public:
-    /// Chunks of these numbers of layers.
+    /// Chunks with these numbers of layers.
     ///
     /// \throws error with errc::bad_layout if a count is negative, or their number is not a
     ///         multiple of the number of stages
@@ -54,7 +54,7 @@ public:
     constexpr pipeline() : pipeline(0) {}
 
     constexpr index_t stages() const { return stages_; }
-    /// How many chunks each stage has.
+    /// The number of chunks of each stage.
     constexpr index_t virtual_stages() const {
         return static_cast<index_t>(begins_.size() - 1) / stages_;
     }
@@ -70,7 +70,7 @@ public:
         return {i % stages_, i / stages_, layer - *(behind - 1)};
     }
 
-    /// The number in the model of a layer that a stage numbers separately.
+    /// The number in the model of a layer, given its position on a stage.
     ///
     /// \post   `place_of(layer_at(place)) == place`
     /// \throws error with errc::bad_layout for a position that does not exist
@@ -106,7 +106,7 @@ private:
 
 namespace reshard::detail {
 
-/// Refuses less than one stage, less than one chunk, and more chunks than can be.
+/// Refuses less than one stage, less than one chunk, and more chunks than possible.
 constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
     constexpr index_t most = 1 << 20;
     if (layers < 0 || stages < 1 || chunks < 1 || stages > most || chunks > most / stages)
@@ -119,9 +119,9 @@ constexpr void check_stages(index_t layers, index_t stages, index_t chunks) {
 
 namespace reshard::model {
 
-/// Equally many layers in each chunk.
+/// The same number of layers in each chunk.
 ///
-/// \throws error with errc::bad_layout if that does not come out even
+/// \throws error with errc::bad_layout if the layers do not divide evenly
 constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
     detail::check_stages(layers, stages, virtual_stages);
     index_t const chunks = stages * virtual_stages;
@@ -131,7 +131,7 @@ constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual
     return {stages, std::vector<index_t>(static_cast<std::size_t>(chunks), layers / chunks)};
 }
 
-/// As even as it can be: the first chunks have one layer more.
+/// As even as possible: the first chunks have one layer more.
 constexpr pipeline uneven_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
     detail::check_stages(layers, stages, virtual_stages);
     index_t const chunks = stages * virtual_stages;
@@ -141,9 +141,10 @@ constexpr pipeline uneven_pipeline(index_t layers, index_t stages, index_t virtu
     return {stages, counts};
 }
 
-/// `first` layers on the first stage, `last` on the last, the others even.
+/// `first` layers on the first stage, `last` on the last stage, and equally many on each other
+/// stage.
 ///
-/// \throws error with errc::bad_layout if the others do not come out even
+/// \throws error with errc::bad_layout if the other layers do not divide evenly
 constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t first, index_t last) {
     detail::check_stages(layers, stages, 1);
     index_t const between = std::max<index_t>(stages - 2, 0);

@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// The ranks that differ along some axes of a mesh only: tensor-parallel groups and their like.
+/// Ranks that differ only along some axes of a mesh: tensor-parallel groups and similar groups.
 
 namespace reshard::detail {
 
@@ -67,7 +67,8 @@ namespace reshard::detail {} // namespace reshard::detail
 
 namespace reshard::model {
 
-/// The mesh in which an axis is two: `outer` of them, and within each the rest, named `inner_name`.
+/// The mesh with one axis split into two: `outer` groups, and within each group the remaining
+/// ranks, along an axis named `inner_name`.
 ///
 /// No rank changes its number.
 ///
@@ -86,11 +87,11 @@ constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t oute
     return mesh(axes);
 }
 
-/// The mesh in which `axis` and the next one are one axis, named `name`.
+/// The mesh with `axis` and the next axis joined into one axis, named `name`.
 ///
 /// No rank changes its number.
 ///
-/// \throws error with errc::bad_layout if no axis follows it
+/// \throws error with errc::bad_layout if no axis follows `axis`
 constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_view name) {
     std::size_t const index = ranks.axis(axis);
     if (index + 1 == ranks.ndim())

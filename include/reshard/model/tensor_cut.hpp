@@ -8,7 +8,7 @@
 #include <cstddef>
 
 /// \file
-/// What tensor parallelism does to each kind of layer.
+/// How tensor parallelism cuts each kind of layer.
 
 namespace reshard {
 
@@ -25,8 +25,8 @@ enum class weight_order {
 /// A regular value; the functions below make the usual ones.
 struct tensor_cut {
     enum class kind {
-        none,       ///< every rank has it all
-        even,       ///< equal parts
+        none,       ///< every rank has the whole tensor
+        equal,      ///< equal parts
         heads,      ///< equal parts, none smaller than a head; more ranks than heads share them
         vocabulary, ///< equal parts of a padded extent, clipped to the real one
         gate_up,    ///< a gate before an up, each in equal parts
@@ -46,15 +46,15 @@ constexpr tensor_cut replicated() { return {}; }
 
 /// The weight of a layer whose output is cut: q, gate, up.
 constexpr tensor_cut column_parallel(weight_order order = weight_order::out_in) {
-    return {tensor_cut::kind::even, order == weight_order::out_in ? 0U : 1U};
+    return {tensor_cut::kind::equal, order == weight_order::out_in ? 0U : 1U};
 }
 
 /// The bias of a layer whose output is cut.
-constexpr tensor_cut column_parallel_bias() { return {tensor_cut::kind::even, 0}; }
+constexpr tensor_cut column_parallel_bias() { return {tensor_cut::kind::equal, 0}; }
 
 /// The weight of a layer whose input is cut: o, down. Its bias is replicated.
 constexpr tensor_cut row_parallel(weight_order order = weight_order::out_in) {
-    return {tensor_cut::kind::even, order == weight_order::out_in ? 1U : 0U};
+    return {tensor_cut::kind::equal, order == weight_order::out_in ? 1U : 0U};
 }
 
 /// The smallest multiple of `multiple * tp` that is not less than `vocabulary`.
@@ -72,15 +72,15 @@ constexpr index_t padded_vocabulary(index_t vocabulary, index_t multiple, index_
 
 /// An embedding, or a head that lies like one: rows are words.
 ///
-/// `padded` is the extent that ranks share equally, as `padded_vocabulary` gives it; the words that
-/// are only padding are nobody's. Without it, the vocabulary itself is cut.
+/// `padded` is the extent that ranks share equally, as `padded_vocabulary` gives it; nobody holds
+/// words that are only padding. Without `padded`, the vocabulary itself is cut.
 constexpr tensor_cut vocabulary_parallel(index_t padded = 0) {
     if (padded == 0)
-        return {tensor_cut::kind::even, 0};
+        return {tensor_cut::kind::equal, 0};
     return {tensor_cut::kind::vocabulary, 0, padded};
 }
 
-/// The axes of a head: [vocabulary, hidden] if it is transposed in use, or is the embedding.
+/// The axes of a head: [vocabulary, hidden] if it is transposed in use, or is also the embedding.
 struct head_form {
     bool transposed = true; ///< `transpose_y` of PaddlePaddle
     bool tied = false;
@@ -90,17 +90,17 @@ struct head_form {
 ///
 /// \par Source LMHead of PaddleNLP: axis 0 of [vocabulary, hidden], axis 1 of [hidden, vocabulary]
 constexpr tensor_cut head_parallel(head_form form) {
-    return {tensor_cut::kind::even, form.transposed || form.tied ? 0U : 1U};
+    return {tensor_cut::kind::equal, form.transposed || form.tied ? 0U : 1U};
 }
 
-/// A weight whose outputs are `heads` heads: k and v, which may be fewer than ranks.
+/// A weight whose outputs are `heads` heads: k and v.
 ///
-/// Then neighbouring ranks hold the same head.
+/// If there are fewer heads than ranks, neighbouring ranks hold the same head.
 constexpr tensor_cut head_cut(index_t heads, weight_order order = weight_order::out_in) {
     return {tensor_cut::kind::heads, order == weight_order::out_in ? 0U : 1U, heads};
 }
 
-/// A gate on top of an up: a rank holds a part of each, and stores them one after the other.
+/// A gate on top of an up: a rank holds a part of each, and stores the two one after the other.
 ///
 /// \par Source `linear_fc1` of Megatron-Core, as its sharded state dict has it
 constexpr tensor_cut fused_gate_up(weight_order order = weight_order::out_in) {
@@ -110,8 +110,8 @@ constexpr tensor_cut fused_gate_up(weight_order order = weight_order::out_in) {
 /// Query, key and value heads in one weight: for each of `groups`, its query heads, its key, its
 /// value.
 ///
-/// Ranks share the groups; if there are more ranks than groups, the ranks of one group share its
-/// query heads and each have its key and value.
+/// Ranks share the groups. If there are more ranks than groups, the ranks of one group share its
+/// query heads, and each of them has its key and value.
 ///
 /// \par Source `linear_qkv` of Megatron-Core, `fused_qkv` of PaddlePaddle
 constexpr tensor_cut fused_qkv_cut(index_t query_heads, index_t groups,

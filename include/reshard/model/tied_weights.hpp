@@ -16,25 +16,25 @@
 
 namespace reshard::model {
 
-/// A part of a model: its tensors, by their names in it, and the parts that are in it.
+/// A part of a model: its tensors, by their names in the part, and the parts inside it.
 struct model_part {
-    std::string name = {}; ///< in the part around it; one without a name changes no key
+    std::string name = {}; ///< in the enclosing part; if empty, it changes no key
     std::vector<parallel_tensor> tensors = {};
     std::vector<model_part> parts = {};
 };
 
-/// The tensors of a part and of all parts within, in order: the names of the parts precede theirs,
-/// with dots between, and `prefix` precedes all.
+/// The tensors of a part and of all parts inside it, in order. The names of the parts precede the
+/// tensor's name, with dots between, and `prefix` precedes them all.
 ///
-/// \throws     error with errc::bad_layout if two get one key, with errc::limit_exceeded for parts
-///             nested more than 64 deep
+/// \throws     error with errc::bad_layout if two tensors get the same key, with
+///             errc::limit_exceeded for parts nested more than 64 deep
 /// \par Source `sharded_state_dict(prefix)` of PaddlePaddle's layers, which recurses; there a layer
 ///             that overrides it may forget its children, here a part is a value and has nothing to
 ///             override
 RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& model_part,
                                                      std::string const& prefix = {});
 
-/// Another key of a tensor: `lm_head.weight` of `model.embed_tokens.weight`.
+/// Another key of a tensor: `lm_head.weight` for `model.embed_tokens.weight`.
 struct tied_key {
     std::string key;
     std::string alias;
@@ -42,12 +42,12 @@ struct tied_key {
     bool operator==(tied_key const&) const = default;
 };
 
-/// The tensors, and each alias as a tensor with the layout of its tensor.
+/// The tensors, and for each alias a tensor with the same layout.
 ///
-/// State is made of the tensors before this: it is kept once, under the first key.
+/// Optimizer state is made from the tensors without aliases: it is kept once, under the first key.
 ///
 /// \throws error with errc::unknown_key for an alias of a key that no tensor has, with
-///         errc::bad_layout for one that a tensor has already
+///         errc::bad_layout for an alias that is already the key of a tensor
 RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_sharding> tensors,
                                                        std::vector<tied_key> const& ties);
 

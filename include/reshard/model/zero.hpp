@@ -16,8 +16,8 @@
 #include <vector>
 
 /// \file
-/// What data-parallel ranks share of the tensors that they would all hold: ZeRO 1 to 3, sharding V1
-/// and V2.
+/// How data-parallel ranks share the tensors that each of them would otherwise hold: ZeRO 1 to 3,
+/// sharding V1 and V2.
 
 namespace reshard::detail {
 
@@ -30,11 +30,11 @@ constexpr detail::axis_set data_axes(mesh const& ranks) {
     return static_cast<detail::axis_set>(axes);
 }
 
-/// Ranks whose tensors lie in common buffers: of one stage, of one expert-parallel rank, of one
-/// data type.
+/// A group of tensors that lie in common buffers: tensors of one stage, one expert-parallel rank
+/// and one data type.
 struct buffer_group {
     bool is_expert = false;
-    index_t stage = 0;  ///< -1: on each
+    index_t stage = 0;  ///< -1: every stage
     index_t expert = 0; ///< expert-parallel rank; -1: no experts
     data_type dtype{};
 
@@ -46,13 +46,13 @@ RESHARD_DECL buffer_group group_of(sharding_part const& segment, data_type dtype
 /// The lowest rank that holds some of a distribution.
 RESHARD_DECL holder_t first_holder(distribution const& distribution);
 
-/// A tensor in a group: how many elements of it each rank stores.
+/// A tensor in a group, and the number of its elements that each rank stores.
 struct group_member {
     std::size_t tensor = 0;
     index_t elements = 0;
 };
 
-/// The tensors of each group, in order, and the offset of each part in a rank's memory of its
+/// The tensors of each group, in order, and the offset of each part in a rank's memory of the
 /// tensor.
 class group_table {
 public:
@@ -60,8 +60,7 @@ public:
 
     std::map<buffer_group, std::vector<group_member>> const& groups() const { return groups_; }
 
-    /// The element of its tensor, as a rank stores it, with which part `segment` of tensor `tensor`
-    /// begins.
+    /// The offset of part `segment` in a rank's memory of tensor `tensor`, in elements.
     index_t begin_of(std::size_t tensor, std::size_t segment) const {
         return begins_[tensor][segment];
     }
@@ -73,7 +72,7 @@ private:
     std::vector<std::vector<index_t>> begins_;
 };
 
-/// The numbers of a tensor's parts that belong to a group.
+/// The indices of a tensor's parts that belong to a group.
 RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
                                                buffer_group const& group);
 
@@ -107,7 +106,7 @@ constexpr buffer_rules megatron_buckets(index_t ranks) {
             std::max(index_t{40'000'000}, detail::checked_multiply(ranks, 1'000'000)), true};
 }
 
-/// The same, padded for large messages: buckets end at a multiple of 65,536 too.
+/// The same buckets, padded for large messages: they also end at a multiple of 65,536.
 ///
 /// \pre `ranks > 0`
 constexpr buffer_rules megatron_large_buckets(index_t ranks) {
@@ -140,7 +139,7 @@ constexpr index_t rounded_up(index_t number, index_t multiple) {
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout for rules by which ranks would not have equal slices
+/// \throws error with errc::bad_layout for rules that do not give ranks equal slices
 constexpr void check_rules(model::buffer_rules const& rules, index_t ranks) {
     if (rules.alignment < 1 || rules.end_multiple < 1 || rules.target < 0)
         fail(errc::bad_layout, "invalid buffer rules: alignment ", rules.alignment,
@@ -195,8 +194,9 @@ struct named_size {
 /// Gives each tensor to the rank that has the fewest elements so far; the results are in the order
 /// of `tensors`.
 ///
-/// The largest tensors are assigned first, equal sizes in the order of their keys; of ranks with
-/// equally many elements the lowest takes the next. So the order of `tensors` does not matter.
+/// The largest tensors are assigned first, tensors of equal size in the order of their keys. Among
+/// ranks with the same number of elements, the lowest takes the next tensor. So the order of
+/// `tensors` does not matter.
 ///
 /// \throws     error with errc::bad_layout for no ranks
 /// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were
@@ -219,12 +219,12 @@ RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
 
 namespace model {
 
-/// How tensors lie that data-parallel ranks share in slices of buffers, given how they would lie
-/// otherwise, in the order of the model: optimizer state under ZeRO-1 and ZeRO-2, and under
-/// sharding V2.
+/// The layout of tensors that data-parallel ranks share in slices of buffers: optimizer state under
+/// ZeRO-1, ZeRO-2 and sharding V2. `tensors` have the layout without sharing, in the order of the
+/// model.
 ///
 /// Each stage, expert-parallel rank and data type has separate buffers, packed by `rules(ranks)`,
-/// such as `megatron_buckets`. Ranges end with the tensors: padding is nobody's.
+/// such as `megatron_buckets`. Ranges end with the tensors: nobody holds the padding.
 ///
 /// \throws     error with errc::bad_layout for rules that do not suit the ranks, and for a tensor
 ///             that data-parallel ranks cut already
@@ -250,18 +250,18 @@ std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
     return tensors;
 }
 
-/// How tensors lie of which each data-parallel rank has an equal slice, padded: ZeRO-3.
+/// The layout of tensors that data-parallel ranks share in equal, padded slices: ZeRO-3.
 ///
-/// Tensors of which a rank would store `largest_whole` elements or fewer stay as they are.
+/// A tensor does not change if a rank would store at most `largest_whole` elements of it.
 ///
 /// \par Source stage 3 of PaddlePaddle's group sharding (`segment_size`) and of DeepSpeed
 ///             (`param_persistence_threshold`)
 RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_sharding> tensors,
                                                        index_t largest_whole = 0);
 
-/// How tensors lie that are dealt out whole to data-parallel ranks: sharding V1.
+/// The layout of tensors that are dealt out whole to data-parallel ranks: sharding V1.
 ///
-/// Each stage, expert-parallel rank and data type deals for itself: see `least_loaded_owners`.
+/// Each stage, expert-parallel rank and data type deals separately: see `least_loaded_owners`.
 ///
 /// \par Source DygraphShardingOptimizer of PaddlePaddle
 RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_sharding> tensors);

@@ -9,7 +9,7 @@
 #include <memory>
 
 /// \file
-/// A plan meets the tensors of a process: which transfer goes which way.
+/// Binds a plan to the tensors of a process, and decides how each transfer moves.
 
 namespace reshard {
 
@@ -22,13 +22,13 @@ struct known_plan;
 struct planned_job;
 struct ranks_on_nodes;
 
-/// Binds a plan to tensors that move in messages alone. Does not communicate.
+/// Binds a plan to tensors that move only in messages. Does not communicate.
 RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
                                                       std::shared_ptr<planned_job const> planned,
                                                       const_state_dict const& have,
                                                       state_dict const& want);
 
-/// Binds a plan to its tensors, wherever they lie. The ranks agree on errors of the plan, too.
+/// Binds a plan to its tensors, in any memory. The ranks agree on errors of the plan, too.
 ///
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,

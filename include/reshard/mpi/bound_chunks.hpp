@@ -21,21 +21,21 @@
 #include <vector>
 
 /// \file
-/// Chunks and local transfers with addresses instead of coordinates: the work that is left at run
+/// Chunks and local transfers with addresses instead of coordinates: the work that remains at run
 /// time.
 
 namespace reshard::detail {
 
 /// The box of one transfer that travels in one chunk.
 ///
-/// On the wire its elements are in row-major order of the target's axes, in the wire data type, and
-/// the packet begins at a whole byte.
+/// On the wire, its elements have the wire data type and are in row-major order of the target's
+/// axes. The packet begins at a whole byte.
 struct packet {
     std::uint32_t transfer = 0;       ///< place in the plan
     std::uint32_t region = all_of_it; ///< of the chunk's
     index_t bytes = 0;
 
-    /// The region of a packet that is a whole transfer.
+    /// The value of `region` if the packet is a whole transfer.
     static constexpr std::uint32_t all_of_it = 0xffffffff;
 
     bool operator==(packet const&) const = default;
@@ -55,29 +55,29 @@ struct chunk {
 RESHARD_DECL std::vector<chunk>
 chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t limit = chunk_bytes);
 
-/// The box of its transfer's extent that a packet is, in the order of the target's axes.
+/// The box that a packet covers in its transfer's extent, in the order of the target's axes.
 ///
 /// \pre the packet is one of the chunk's
 RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& packet);
 
-/// The chunks that a process sends to or receives from one other, in order: by the way of one tree,
-/// or without any.
+/// The chunks that a process sends to, or receives from, one other process, in order. They belong
+/// to one tree or to none.
 struct lane {
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
     int peer = 0;
     std::vector<chunk> chunks;
-    /// The turn of its first chunk: as often as it was passed on before, so that what brings a
-    /// chunk has its turn before what passes it on.
+    /// The turn of its first chunk: how often the chunk was passed on before. So a chunk that a
+    /// process receives has an earlier turn than the chunk that passes it on.
     std::size_t first_turn = 0;
     std::uint32_t tree = no_tree;
-    /// The number, among chunks that this process passes on, of its first.
+    /// The number of its first chunk among those that this process passes on.
     std::size_t first_relayed = not_relayed;
 
     static constexpr std::size_t not_relayed = static_cast<std::size_t>(-1);
 };
 
-/// One packet: which copy, from or to which address, and its offset in the chunk.
+/// One packet: its copy, its address in memory, and its offset in the chunk.
 template <class Byte>
 struct bound_packet {
     std::uint32_t copy = 0;
@@ -86,7 +86,7 @@ struct bound_packet {
     Byte* memory = nullptr;
 };
 
-/// One chunk: packets `first` to `last`, or `direct`, if the memory has the wire's bytes.
+/// One chunk: packets `first` to `last`, or `direct` if the memory has the bytes of the wire.
 template <class Byte>
 struct bound_chunk {
     int peer = 0;
@@ -97,17 +97,17 @@ struct bound_chunk {
     std::size_t relayed = lane::not_relayed; ///< its number among those that are passed on
 };
 
-/// Which of the chunks that a process passes on have come.
+/// Records which of the chunks that a process passes on have arrived.
 class arrivals {
 public:
     explicit arrivals(std::size_t count) : arrivals_(count) {}
 
     bool is_empty() const { return arrivals_.empty(); }
 
-    /// None has come.
+    /// No chunk has arrived.
     void rewind() { arrivals_.assign(arrivals_.size(), false); }
 
-    /// True if a chunk need not be waited for.
+    /// True if a chunk need not wait.
     bool allow(bound_chunk<std::byte const> const& sent) const {
         return sent.relayed == lane::not_relayed || arrivals_[sent.relayed];
     }
@@ -137,7 +137,7 @@ struct bound_copy {
     index_t bytes = 0;
 };
 
-/// Where a transfer comes from and goes to, in memory that this process reaches.
+/// The source and the target of a transfer, in memory that this process reaches.
 struct copy_ends {
     bound_end<void const*> source;
     bound_end<void*> target;
@@ -148,7 +148,7 @@ class chunk_binder {
 public:
     /// Results are written as `stores` says; the wire is packed through the caches.
     ///
-    /// \param may_be_direct a chunk that lies in memory as it travels needs no packing
+    /// \param may_be_direct a chunk whose memory already has the bytes of the wire needs no packing
     chunk_binder(bound_plan const& bound, stores stores, copy_table& copies,
                  bool may_be_direct = true)
         : bound_(bound), how_(stores), copies_(copies), may_be_direct_(may_be_direct) {}
@@ -157,7 +157,8 @@ public:
 
     bound_chunks<std::byte> receives(std::vector<lane> const& lanes) const;
 
-    /// The transfers `numbers`, all of which have a source, and both ends in this process.
+    /// The copies of the transfers `numbers`. Each has a source, and both its ends are in this
+    /// process.
     std::vector<bound_copy> copies(std::vector<std::uint32_t> const& numbers) const;
 
     /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the
@@ -185,15 +186,15 @@ private:
 
     static byte_place place_of(memory_place const& memory, box const& region, data_type dtype);
 
-    /// When a chunk of a lane has its turn.
+    /// The turn of a chunk of a lane.
     struct chunk_turn {
         std::size_t turn = 0;
         lane const* from = nullptr;
         std::size_t number = 0;
     };
 
-    /// The first chunk of every lane, then the second, and so on: no peer waits until another is
-    /// served.
+    /// Orders chunks: the first one of every lane, then the second one, and so on. So no peer waits
+    /// until another peer is served.
     template <class Byte, class End>
     bound_chunks<Byte> bind(std::vector<lane> const& lanes, End const& end) const {
         bound_chunks<Byte> bound;
@@ -244,7 +245,7 @@ private:
                     [](bound_packet<Byte> const& packet) { return packet.memory; });
     }
 
-    /// The transfer that brings what this process passes on, or null.
+    /// The transfer that brings the elements that this process passes on, or null.
     transfer const* input_of(packet const& packet) const {
         relay const* const step = find_relay(bound_.whole.relays, packet.transfer);
         return step && step->input != relay::no_input ? &bound_.whole.transfers[step->input]
@@ -254,7 +255,7 @@ private:
     template <class Byte>
     static constexpr bool is_source = std::is_const_v<Byte>;
 
-    /// What happens to elements at this end: the end of the wider type casts.
+    /// The conversion of elements at this end: the end with the wider type casts.
     template <class Byte>
     element_conversion conversion_at(packet const& packet) const {
         transfer const& moved = bound_.whole.transfers[packet.transfer];

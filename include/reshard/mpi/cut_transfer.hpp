@@ -10,7 +10,7 @@
 #include <optional>
 
 /// \file
-/// Transfers cut into pieces that are moved at once.
+/// Cuts transfers into pieces that are moved at once.
 
 namespace reshard::detail {
 
@@ -32,29 +32,30 @@ void cut_to_size(box const& region, index_t limit, auto&& take) {
     }
 }
 
-/// Two axes of the target: the one along which the source is contiguous, and the one along which
+/// Two loops of a copy: the one along which the source is contiguous, and the one along which
 /// the target itself is.
 struct transposed_axes {
     std::size_t source_last;
     std::size_t last;
 };
 
-/// These axes, if they are not the same; axes of one element do not count.
+/// These axes, if they differ; axes of one element do not count.
 constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometry) {
-    std::size_t const ndim = geometry.extent.size();
+    index_vector const extent = geometry.loop_extent(), order = geometry.source_order();
+    std::size_t const ndim = extent.size();
     std::size_t fastest = ndim, last = ndim; // axes of the target; `ndim` until found
     for (std::size_t axis = 0; axis < ndim; ++axis) {
-        if (geometry.extent[axis] <= 1)
+        if (extent[axis] <= 1)
             continue;
         last = axis;
-        if (fastest == ndim || geometry.order[axis] > geometry.order[fastest])
+        if (fastest == ndim || order[axis] > order[fastest])
             fastest = axis;
     }
     return fastest == last ? std::nullopt : std::optional(transposed_axes{fastest, last});
 }
 
-/// Blocks of two axes of a box, each as nearly square as it can be, for every place along the
-/// others.
+/// Cuts a box into blocks of two axes, as square as possible, for every position along the other
+/// axes.
 void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit, auto&& take) {
     auto const [source_last, last] = axes;
     index_t side = 1;
@@ -80,11 +81,11 @@ void cut_to_blocks(box const& region, transposed_axes const& axes, index_t limit
 /// Cuts a transfer into boxes of its extent of at most `limit` elements; calls `take(box)` for
 /// each.
 ///
-/// Where elements change their order, pieces are blocks that are long on both sides: rows of the
-/// target alone would be read a few bytes at a time. A pure function of the geometry, which both
-/// ends evaluate.
+/// If elements change their order, pieces are blocks that are long on both sides: rows of the
+/// target alone would read the source a few bytes at a time. The result is a pure function of the
+/// geometry, and both ends evaluate it.
 void cut_transfer(cut const& geometry, index_t limit, auto&& take) {
-    box const box = whole(geometry.extent);
+    box const box = whole(geometry.loop_extent());
     auto const axes = find_transposed_axes(geometry);
     if (!axes || element_count(box) <= limit ||
         box.shape[axes->source_last] * box.shape[axes->last] <= limit)

@@ -8,14 +8,15 @@
 #include <reshard/layout/holder.hpp>
 
 /// \file
-/// A plan between layouts that no rank knows whole: targets look up their sources, and notify them.
+/// Plans between layouts that no rank knows completely: targets look up their sources, and notify
+/// them.
 
 namespace reshard {
 
 /// For `options::lookup`, with many ranks. If no rank knows the layout of a side, more than
-/// `gather_up_to` ranks do not send all others their shards: each looks up the sources of its own
-/// tensors in a directory that all share. Its memory grows with its own shards, their sources, and
-/// the number of keys, but not with the number of ranks.
+/// `gather_up_to` ranks do not send all others their shards: each rank looks up the sources of its
+/// own tensors in a directory that all ranks share. A rank's memory grows with its own shards,
+/// their sources, and the number of keys, but not with the number of ranks.
 RESHARD_DECL detail::shard_lookup directory(holder_t gather_up_to = 256);
 
 } // namespace reshard

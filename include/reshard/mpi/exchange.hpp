@@ -23,14 +23,15 @@
 
 namespace reshard::detail {
 
-/// Chunks under way: enough to outlast a time slice, so that a sender that waits for its core
-/// starves no receiver.
+/// The number of chunks under way. They outlast a time slice, so that a sender that waits for its
+/// core starves no receiver.
 inline constexpr std::size_t in_flight = 64;
 
-/// Those of them that need staging memory: few, so that they stay in a core's cache.
+/// The number of chunks under way that need staging memory: few, so that they stay in a core's
+/// cache.
 inline constexpr std::size_t most_staged = 4;
 
-/// Chunks in order, and those that are under way. The staging memory is kept from run to run.
+/// Chunks in order, and the chunks under way. The staging memory is kept from run to run.
 template <class Byte>
 struct chunk_window {
     bound_chunks<Byte> all;
@@ -42,7 +43,7 @@ struct chunk_window {
     std::unique_ptr<std::byte[]> staging;
     index_t staging_bytes = 0;
     bool has_room_for_all = false; ///< each packed chunk has a separate slot
-    std::size_t used = 0;          ///< of `staging`, if that is so
+    std::size_t used = 0;          ///< of `staging`, if `has_room_for_all`
 
     void open(bound_chunks<Byte> chunks) {
         all = std::move(chunks);
@@ -67,13 +68,13 @@ struct chunk_window {
         used = 0;
     }
 
-    /// True if the next chunk has a slot and memory to wait in.
+    /// True if a slot and memory are free for the next chunk.
     bool can_start() const {
         return next < all.chunks.size() && !idle.empty() &&
                (all.chunks[next].direct || has_room_for_all || !free.empty());
     }
 
-    /// \pre not all are started
+    /// \pre not all chunks are started
     bound_chunk<Byte> const& next_chunk() const { return all.chunks[next]; }
 
     /// Gives the next chunk a slot.
@@ -101,8 +102,8 @@ struct chunk_window {
     }
 };
 
-/// The transfers of one process: to others, from others, those whose two ends are its own, and
-/// those that it makes in memory of its node.
+/// The transfers of one process: to others, from others, within its own memory, and those that it
+/// makes in memory of its node.
 struct process_transfers {
     std::vector<lane> sends;
     std::vector<lane> receives;
@@ -113,23 +114,22 @@ struct process_transfers {
     std::size_t relayed = 0;                   ///< chunks that this process passes on
 };
 
-/// The moving of a bound plan over a communicator.
+/// Moves the bytes of a bound plan over a communicator.
 ///
 /// Each process has at most `in_flight` chunks under way in each direction, `most_staged` of them
-/// in staging memory. They start in the order of (number within the lane, step), where step `k`
-/// goes to rank + k and comes from rank - k: both ends of a chunk give it the same position. Of all
-/// chunks that are not finished the earliest is therefore started at both ends, with memory that no
-/// later chunk can take from it; so the exchange cannot deadlock. A chunk that is passed on has a
-/// later number than the one that brings it, and starts when that one has arrived. The order
-/// (number, step, tree) is one for messages and rings together: each ring, and the messages of each
-/// direction, follow it.
+/// in staging memory. They start in the order of (number within the lane, step). Step `k` goes to
+/// rank + k and comes from rank - k, so both ends of a chunk give it the same position. The
+/// earliest unfinished chunk is therefore started at both ends, with memory that no later chunk can
+/// take from it; so the exchange cannot deadlock. A chunk that a rank passes on has a later number
+/// than the chunk that brings its bytes, and starts when that chunk has arrived. Messages and rings
+/// share the order (number, step, tree): each ring, and the messages of each direction, follow it.
 ///
 /// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes`: 8 MiB; and in each
-///            direction no more than what travels, as `staging_of` has it
+///            direction no more than the bytes that travel, see `staging_of`
 class exchange {
 public:
     /// \par Collective no: nothing is sent before `run`
-    /// \pre errors of MPI end the job on `world`, as `mpi_group::duplicate_of` has it
+    /// \pre errors of MPI end the job on `world`, see `mpi_group::duplicate_of`
     exchange(mpi_group const& world, bound_plan const& bound, process_transfers transfers);
     exchange(exchange const&) = delete;
     exchange& operator=(exchange const&) = delete;
@@ -147,15 +147,16 @@ public:
 private:
     static constexpr std::size_t in_flight = detail::in_flight;
 
-    /// Past the caches if all that arrives is more than they hold.
+    /// Non-temporal stores if the arriving bytes exceed the caches.
     stores stores_for(process_transfers const& transfers) const;
 
-    /// Waits for the other ranks of the node, and lets MPI go on meanwhile: they may wait for it.
+    /// Waits for the other ranks of the node, and lets MPI make progress meanwhile: they may wait
+    /// for its messages.
     void meet();
 
     void run_local();
 
-    /// Starts all that can be started.
+    /// Starts all chunks that can be started.
     void post();
 
     void receive(std::size_t slot);
@@ -164,8 +165,8 @@ private:
 
     void unpack(std::size_t slot) const;
 
-    /// Moves chunks through rings, and deals with one finished request. False if there was nothing
-    /// to do.
+    /// Moves chunks through rings, and handles one finished request. False if there was nothing to
+    /// do.
     bool advance();
 
     bool finish_request();
@@ -174,7 +175,7 @@ private:
     bound_plan bound_;
     copy_table copies_;
     std::vector<std::uint32_t> zeros_; ///< transfers that need no source
-    std::vector<bound_copy> local_;    ///< and those on the node
+    std::vector<bound_copy> local_;    ///< and transfers on the node
     arrivals arrivals_;
     ring_lanes rings_{copies_, arrivals_};
     std::vector<shared_barrier> meetings_;

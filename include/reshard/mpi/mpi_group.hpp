@@ -24,9 +24,10 @@
 
 namespace reshard::detail {
 
-/// The texts of all ranks, one after the other, cut into rounds of equally many bytes.
+/// The texts of all ranks, one after the other, cut into rounds of equal size.
 ///
-/// Every round but the last is full however uneven the texts are, so that there are few of them.
+/// Every round except the last is full, even if the texts have very different lengths. So there are
+/// few rounds.
 ///
 /// \par Units bytes
 /// \pre       `0 < round_bytes`, and it fits an `int`
@@ -38,15 +39,16 @@ public:
         return begins_.back() / round_bytes_ + (begins_.back() % round_bytes_ != 0);
     }
 
-    /// The bytes that each rank gives in a round: `round_bytes` in all, or fewer.
+    /// The bytes that each rank gives in a round: `round_bytes` in total, or fewer.
     std::vector<int> counts(std::uint64_t round) const;
 
-    /// The bytes of a round: of all but the last `round_bytes`.
+    /// The bytes of a round: `round_bytes`, or fewer in the last round.
     std::uint64_t bytes(std::uint64_t round) const {
         return std::min(round_bytes_, begins_.back() - round * round_bytes_);
     }
 
-    /// The index of the first byte that `rank` gives in a round; of its end if it gives none.
+    /// The index of the first byte that `rank` gives in a round; the index of its text's end if it
+    /// gives none.
     std::uint64_t offset(std::size_t rank, std::uint64_t round) const;
 
 private:
@@ -70,7 +72,7 @@ struct rank_notice {
     }
 };
 
-/// A communicator for the messages of a group, which ranks with the same number share.
+/// A communicator for the messages of a group. Ranks with the same number share it.
 struct own_messages {
     std::optional<boost::mpi::communicator> world;
     std::uint64_t number = 0;
@@ -80,18 +82,18 @@ struct own_messages {
 /// How long ranks of a communicator wait for each other, and how they learn which ranks are
 /// missing.
 ///
-/// The rank whose time is over calls all others by a message, and so does each rank that hears the
-/// call while it waits. Those that are not heard from within `answer_seconds` are missing. A rank
-/// that comes later hears the calls in its first wait, and gives up as well.
+/// A rank whose time is over sends a call to all others, and so does each rank that receives a call
+/// while it waits. Ranks that send no call within `answer_seconds` are missing. A rank that comes
+/// later receives the calls in its first wait, and gives up as well.
 class wait_limit {
 public:
-    /// \param seconds 0: none; the rank still hears others
+    /// \param seconds 0: no limit; the rank still receives the calls of others
     wait_limit(boost::mpi::communicator const& world, double seconds)
         : world_(world), seconds_(seconds) {}
 
     boost::mpi::communicator const& world() const { return world_; }
 
-    /// \param waited seconds since anything came
+    /// \param waited seconds since anything arrived
     bool is_over(double waited) const;
 
     /// \throws error with errc::deadline, which names the ranks that are missing
@@ -101,14 +103,14 @@ private:
     static constexpr int tag = 0x5e5e;
     static constexpr double answer_seconds = 1;
 
-    /// True if a rank calls, whose number is then in `caller`.
+    /// True if a rank calls; `caller` is then its number.
     bool hears(int& caller) const;
 
     boost::mpi::communicator world_;
     double seconds_;
 };
 
-/// One wait: whoever polls calls `look` between two polls.
+/// One wait. The code that polls calls `look` between two polls.
 class bounded_wait {
 public:
     /// \pre `limit` outlives the wait
@@ -120,7 +122,7 @@ public:
             check();
     }
 
-    /// Something came: the time begins again.
+    /// Something arrived: the time begins again.
     void restart();
 
 private:
@@ -134,8 +136,8 @@ private:
     unsigned looks_ = 0;
 };
 
-/// What requests of MPI read and write. Where they are given up it stays until exit: they may
-/// still be under way.
+/// Memory that MPI requests read and write. If the requests are given up, the memory is kept until
+/// exit, because they may still be under way.
 template <class T>
 class request_memory {
 public:
@@ -173,35 +175,35 @@ public:
     mpi_group(boost::mpi::communicator const& world, std::size_t count_limit = default_count_limit)
         : mpi_group(world, count_limit, {world, 0}) {}
 
-    /// The same over a communicator of MPI, which stays the caller's.
+    /// The same over a communicator of MPI, which the caller still owns.
     mpi_group(MPI_Comm world, std::size_t count_limit = default_count_limit)
         : mpi_group(boost::mpi::communicator(world, boost::mpi::comm_attach), count_limit) {}
 
-    /// The same processes and limit with separate messages, so that none is taken for another's.
-    /// Errors of MPI end the job there, as MPI does by default.
+    /// The same processes and limit with separate messages, so that they are not confused with
+    /// other messages. Errors of MPI on it end the job, as MPI does by default.
     ///
     /// \par Collective every rank of `world`
     static mpi_group duplicate_of(mpi_group const& world);
 
-    /// The data that the other ranks need of this one.
+    /// The data that the other ranks need from this rank.
     detail::rank_notice notice() const;
 
-    /// As `duplicate_of`, but the ranks make a communicator once for all copies of this group; the
+    /// As `duplicate_of`, but the ranks make one communicator for all copies of this group. The
     /// messages of each call have a separate tag there.
     ///
     /// \param notices of all ranks, by rank
     /// \par Collective every rank of this group, in the same order
     mpi_group with_own_messages(std::vector<detail::rank_notice> const& notices) const;
 
-    /// The same group, whose ranks wait for each other for no longer than that in every call, as
-    /// `options::deadline` has it.
+    /// The same group with a limit, in every call, on how long ranks wait for each other: see
+    /// `options::deadline`.
     ///
     /// \param longest seconds, or a duration of `std::chrono`; 0: this group's
     mpi_group with_deadline(detail::wait_duration longest) const;
 
     /// Some of the processes, over a separate communicator.
     ///
-    /// \pre all of `ranks` are among these
+    /// \pre all of `ranks` are processes of this group
     mpi_group subgroup(boost::mpi::communicator const& ranks) const {
         return {ranks, count_limit_, limit_};
     }
@@ -224,7 +226,7 @@ public:
 
     detail::wait_limit const& limit() const { return limit_; }
 
-    /// That of messages with elements.
+    /// The tag of messages with elements.
     int tag() const { return tag_; }
 
 private:
@@ -262,8 +264,8 @@ struct node_ranks {
     std::vector<int> numbers; ///< in the group that was divided, ascending
 };
 
-/// How many ranks of a machine form a node: the given number, or, if that is 0, the number in the
-/// environment variable RESHARD_RANKS_PER_NODE; 0: all.
+/// How many ranks of a machine form a node: the given number or, if it is 0, the number in the
+/// environment variable RESHARD_RANKS_PER_NODE. 0: all ranks of the machine.
 ///
 /// \throws error with errc::usage for a variable that is not a number of ranks
 RESHARD_DECL int ranks_per_node(int requested);
@@ -273,17 +275,18 @@ RESHARD_DECL int ranks_per_node(int requested);
 /// \par Collective every rank of the group, with the same `per_node`
 RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node);
 
-/// The ranks of this rank's node, if all ranks give the same number of ranks a node.
+/// The ranks of this rank's node, if all ranks give the same number of ranks per node.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank: errc::usage for a bad RESHARD_RANKS_PER_NODE,
 ///         errc::ranks_disagree if that differs
 RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 
-/// How many ranks each node has if each has equally many, in the order of ranks, and the last one
-/// perhaps fewer; 0 for other nodes, and for a single node, which is not nearer than another.
+/// How many ranks each node has, if all nodes have the same number of consecutive ranks; the last
+/// node may have fewer. 0 for other nodes, and for a single node, because then no rank is nearer
+/// than another.
 ///
-/// \param nodes of each rank, the lowest rank on its node
+/// \param nodes for each rank, the lowest rank on its node
 RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes);
 
 } // namespace reshard::detail

@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// A `bound_end` in little memory: there is one for each transfer.
+/// A `bound_end` in little memory, because each transfer has one.
 template <class Pointer>
 struct packed_end {
     Pointer data{};
@@ -31,7 +31,7 @@ struct packed_end {
     operator bound_end<Pointer>() const { return {data, {offset, strides}}; }
 };
 
-/// Where a transfer comes from and goes to, likewise.
+/// The source and the target of a transfer, likewise.
 struct packed_ends {
     packed_end<void const*> source;
     packed_end<void*> target;
@@ -39,7 +39,7 @@ struct packed_ends {
     operator copy_ends() const { return {source, target}; }
 };
 
-/// A transfer to or from another rank of the node that this process makes by itself.
+/// A transfer to or from another rank of the node that only this process makes.
 struct node_transfer {
     std::uint32_t number = 0; ///< in the plan
     int distance = 0;         ///< to the other rank, counted cyclically
@@ -47,8 +47,8 @@ struct node_transfer {
     packed_ends ends;
 };
 
-/// The copies of transfers within the process, as if they were some of those on the node, and of
-/// those, in an order that suits memory.
+/// The copies of transfers within the process and on the node, together in one order that suits
+/// memory.
 RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
                                                  bound_plan const& bound,
                                                  std::vector<node_transfer> const& on_node,

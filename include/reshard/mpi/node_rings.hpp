@@ -24,7 +24,7 @@
 
 namespace reshard::detail {
 
-/// What passes between this process and another one of its node through rings.
+/// The transfers between this process and another process of its node that go through rings.
 struct ring_transfers {
     std::vector<lane> sends;
     std::vector<lane> receives;
@@ -32,11 +32,11 @@ struct ring_transfers {
     ring_receiver from;
 };
 
-/// What one process exchanges with others of its node, chunk by chunk, each of which fits a slot.
+/// Exchanges chunks between one process and others of its node. Each chunk fits a slot.
 ///
-/// Nothing blocks here: a chunk moves when its ring has room for it, and one that is passed on when
-/// it has come, by any way. Elements are read once and
-/// written once in memory, and pass from one process to the other in the caches.
+/// Nothing blocks here: a chunk moves when its ring has room for it. A chunk that is passed on also
+/// waits until it has arrived, through a ring or a message. Elements are read once and written once
+/// in memory, and pass between the processes in the caches.
 class ring_lanes {
 public:
     /// \pre `copies` and `come` outlive the lanes; no chunk is direct
@@ -50,7 +50,7 @@ public:
         receives_.push_back({std::move(receives), ring});
     }
 
-    /// All chunks are to be moved, again.
+    /// Starts again: all chunks are still to be moved.
     void rewind() {
         for (auto& send : sends_)
             send.next = 0;
@@ -107,7 +107,8 @@ private:
         return moved;
     }
 
-    /// Moves the lane's next chunk, if its ring has a slot; `add` copies a packet to or from that.
+    /// Moves the lane's next chunk, if its ring has a slot; `add` copies a packet to or from that
+    /// slot.
     template <class Lane, class Add>
     bool move_chunk(Lane& lane, Add const& add) const {
         auto* const slot = lane.ring.slot();
@@ -135,10 +136,10 @@ public:
     /// The memory that a rank gives for its rings.
     static constexpr index_t budget_bytes = index_t{4} << 20;
 
-    /// Slots for more would be too small to be worth passing.
+    /// With more ranks, slots would be too small to be useful.
     static constexpr std::size_t most_ranks = 65;
 
-    /// Enough for one to be filled while one is emptied, and for a rank that lost its core.
+    /// Enough to fill one slot while another is emptied, and for a rank that lost its core.
     static constexpr int slots_each = 4;
 
     /// \par Collective every rank of the node, in the same order
@@ -151,7 +152,7 @@ public:
         agree(node_.group, std::nullopt); // before others use them
     }
 
-    /// The most bytes of a chunk on a node of that many ranks.
+    /// The most bytes of a chunk on a node of `ranks` ranks.
     static std::size_t slot_bytes_for(int ranks) {
         index_t const share = budget_bytes / (std::max(1, ranks - 1) * slots_each);
         return static_cast<std::size_t>(
@@ -199,15 +200,15 @@ private:
     node_segments segments_;
 };
 
-/// Bytes on a node for which rings are worth their memory.
+/// The least bytes on a node for which rings are worth their memory.
 inline constexpr index_t least_in_rings = index_t{1} << 20;
 
-/// Rings, or null if a rank of the node is alone or is refused shared memory.
+/// Rings, or null if the node has one rank or the system refuses shared memory.
 ///
 /// \par Collective every rank of the node, in the same order
 inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
                                                     system_calls const& calls = {}) {
-    std::string refusal; // messages do as well
+    std::string refusal; // unused: messages replace the rings
     return with_segments(node.group, refusal, [&](segment_kind kind) {
         return std::make_shared<node_rings const>(node, segment_request{kind, {}, calls});
     });
@@ -232,18 +233,19 @@ inline node_ranks node_of(ranks_on_nodes const& group) {
     return {group.ranks.subgroup(group.ranks.base().split(node, me)), std::move(numbers)};
 }
 
-/// True if rings are faster than messages for ranks of which two exchange that many bytes.
+/// True if rings are faster than messages if two of the ranks exchange this number of bytes.
 inline bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chosen) {
     if (chosen == node_exchange::messages || ranks == 1)
         return false;
     return chosen == node_exchange::rings || most_bytes >= least_in_rings / ranks;
 }
 
-/// The rings through which ranks of a node pass elements in private memory; null if they pass
-/// messages: if there is little to pass, or a node has too many ranks.
+/// The rings through which ranks of a node pass elements in private memory; null if they use
+/// messages: if there are few bytes, or a node has too many ranks.
 ///
-/// \param bytes those that this rank and each other one exchange, the larger of both ways
-/// \param most  the largest number of these on any rank
+/// \param bytes the bytes that this rank and each other rank exchange, the larger of both
+/// directions
+/// \param most  the largest of these numbers on any rank
 /// \par Collective every rank of the group, in the same order
 inline std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& group,
                                                    std::vector<index_t> const& bytes, index_t most,

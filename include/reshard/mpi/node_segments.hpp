@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// Memory that the ranks of a node share, a segment for each.
+/// Memory that the ranks of a node share, with a segment for each rank.
 
 namespace reshard::detail {
 
@@ -30,7 +30,7 @@ struct segment_request {
     system_calls calls = {};
 };
 
-/// Segments of all ranks of a node as one of them sees them, its own among them.
+/// The segments of all ranks of a node, including this rank's, as this rank sees them.
 class node_segments {
     struct peer_segment {
         segment_address address;
@@ -67,14 +67,14 @@ public:
 
     barrier_state& barrier() const;
 
-    /// True for the first that asks, of this process.
+    /// True for this process's first call.
     bool is_first_use() const { return !is_used_.test_and_set(); }
 
 private:
     shared_segment const& at(int rank) const { return all_[static_cast<std::size_t>(rank)]; }
 
-    /// This rank's own segment keeps its name until all ranks have it: others may still look for
-    /// it.
+    /// This rank's own segment keeps its name until all ranks have opened it: others may still look
+    /// for it.
     void open_others(std::vector<peer_segment> const& peer_segments, int me,
                      system_calls const& calls);
 
@@ -82,10 +82,10 @@ private:
     mutable std::atomic_flag is_used_;
 };
 
-/// What `make(kind)` makes of segments of the first kind that no rank of the node is refused; null
-/// if both kinds are refused, or there is only one rank.
+/// The result of `make(kind)` for the first kind of segment that the system refuses to no rank of
+/// the node; null if both kinds are refused, or the node has only one rank.
 ///
-/// \param refusal why there is none; empty if there is one
+/// \param refusal why the result is null; else empty
 /// \par Collective every rank of the node, in the same order
 template <group Group, class Make>
 auto with_segments(Group const& node, std::string& refusal, Make const& make)

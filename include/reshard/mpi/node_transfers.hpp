@@ -17,11 +17,12 @@
 #include <vector>
 
 /// \file
-/// Which transfers need no message: one end lies in memory that the rank at the other end reaches.
+/// Finds transfers that need no message: one end lies in memory that the rank at the other end
+/// reaches.
 
 namespace reshard::detail {
 
-/// What this process gives one other, or gets from it, as part of a tree.
+/// The transfers of a tree that this process gives one other process, or gets from it.
 struct relay_transfers {
     std::uint32_t tree = 0; ///< of the plan's
     int peer = 0;
@@ -29,7 +30,7 @@ struct relay_transfers {
     std::vector<std::uint32_t> numbers;
 };
 
-/// The transfers of one process by peer, those that are relayed by tree, and those that stay.
+/// The transfers of one process: by peer, relayed ones by tree, and local ones.
 struct sorted_transfers {
     std::vector<std::vector<std::uint32_t>> to;
     std::vector<std::vector<std::uint32_t>> from;
@@ -44,7 +45,7 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size)
 struct chunk_limits {
     index_t far = chunk_bytes;
     index_t near = chunk_bytes;
-    index_t relayed = chunk_bytes; ///< equal at all ranks: each passes on all that it gets
+    index_t relayed = chunk_bytes; ///< equal on all ranks: each passes on all chunks that it gets
     std::span<int const> node{};   ///< the ranks that are near, in order
 
     bool is_near(int rank) const { return std::ranges::binary_search(node, rank); }
@@ -57,8 +58,8 @@ struct lane_order {
     chunk_limits limits{};
 };
 
-/// One lane a peer, the nearest in the direction of `step` first; after it the lanes of its trees,
-/// in an order that both ends have.
+/// One lane per peer, the nearest peer in the direction of `step` first. The lanes of a peer's
+/// trees follow its lane, in the same order at both ends.
 ///
 /// \param relays by peer
 RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
@@ -68,26 +69,26 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
 
 /// Lets chunks that a process passes on wait for those that bring them.
 ///
-/// \return how many are waited for
-/// \throws error with errc::bad_layout if a plan, as one from a file, passes on what does not
-///         come
+/// \return how many chunks others wait for
+/// \throws error with errc::bad_layout if a plan, for example from a file, passes on chunks that do
+///         not arrive
 RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
                                      std::vector<lane>& receives);
 
 /// The bytes of some transfers, as they travel.
 RESHARD_DECL index_t bytes_of(plan const& plan, std::vector<std::uint32_t> const& numbers);
 
-/// The bytes that this process and each other one give each other, the larger of both ways.
+/// The bytes that this process and each other process exchange, the larger of both directions.
 RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
 
-/// Takes what passes between this process and some peers, which are in order, out of `sorted`.
+/// Removes the transfers between this process and some peers from `sorted`. The peers are in order.
 RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers);
 
 RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sorted);
 
 struct arena_state;
 
-/// The arenas of both sides; null if there is none.
+/// The arenas of both sides; null for a side without an arena.
 struct side_arenas {
     std::shared_ptr<arena_state const> source;
     std::shared_ptr<arena_state const> target;
@@ -98,8 +99,8 @@ struct arena_steps {
     /// \throws error with errc::usage if other ranks made the arena
     void (*check)(mpi_group const& world, arena_state const& arena);
 
-    /// Lets ranks of a node make transfers whose ends lie in arenas, and takes them out of
-    /// `sorted`; those that this rank makes are the result.
+    /// Lets ranks of a node make transfers whose ends lie in arenas, and removes them from
+    /// `sorted`. Returns the transfers that this rank makes.
     ///
     /// \par Collective every rank of the group, in the same order
     std::vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,
@@ -108,10 +109,10 @@ struct arena_steps {
     /// The barriers at which the ranks of both nodes meet.
     std::vector<shared_barrier> (*meetings)(side_arenas const& arenas);
 
-    /// Has the system take the pages that the first job of an arena writes to.
+    /// Prefaults the pages that the first job of an arena writes to.
     ///
     /// \param taken transfers of other ranks that this rank makes
-    /// \param local the numbers of those that it makes for itself
+    /// \param local the numbers of the transfers that it makes for itself
     void (*prefault)(bound_plan const& bound, arena_state const& target,
                      std::vector<node_transfer> const& taken,
                      std::vector<std::uint32_t> const& local);

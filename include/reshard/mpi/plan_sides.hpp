@@ -9,6 +9,7 @@
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/plan/options.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@
 #include <vector>
 
 /// \file
-/// From what ranks know of two layouts to the plan of each.
+/// Makes each rank's plan from the facts that ranks know about two layouts.
 
 namespace reshard {
 
@@ -39,17 +40,17 @@ struct known_side {
 RESHARD_DECL compared_values call_fingerprint(options const& options, source_tensors const& have,
                                               target_tensors const& want);
 
-/// What can be seen of the tensors and arenas of one rank alone.
+/// Checks the tensors and arenas of this rank alone.
 RESHARD_DECL local_error check_call(mpi_group const& world, source_tensors const& have,
                                     target_tensors const& want, options const& options);
 
-/// Both sides as a rank knows them.
+/// Both sides, as far as a rank knows them.
 struct two_sides {
     known_side source;
     known_side target;
 };
 
-/// What this rank knows. Does not communicate.
+/// The sides, as far as this rank knows them. Does not communicate.
 RESHARD_DECL two_sides sides_of(source_tensors const& have, target_tensors const& want);
 
 /// The report of a rank to the others on one side.
@@ -66,7 +67,7 @@ struct call_notice {
     side_notice target;
     std::uint8_t tells_shards = 0; ///< equal on every rank
     rank_notice rank;
-    std::uint64_t digest = 0;      ///< of all that the rank knows of both sides
+    std::uint64_t digest = 0;      ///< of all facts that the rank knows about both sides
     std::uint64_t latest_plan = 0; ///< the digest of the plan that the rank used last for this call
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -82,7 +83,8 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
 /// The part of each notice that gives its rank's node.
 RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> const& notices);
 
-/// Of each rank, the lowest rank on its node: a machine, or RESHARD_RANKS_PER_NODE ranks of it.
+/// For each rank, the lowest rank on its node. A node is a machine, or RESHARD_RANKS_PER_NODE ranks
+/// of a machine.
 ///
 /// \param notices of all ranks, by rank
 /// \throws error with errc::usage for a variable that is not a number of ranks
@@ -95,13 +97,13 @@ struct call_facts {
     std::vector<int> nodes; ///< of each rank, the lowest rank on its node
 };
 
-/// The steps of a call that looks up the sources of its tensors. One that gathers all shards
-/// compiles none of it.
+/// The steps of a call that looks up the sources of its tensors. A call that gathers all shards
+/// compiles none of them.
 struct lookup_steps {
     /// The plan of this process, in memory that grows with its own shards, their sources, and the
-    /// number of keys. It is the plan of gathered layouts, if replicas are described identically;
-    /// but of source shards that overlap without being replicas, only those that some rank wants
-    /// are detected.
+    /// number of keys. The plan equals the plan of gathered layouts, if replicas are described
+    /// identically. Source shards that overlap without being replicas are only detected if some
+    /// rank wants them.
     ///
     /// \par Collective every rank of the group, in the same order; nothing else communicates over
     ///     it
@@ -122,7 +124,14 @@ RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
 /// The facts about one side for a program.
 RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
 
-/// A plan of this rank, or why there is none, which the other ranks do not know yet.
+/// The nodes of a call, and the choice of a sender for elements that several ranks hold. If nodes
+/// differ in size, or there is only one, no rank passes elements on.
+///
+/// \param nodes of each rank, the lowest rank on its node
+RESHARD_DECL plan_options nodes_of(options const& options, std::vector<int> const& nodes);
+
+/// A plan of this rank, or the reason why there is none. The other ranks do not know the reason
+/// yet.
 struct known_plan {
     std::shared_ptr<planned_job const> planned;
     bool was_kept = false;

@@ -15,10 +15,10 @@
 
 namespace reshard::detail {
 
-/// Messages that were begun, of memory that stays as it is until they have ended.
+/// Messages that were begun. Their memory must not change until they have ended.
 class posted_messages {
 public:
-    /// \param about how many there are at a time
+    /// \param about the expected number of messages at a time
     /// \pre   nothing else communicates over `ranks` with the same tags
     posted_messages(mpi_group const& ranks, std::size_t about) : ranks_(ranks) {
         sends_.reserve(2 * about);
@@ -31,14 +31,14 @@ public:
                   &sends_.emplace_back());
     }
 
-    /// \param most the bytes that there is room for
+    /// \param most the most bytes that fit
     /// \pre   as `send`
     void receive(std::byte* into, std::size_t most, int from, int tag) {
         MPI_Irecv(into, static_cast<int>(most), MPI_BYTE, from, tag, ranks_.base(),
                   &receives_.emplace_back());
     }
 
-    /// Calls `take(tag, bytes)` for each message that comes, until all have.
+    /// Calls `take(tag, bytes)` for each message that arrives, until all have arrived.
     ///
     /// \throws error with errc::deadline
     void take_all(auto&& take) {
@@ -57,7 +57,7 @@ public:
         }
     }
 
-    /// True when all is sent; lets MPI go on with it.
+    /// True when all messages are sent; lets MPI make progress.
     bool are_sent() {
         int done = 0;
         MPI_Testall(static_cast<int>(sends_.size()), sends_.data(), &done, MPI_STATUSES_IGNORE);
@@ -66,7 +66,7 @@ public:
         return done != 0;
     }
 
-    /// Returns when all is sent.
+    /// Returns when all messages are sent.
     ///
     /// \throws error with errc::deadline
     void finish() {

@@ -24,16 +24,17 @@
 #include <vector>
 
 /// \file
-/// Finds the holders of a region: ranks answer that each know some of the shards.
+/// Finds the holders of a region. Each rank knows some of the shards, and answers questions about
+/// them.
 
 namespace reshard::detail {
 
-/// A tensor of which some rank holds something, and the levels on which its shards are sorted.
+/// A tensor that some rank holds elements of, and the levels on which its shards are sorted.
 struct directory_key {
     std::string key;
     data_type dtype{};
     index_vector shape;  ///< global
-    holder_t holder = 0; ///< the lowest that has some of it
+    holder_t holder = 0; ///< the lowest holder of some of it
     std::vector<bucket_level> levels;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -43,7 +44,7 @@ struct directory_key {
     bool operator==(directory_key const&) const = default;
 };
 
-/// A shard, or a question for all that share elements with its region.
+/// A shard, or a question for all shards that share elements with its region.
 struct directory_entry {
     key_id key = 0; ///< place among the keys of the directory
     holder_t holder = 0;
@@ -64,7 +65,7 @@ inline constexpr stored_form form_of<directory_key>{"key"};
 template <>
 inline constexpr stored_form form_of<directory_entry>{"record"};
 
-/// \throws error with errc::bad_layout if a level is none of the tensor's
+/// \throws error with errc::bad_layout if a level does not belong to the tensor
 RESHARD_DECL void validate(directory_key const& directory_key);
 
 inline int rank_of(std::uint64_t digest, int ranks) {
@@ -85,14 +86,14 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
 RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
                                    std::vector<shard_table> shards, holder_t holders);
 
-/// The shards of all ranks, each filed with few of them: by its key, and by buckets of about its
-/// own size in the tensor.
+/// The shards of all ranks. Each shard is filed with few ranks: by its key, and by buckets of about
+/// its size in the tensor.
 ///
 /// The memory and messages of a rank grow with the shards that it has and asks for, and with the
 /// number of keys; not with the number of ranks.
 ///
-/// \par Source distributed directories of Zoltan and of Tpetra, there one entry an index; here
-///             boxes on levels of halving
+/// \par Source distributed directories of Zoltan and of Tpetra, which have one entry per index;
+///             here boxes on levels of halving
 class shard_directory {
 public:
     /// Files the shards of all ranks; `keys` come from `gather_keys` for the same shards.
@@ -106,8 +107,8 @@ public:
     std::size_t find(std::string_view key) const;
 
     /// The shards that share elements with the region of a question, each once, by key, holder and
-    /// position. Of shards with the same description, the one that gives to this rank:
-    /// `choose_replica`.
+    /// position. From shards with the same description, `choose_replica` chooses the shard that
+    /// sends to this rank.
     ///
     /// \par Collective every rank of the group, in the same order
     std::vector<directory_entry> look_up(std::vector<directory_entry> const& questions,
@@ -116,7 +117,7 @@ public:
 private:
     using lists = std::map<int, std::vector<directory_entry>>;
 
-    /// Adds `entry` to the lists of the ranks that file what touches `region`, once to each.
+    /// Adds `entry`, once each, to the lists of the ranks that file entries touching `region`.
     void file(directory_entry const& entry, box const& region, bucket_level const& level,
               lists& all_lists) const;
 
@@ -129,14 +130,13 @@ private:
     std::vector<directory_entry> answer(addressed_text const& asked,
                                         plan_options const& options) const;
 
-    /// Of entries with the same description, the one that gives to `target`.
+    /// Among entries with the same description, keeps the entry that sends to `target`.
     static std::vector<directory_entry> chosen(std::vector<directory_entry> entries,
                                                holder_t target, plan_options const& options);
 
-    /// The entries of texts that other ranks sent, each of a key, a holder and a shard that there
-    /// is.
+    /// The entries of texts that other ranks sent. The key, holder and shard of each entry exist.
     ///
-    /// \throws error with errc::corrupt_file or errc::bad_layout for others
+    /// \throws error with errc::corrupt_file or errc::bad_layout for other entries
     std::vector<directory_entry>
     entries_of(std::vector<addressed_text> const& addressed_texts) const;
 

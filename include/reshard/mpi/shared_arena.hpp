@@ -19,14 +19,14 @@
 #include <vector>
 
 /// \file
-/// Memory for tensors that the ranks of a node reach without messages.
+/// Memory for tensors. The ranks of a node reach it without messages.
 
 namespace reshard {
 
-/// How an arena is made.
+/// The options for making an arena.
 struct arena_options {
-    /// This number of ranks of a node counts as a separate node; 0: the number in the environment
-    /// variable RESHARD_RANKS_PER_NODE, or else all.
+    /// How many ranks of a machine count as a separate node. 0: the number in the environment
+    /// variable RESHARD_RANKS_PER_NODE, or all ranks if it is not set.
     int ranks_per_node = 0;
     page_advice pages = {};
     detail::system_calls calls = {};
@@ -48,7 +48,7 @@ struct segment_writes {
         bytes += written;
     }
 
-    /// False if most of the hull is left to other ranks, whose pages need not be mapped here.
+    /// False if other ranks write most of the hull: their pages need not be mapped here.
     bool is_dense() const {
         return bytes > 0 && static_cast<std::uintptr_t>(bytes) >= (hull.end - hull.begin) / 4;
     }
@@ -60,41 +60,42 @@ RESHARD_DECL arena_steps const& steps_of_arenas();
 /// The resources that an arena and the redistributions that use it own together.
 struct arena_state {
     mpi_group world;                         ///< whose ranks made it
-    mpi_group node;                          ///< the ranks of them that share memory
+    mpi_group node;                          ///< the ranks of `world` that share memory
     std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
     std::unique_ptr<node_segments> segments; ///< null if the system refuses
-    std::string refusal;                     ///< why there are none
-    std::unique_ptr<private_memory> own;     ///< instead of them
+    std::string refusal;                     ///< why `segments` is null
+    std::unique_ptr<private_memory> own;     ///< instead of segments
 };
 
 } // namespace detail
 
-/// Memory for tensors, a piece for each rank, that all ranks of a node see.
+/// Memory for tensors, a piece for each rank. All ranks of a node see all pieces.
 ///
-/// Given to `prepare` with a target, the rank that has an element writes it to its target, without
-/// messages, and the first such `prepare` prefaults the memory that will be written; with a source,
-/// the rank that wants it reads it there. If the system refuses
-/// shared memory to some rank of a node, or there is one rank, the arena has memory of the rank
-/// alone: then all is as without it.
+/// If `prepare` gets an arena with a target, the rank that has an element writes it to its target,
+/// without messages. The first such `prepare` prefaults the memory that will be written. If
+/// `prepare` gets an arena with a source, the rank that wants an element reads it there. If the
+/// system refuses shared memory to some rank of a node, or the node has one rank, each rank's
+/// memory is private, and transfers work as without an arena.
 ///
-/// It owns communicators, so every rank destroys its arenas in the same order. Jobs made with one
-/// keep its memory; the tensors in it are the caller's to keep. Its resource is for one thread at a
-/// time.
+/// It owns communicators, so every rank destroys its arenas in the same order. Jobs made with an
+/// arena keep its memory; the caller must keep the tensors in it. Only one thread at a time may use
+/// its resource.
 class shared_arena : public detail::any_arena {
 public:
-    /// Takes `bytes` of memory on this rank, which may differ from rank to rank; tensors need up to
-    /// 128 bytes more than their elements.
+    /// Allocates `bytes` of memory on this rank. The number may differ among ranks. Tensors need up
+    /// to 128 bytes more than their elements.
     ///
     /// \par Collective every rank of the group, in the same order
     /// \throws error on every rank: errc::usage for fewer than 0 bytes, or a bad
-    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree if that differs; errc::io without
-    ///         memory
+    ///         RESHARD_RANKS_PER_NODE; errc::ranks_disagree if that differs among ranks; errc::io
+    ///         if there is not enough memory
     shared_arena(mpi_group const& world, index_t bytes, arena_options const& options = {});
 
-    /// True if the ranks of this node see each other's memory, the same on all of them.
+    /// True if the ranks of this node see each other's memory. The result is the same on all of
+    /// them.
     bool is_shared() const { return state_->segments != nullptr; }
 
-    /// Why they do not, for a log; the same on all of them, empty if they do.
+    /// Why they do not see it, for a log; the same on all of them, and empty if they do.
     std::string const& refusal() const { return state_->refusal; }
 
     /// Allocates tensors in this rank's memory.

@@ -15,11 +15,11 @@
 #include <vector>
 
 /// \file
-/// Texts for a few other ranks, if no rank knows how many it will receive from.
+/// Sends texts to a few other ranks, if no rank knows how many ranks will send to it.
 
 namespace reshard::detail {
 
-/// A text for a rank, or from one.
+/// A text for a rank, or from a rank.
 struct addressed_text {
     int rank = 0;
     std::string bytes;
@@ -31,7 +31,8 @@ struct addressed_text {
 /// rank itself sends and gets, not with the number of ranks.
 ///
 /// A round ends with a barrier that each rank enters once its own texts have been taken. Rounds
-/// have separate tags, as a rank may leave one while another still looks for its messages.
+/// have separate tags, because a rank may leave a round while another rank still looks for its
+/// messages.
 ///
 /// \par Source the NBX protocol of Hoefler, Siebert and Lumsdaine, "Scalable communication
 ///             protocols for dynamic sparse data exchange" (PPoPP 2010)
@@ -41,10 +42,10 @@ public:
     /// \pre nothing else communicates over `world`, and its errors end the job
     explicit sparse_exchange(mpi_group const& world) : world_(world) {}
 
-    /// Sends each text to its rank. Returns those that came, by ranks, one a rank.
+    /// Sends each text to its rank. Returns the texts that arrived, by rank, at most one per rank.
     ///
     /// \par Collective every rank of the group, in the same order
-    /// \pre `outgoing` has one text a rank at most
+    /// \pre `outgoing` has at most one text per rank
     std::vector<addressed_text> run(std::vector<addressed_text> outgoing) {
         int const tag = first_tag + round_++ % tags;
         std::vector<MPI_Request> sends;
@@ -77,8 +78,8 @@ private:
     static constexpr int first_tag = 0x1000;
     static constexpr int tags = 0x100;
 
-    /// Pieces of a text, the last one shorter than a whole one. They count as sent when they are
-    /// taken.
+    /// Sends a text in pieces; the last one is shorter than a full piece. A piece counts as sent
+    /// when it is taken.
     void send(addressed_text const& text, int tag, std::vector<MPI_Request>& sends) const {
         std::size_t const total = world_.count_limit();
         for (std::size_t first = 0;; first += total) {
@@ -91,7 +92,7 @@ private:
         }
     }
 
-    /// True once all pieces are taken; the first `taken` of them are known to be.
+    /// True once all pieces are taken; the first `taken` pieces are already known to be taken.
     bool are_taken(std::vector<MPI_Request>& sends, std::size_t& taken) const {
         for (int passed = 1; passed && taken < sends.size();) {
             std::size_t const count = std::min(world_.count_limit(), sends.size() - taken);
@@ -102,7 +103,7 @@ private:
         return taken == sends.size();
     }
 
-    /// Takes one piece, if one has come.
+    /// Takes one piece, if one has arrived.
     bool receive(int tag, std::vector<addressed_text>& arrived) const {
         int there = 0;
         MPI_Message message;

@@ -13,16 +13,16 @@
 
 namespace reshard::detail {
 
-/// Parts of one piece of memory, as an allocator of the standard library takes them.
+/// Allocates blocks in one piece of memory. Allocators of the standard library can use it.
 ///
 /// Every block begins at a cache line, so that streaming stores are fastest. Freed memory is
-/// allocated again, the smallest gap that fits first. For one thread at a time.
+/// allocated again, the smallest gap that fits first. Only one thread at a time may use it.
 class arena_resource : public std::pmr::memory_resource {
 public:
     /// Every block is aligned to this many bytes.
     static constexpr std::size_t alignment = 64;
 
-    /// The least memory that one can be made of: some of it keeps the books.
+    /// The least memory that an arena needs: it stores its own free list there.
     static constexpr std::size_t least_bytes = 1024;
 
     /// \pre `bytes >= least_bytes`, and `memory` is aligned to `alignment` and outlives the
@@ -42,7 +42,7 @@ private:
         return this == &resource;
     }
 
-    void* memory_; ///< begins with the books
+    void* memory_; ///< begins with the free list
     std::size_t bytes_;
 };
 

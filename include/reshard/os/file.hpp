@@ -27,8 +27,8 @@ auto uninterrupted(Call const& call) {
     return result;
 }
 
-/// While this lives, a file that this thread makes too large is the error EFBIG alone: its signal,
-/// SIGXFSZ, whose default ends the process, goes nowhere.
+/// Holds back the signal SIGXFSZ while this lives. If this thread makes a file too large, the
+/// system call fails with EFBIG only. By default, the signal would end the process.
 ///
 /// A signal that was pending before is left pending; `errno` is kept.
 class file_size_signal_held {
@@ -44,14 +44,14 @@ private:
     bool was_pending_ = false;
 };
 
-/// \param  what the file, and what went wrong with it
+/// \param  noun the file, and what went wrong with it
 /// \throws error with errc::io, and the system's message
 [[noreturn]] RESHARD_DECL void fail_io(std::string const& noun, int problem = errno);
 
 /// How many files the library may keep open: a part of the process's limit.
 RESHARD_DECL std::size_t most_kept_files();
 
-/// An open file that is closed in the end.
+/// An open file. The destructor closes it.
 class file_descriptor {
 public:
     file_descriptor() = default;
@@ -74,9 +74,9 @@ public:
 
     bool is_open() const { return number_ >= 0; }
 
-    /// Locks the file, or directory, until this is closed or the process ends: for itself alone, or
-    /// shared with others. False if others have a conflicting lock, or the file system has no
-    /// locks.
+    /// Locks the file, or directory, until this is closed or the process ends. `try_lock` takes an
+    /// exclusive lock, `try_share` a shared one. False if others have a conflicting lock, or the
+    /// file system has no locks.
     bool try_lock() const;
     bool try_share() const;
 
@@ -89,13 +89,14 @@ private:
 /// True if a path still names the file, or directory, that was opened.
 RESHARD_DECL bool is_at(file_descriptor const& file, std::string const& path);
 
-/// A mapping of a file from its first byte on that ends with it. No bytes have no memory.
+/// A mapping of a file from its first byte on. The destructor unmaps it. A mapping of 0 bytes has
+/// no memory.
 class mapping_handle {
 public:
     mapping_handle() = default;
 
     /// \param  protection as `mmap` takes it
-    /// \param  what       the file, as messages name it
+    /// \param  noun       the file, as messages name it
     /// \throws error with errc::io
     mapping_handle(file_descriptor const& file, std::size_t bytes, int protection,
                    std::string const& noun);

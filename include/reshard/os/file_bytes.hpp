@@ -32,7 +32,7 @@ namespace reshard::detail {
 /// \throws error with errc::io, naming the path and that directory
 RESHARD_DECL void check_parent(std::filesystem::path const& path);
 
-/// Refuses a path at which two programs cannot meet, being `noun`.
+/// Refuses a path at which two programs cannot meet. `noun` describes the path in messages.
 ///
 /// \throws error with errc::usage for an empty one; else as `check_parent`
 RESHARD_DECL void check_meeting_path(std::filesystem::path const& path, std::string_view noun);
@@ -61,8 +61,8 @@ private:
 
 /// Opens a file; std::nullopt if it does not exist.
 ///
-/// \throws error with errc::corrupt_file for a directory, a device or a pipe, which is not opened:
-///         that would wait for who writes to it; errc::io. It names the file
+/// \throws error with errc::corrupt_file for a directory, a device or a pipe, which is not opened,
+///         because opening a pipe waits for a writer; errc::io. The error names the file
 RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path);
 
 /// The files of the system.
@@ -77,7 +77,7 @@ public:
 /// The store that lives as long as the program; the pointer owns nothing.
 RESHARD_DECL std::shared_ptr<file_store const> files_of_system();
 
-/// A file to be read as memory: only the pages that are touched are.
+/// A file that is read as memory: only the pages that are touched are read.
 ///
 /// A file that becomes shorter while it is mapped, and a medium that fails, end the process with
 /// the signal SIGBUS; see `input_file`.
@@ -132,7 +132,7 @@ private:
 RESHARD_DECL int try_rename(std::filesystem::path const& source,
                             std::filesystem::path const& target);
 
-/// Writes a file that others see as a whole, replacing an existing one.
+/// Writes a file so that others see all of it or none. It replaces an existing file.
 ///
 /// \throws error with errc::io, naming the file, or the temporary file beside it
 RESHARD_DECL output_file put_file(std::filesystem::path const& path, std::string_view text);

@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// Bytes of a file, or of what lies in one, from `begin` on and before `end`.
+/// Bytes of a file, or of something stored in a file, from `begin` on and before `end`.
 struct byte_run {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -35,7 +35,7 @@ struct byte_run {
 namespace reshard {
 
 /// Files that are found, read and written by their paths. Checkpoints are read and written through
-/// one; by default it is the system's.
+/// a store; the default is the system's files.
 ///
 /// Functions may be called from several threads at once. A store that is only read needs no `begin`
 /// and no `join`.
@@ -65,8 +65,8 @@ public:
 
         /// Fills `target` with the bytes from `position` on.
         ///
-        /// \throws error with errc::corrupt_file if the file ends before, errc::io if it cannot be
-        ///         read
+        /// \throws error with errc::corrupt_file if the file ends too early, errc::io if it cannot
+        ///         be read
         virtual void read(std::uint64_t position, std::span<std::byte> target) const = 0;
     };
 
@@ -84,10 +84,10 @@ public:
         virtual void sync() = 0;
     };
 
-    /// A target that one or several processes write, in this order of calls: the first process gets
-    /// it by `begin`, the others by `join` with its `name`; each opens and writes its files, some
-    /// for a second time, and syncs them; then the first one writes the record as the last file,
-    /// calls `commit`, and at last, also after a failure, `clean_up`.
+    /// A target that one or several processes write. The order of calls is: the first process gets
+    /// it by `begin`, the others by `join` with its `name`. Each process opens and writes its
+    /// files, some for a second time, and syncs them. Then the first process writes the record as
+    /// the last file and calls `commit`. At the end, also after a failure, it calls `clean_up`.
     ///
     /// The target is unchanged until `commit` makes all files appear at once.
     class unfinished {
@@ -97,11 +97,11 @@ public:
         unfinished& operator=(unfinished const&) = delete;
         virtual ~unfinished() = default;
 
-        /// What other processes join it by.
+        /// The name by which other processes join it.
         virtual std::string name() const = 0;
 
-        /// Opens a file of it, and makes it, of `bytes` zeros, if no process has made it. It grows
-        /// if more is written.
+        /// Opens a file of the target. If no process has made the file, makes it with `bytes`
+        /// zeros. The file grows if more is written.
         ///
         /// \throws error with errc::io
         virtual std::unique_ptr<output> open(std::filesystem::path const& file,
@@ -114,7 +114,7 @@ public:
         /// Removes uncommitted or replaced files.
         virtual void clean_up() noexcept = 0;
 
-        /// What earlier writers of the target had left, and `begin` removed.
+        /// The files that earlier writers of the target had left and that `begin` removed.
         virtual std::vector<std::string> removed() const { return {}; }
     };
 
@@ -126,7 +126,7 @@ public:
     /// `nothing` also if it cannot be known.
     virtual kind find(std::filesystem::path const& path) const = 0;
 
-    /// The paths of all that is in a directory, sorted.
+    /// The paths of all entries of a directory, sorted.
     ///
     /// \throws error with errc::io
     virtual std::vector<std::filesystem::path>
@@ -146,7 +146,7 @@ public:
              ": is not written, since this store of files is only read");
     }
 
-    /// What another process began.
+    /// Joins a target that another process began.
     ///
     /// \param  name what `unfinished::name` returned there
     /// \throws error with errc::io; errc::unsupported if one process writes alone

@@ -13,28 +13,29 @@
 #include <string_view>
 
 /// \file
-/// In which pages memory comes, and when.
+/// The size of the pages of memory, and when the system provides them.
 
 namespace reshard {
 
-/// Requests to the system; without support for them, memory comes as usual.
+/// Requests to the system. A system without support for them provides memory as usual.
 struct page_advice {
-    bool huge = false;     ///< large pages, if available; for shared memory, few systems
-                           ///< have any
+    bool huge = false;     ///< large pages, if available; for shared memory, few
+                           ///< systems have any
     bool populate = false; ///< the maker's page table is filled now, not by the first writes
 };
 
 namespace detail {
 
-/// Asks for large pages for memory that is written for the first time, or for none.
+/// Asks for large pages, or for small ones, for memory that is not yet written.
 RESHARD_DECL void advise_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
                                [[maybe_unused]] bool large);
 
 /// Fills this process's page table for all pages that have some of these bytes; data written to
-/// them meanwhile stays. False if memory is lacking.
+/// them meanwhile is kept. False if there is not enough memory.
 RESHARD_DECL bool populate(void* memory, std::size_t bytes);
 
-/// Writes to every page its present content: `populate` on a system that has no call for it.
+/// Writes to every page its present content. It does the work of `populate` on a system without a
+/// call for that.
 RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes);
 
 /// How many large pages are free in one piece, so that nothing has to be moved for them;
@@ -45,11 +46,11 @@ RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes);
 RESHARD_DECL std::optional<std::int64_t> free_large_pages(std::string_view free_blocks,
                                                           std::size_t order);
 
-/// Whether the next piece of memory is to come in large pages, by what pieces have cost so far.
+/// Decides whether the next piece of memory uses large pages, from the cost of earlier pieces.
 ///
-/// A large page that is available costs less than small ones. One that a virtual machine's host has
-/// taken back, or for which others are moved, costs ten times as much, and no figure shows that
-/// beforehand.
+/// A large page that is available costs less than small ones. A large page costs ten times as much
+/// if a virtual machine's host has taken it back, or if the system must move other pages for it. No
+/// figure shows that beforehand.
 ///
 /// \par Units  seconds
 /// \invariant the extra cost of large pages over small ones is at most a sixteenth of the total
@@ -75,8 +76,7 @@ private:
     std::int64_t samples_ = 0;
 };
 
-/// The calls by which private memory is taken. Another table simulates a system that lacks
-/// something.
+/// The calls that allocate private memory. Another table simulates a system that lacks something.
 struct page_calls {
     /// The system's report of its free memory; empty if it has none.
     std::string (*free_blocks)() = &read_free_blocks;
@@ -84,7 +84,7 @@ struct page_calls {
     void (*advise)(void* memory, std::size_t bytes, bool large) = &advise_pages;
     bool (*populate)(void* memory, std::size_t bytes) = &detail::populate;
 
-    /// The processor time of the calling thread: a host's work counts, other threads do not.
+    /// The processor time of the calling thread. It includes a host's work, but not other threads.
     double (*seconds)() = &thread_seconds;
 
     RESHARD_DECL static std::string read_free_blocks();

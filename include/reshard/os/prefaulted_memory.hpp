@@ -24,7 +24,7 @@ namespace detail {
 /// A private mapping that begins at a large page.
 class private_mapping {
 public:
-    /// The large pages of x86-64 and of arm64 with small pages.
+    /// The size of large pages on x86-64, and on arm64 with small pages.
     static constexpr std::size_t alignment = std::size_t{2} << 20;
 
     /// \throws error with errc::io if the system has no memory
@@ -40,8 +40,8 @@ private:
     void* first_ = nullptr;
 };
 
-/// Fills a private mapping's page table from its beginning, piece by piece: in large pages, if they
-/// are wanted, as long as enough are free and they cost no more than small ones.
+/// Fills a private mapping's page table from its beginning, piece by piece. If large pages are
+/// wanted, it uses them as long as enough are free and they cost no more than small ones.
 ///
 /// \par Units bytes
 /// \pre `memory` begins at a large page
@@ -50,13 +50,12 @@ RESHARD_DECL void take_pages(std::byte* memory, std::size_t bytes, bool huge,
 
 } // namespace detail
 
-/// Memory for targets that are about to be filled, there ahead of the first write.
+/// Memory for targets that are about to be filled. The system provides it before the first write.
 ///
-/// A page that is written for the first time costs the system more than its bytes cost to move. A
-/// separate thread takes them while the caller plans, many by one call, and in large pages if the
-/// machine has these available: then a load of hundreds of megabytes takes about half the time.
-/// Elsewhere, small pages cost a quarter less than when they are written one by one. The memory may
-/// be used at once.
+/// The first write to a page costs more than moving the page's bytes. A separate thread asks for
+/// the pages while the caller plans, many in one call. It asks for large pages if the machine has
+/// them available: then a load of hundreds of megabytes takes about half the time. Otherwise, small
+/// pages cost a quarter less than when they are written one by one. The memory may be used at once.
 ///
 /// \par Units bytes
 class prefaulted_memory {
@@ -68,7 +67,8 @@ public:
                                detail::page_calls const& calls = {});
     prefaulted_memory(prefaulted_memory const&) = delete;
 
-    /// Allocates tensors in it; for one thread at a time, as an arena's.
+    /// Allocates tensors in this memory. Only one thread at a time may use it, as with
+    /// `arena_resource`.
     std::pmr::memory_resource* resource() { return &resource_; }
 
     /// Waits until all of it is allocated.

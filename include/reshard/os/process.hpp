@@ -16,7 +16,7 @@ namespace reshard::detail {
 struct process_mark {
     std::uint64_t number = 0;  ///< 0: none
     std::uint64_t started = 0; ///< in ticks of the system's clock; 0: not known
-    std::uint64_t space = 0;   ///< of numbers, as each container has its own; 0: not known
+    std::uint64_t space = 0;   ///< of process numbers: each container has its own; 0: not known
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.number, self.started, self.space);
@@ -30,8 +30,8 @@ RESHARD_DECL process_mark this_process();
 /// A number that no other call gives, in any process; not 0.
 RESHARD_DECL std::uint64_t new_token();
 
-/// True if a process has certainly ended, also if its parent has not waited for it yet. One of
-/// another space of numbers, which cannot be seen, has not.
+/// True if a process has certainly ended, also if its parent has not waited for it yet. False for a
+/// process of another space of numbers, because this process cannot see it.
 RESHARD_DECL bool has_ended(process_mark const& mark);
 
 } // namespace reshard::detail

@@ -31,7 +31,7 @@ public:
 
     /// Returns when all members have called it. Their earlier writes are visible afterwards.
     ///
-    /// \param idle called between looks, before the core is given away: work that others may wait
+    /// \param idle called between two polls, before the core is yielded: work that others may wait
     ///             for
     void wait(auto&& idle) const {
         std::uint32_t const round = shared_->round.load(std::memory_order_acquire);
@@ -58,7 +58,7 @@ private:
             if (shared_->round.load(std::memory_order_acquire) != round)
                 return true;
 #if defined(__SSE2__)
-            __builtin_ia32_pause(); // <emmintrin.h> has it too, and 2,700 lines beside it
+            __builtin_ia32_pause(); // <emmintrin.h> has it too, with 2,700 more lines
 #endif
         }
         return false;

@@ -29,7 +29,7 @@ namespace reshard::detail {
 ///
 /// \par Units bytes; descriptors and error numbers are the system's, failure is -1 with `errno` set
 struct system_calls {
-    /// A file without a name. Linux has it.
+    /// Makes a file without a name. Linux supports it.
     int (*create_unnamed)(char const* label) = [](char const* label) {
 #if defined(MFD_CLOEXEC)
         return ::memfd_create(label, MFD_CLOEXEC);
@@ -40,12 +40,12 @@ struct system_calls {
 #endif
     };
 
-    /// A new file in the memory that the system has for named segments.
+    /// Makes a file in the system's memory for named segments.
     int (*create_named)(char const* name) = [](char const* name) {
         return ::shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     };
 
-    /// Another process's file, by a path below /proc.
+    /// Opens another process's file, by a path below /proc.
     int (*open_unnamed)(char const* path) = [](char const* path) {
         return ::open(path, O_RDWR | O_CLOEXEC);
     };
@@ -57,7 +57,7 @@ struct system_calls {
     /// Takes memory for the whole file now, so that writing to it later cannot fail. Returns the
     /// error.
     int (*reserve)(int file, off_t bytes) = [](int file, off_t bytes) {
-        constexpr off_t piece = off_t{64} << 20; // a signal undoes no more than a piece
+        constexpr off_t piece = off_t{64} << 20; // a signal undoes at most one piece
         int problem = 0;
         for (off_t done = 0; done < bytes && problem == 0; done += piece)
             do
@@ -67,10 +67,10 @@ struct system_calls {
     };
 };
 
-/// How a segment is found by others.
+/// How other processes find a segment.
 enum class segment_kind : std::uint8_t {
     unnamed, ///< through its maker's open files: no name can remain
-    named,   ///< by a name, which `seal` takes away
+    named,   ///< by a name, which `seal` removes
 };
 
 /// The address of a segment for others: how to open it, and how to verify its identity.
@@ -90,7 +90,7 @@ struct segment_address {
 template <>
 inline constexpr enum_range range_of_enum<segment_kind>{2, "the kind of segment"};
 
-/// A name of a segment, taken away at the end.
+/// A segment's name. The destructor removes it.
 class segment_name {
 public:
     segment_name() = default;
@@ -105,15 +105,15 @@ private:
     std::string text_;
 };
 
-/// Memory that several processes see, until the last of them has let it go.
+/// Memory that several processes share. It is freed when the last of them releases it.
 class shared_segment {
 public:
-    /// Makes a segment of zeros, all allocated: later writes cannot fail.
+    /// Makes a segment of zeros. All of it is allocated, so later writes cannot fail.
     ///
     /// \par Units bytes
     /// \pre    `bytes > 0`
-    /// \throws error with errc::io when the system refuses: no such segments, not so much memory,
-    ///         or no files of that size
+    /// \throws error with errc::io when the system refuses: it has no such segments, too little
+    ///         memory, or no files of that size
     static shared_segment create(index_t bytes, segment_kind kind, page_advice advice = {},
                                  system_calls const& calls = {});
 
@@ -125,14 +125,16 @@ public:
     static shared_segment open(segment_address const& address, index_t bytes,
                                system_calls const& calls = {});
 
-    /// The same of one that this process only reads: writing to it ends the process.
+    /// The same for a segment that this process only reads: writing to it ends the process.
     static shared_segment open_to_read(segment_address const& address, index_t bytes,
                                        system_calls const& calls = {});
 
-    /// Takes away the name of a segment whose maker was killed; one that is another by now stays.
+    /// Removes the name of a segment whose maker was killed. A name that belongs to another segment
+    /// by now stays.
     static void remove(segment_address const& address);
 
-    /// No process opens it any more: the name is gone, and the file closed. The memory stays.
+    /// After this call, no process can open the segment: the name is removed and the file closed.
+    /// The memory stays.
     void seal();
 
     segment_address const& address() const { return address_; }
@@ -141,7 +143,8 @@ public:
     index_t bytes() const { return static_cast<index_t>(memory_.bytes()); }
 
 private:
-    /// A name that no process has used: processes of other containers may have this one's number.
+    /// Takes a name that no process has used: a process of another container may have the same
+    /// number as this one.
     void take_name(system_calls const& calls);
 
     void reserve(index_t bytes, system_calls const& calls) const;

@@ -28,15 +28,14 @@ struct ring_slots {
     std::byte* at(std::uint64_t number) const { return first + number % count * bytes; }
 };
 
-/// One process's end of a ring, of which the other end is another's: one of them fills slots, the
-/// other one empties them, in order. Nothing blocks here: a process that gets no slot does
-/// something else and asks again.
+/// The sending process's end of a ring. The sender fills slots, and the receiver empties them, in
+/// order. Nothing blocks here: a process that gets no slot does something else and asks again.
 ///
-/// So small a memory stays in the caches of both: passing through it costs less than a second
-/// passage through memory.
+/// The slots are so small that they stay in the caches of both processes. Copying through them
+/// costs less than a second copy through memory.
 class ring_sender {
 public:
-    /// \pre `shared` and the slots outlive the end, and no other sender has had them
+    /// \pre `shared` and the slots outlive the end, and no other sender has used them
     ring_sender(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
 
     /// A slot to write to, or null while all are full.
@@ -58,10 +57,10 @@ private:
     std::uint64_t freed_ = 0;
 };
 
-/// The other end: see `ring_sender`.
+/// The receiving process's end of a ring: see `ring_sender`.
 class ring_receiver {
 public:
-    /// \pre as of the sender
+    /// \pre as for the sender
     ring_receiver(ring_state& shared, ring_slots slots) : shared_(&shared), slots_(slots) {}
 
     /// The next slot that was handed over, or null while there is none.

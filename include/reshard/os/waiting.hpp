@@ -12,8 +12,8 @@
 
 namespace reshard::detail {
 
-/// The time that passes, and how a process lets others work meanwhile: the longer it has waited,
-/// the longer it sleeps between two looks.
+/// Measures the time that passes, and lets other processes work meanwhile. The longer a process has
+/// waited, the longer it sleeps between two looks.
 class waiting {
 public:
     explicit waiting(double most_seconds) : most_(most_seconds) {}

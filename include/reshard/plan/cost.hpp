@@ -19,7 +19,7 @@
 
 namespace reshard {
 
-/// What one process gives and gets.
+/// The bytes and messages that one process gives and gets.
 ///
 /// \par Units bytes on the wire; a message is everything that one process gives another
 struct process_cost {
@@ -28,9 +28,9 @@ struct process_cost {
     index_t bytes_local = 0; ///< moved within the process
     index_t messages_in = 0;
     index_t messages_out = 0;
-    index_t bytes_node_in = 0;  ///< not in messages: through arenas and rings of its node, together
+    index_t bytes_node_in = 0;  ///< not in messages: through arenas and rings of its node
     index_t bytes_node_out = 0; ///< the same of the bytes it gives
-    index_t bytes_relayed = 0;  ///< of the bytes it gives, in messages or not, the ones that it got
+    index_t bytes_relayed = 0;  ///< bytes it gives, in messages or not, and that it got
                                 ///< before
 
     constexpr process_cost& operator+=(process_cost const& more) {
@@ -53,10 +53,25 @@ struct plan_cost {
     index_t transfers = 0;
     index_t relays = 0; ///< transfers that a receiver passes on
     index_t messages = 0;
-    index_t bytes = 0; ///< all that is written, moved within a process or between two
+    index_t bytes = 0; ///< all written bytes, moved within a process or between two
     index_t bytes_local = 0;
     index_t peak_extra_bytes = 0; ///< the most staging that a process needs beside the tensors
     std::vector<process_cost> by_process;
+
+    /// The largest value of a process divided by the average: 1 if all values are equal, and if the
+    /// sum is 0.
+    ///
+    /// \param member counts bytes or messages
+    constexpr double imbalance(index_t process_cost::*member) const {
+        index_t most = 0;
+        double sum = 0;
+        for (process_cost const& process : by_process) {
+            most = std::max(most, process.*member);
+            sum += static_cast<double>(process.*member);
+        }
+        return most == 0 ? 1
+                         : static_cast<double>(most) * static_cast<double>(by_process.size()) / sum;
+    }
 
     constexpr bool operator==(plan_cost const&) const = default;
 };
@@ -75,7 +90,7 @@ struct flow {
     holder_t target = 0;
     index_t bytes = 0;
     index_t count = 1;
-    bool is_rest = false;         ///< of a pair of shards that is counted already: several give it
+    bool is_rest = false;         ///< of a pair of shards that is already counted
     std::uint32_t tree = no_tree; ///< of relayed elements
     std::uint32_t position = 0;   ///< of the target in the tree
     index_t runs = 0;             ///< of one of them, if they are counted
@@ -87,42 +102,22 @@ struct flow {
     constexpr bool operator==(flow const&) const = default;
 };
 
-/// The memory of a process beside its tensors to give and to get so much: packed copies of chunks
-/// under way.
+/// The memory that a process needs beside its tensors to give and get these bytes: packed copies of
+/// chunks under way.
 ///
 /// \par Units bytes
 constexpr index_t staging_of(process_cost const& cost) {
     return std::min(cost.bytes_in + cost.bytes_out, staging_bytes);
 }
 
-} // namespace detail
-
-/// The most that one process gives, gets or keeps in relation to the average: 1 if all do equally
-/// much, and if the sum is 0.
-///
-/// \param member counts bytes or messages
-constexpr double imbalance(plan_cost const& cost, index_t process_cost::*member) {
-    index_t most = 0;
-    double sum = 0;
-    for (process_cost const& process_cost : cost.by_process) {
-        most = std::max(most, process_cost.*member);
-        sum += static_cast<double>(process_cost.*member);
-    }
-    if (most == 0)
-        return 1;
-    return static_cast<double>(most) * static_cast<double>(cost.by_process.size()) / sum;
-}
-
-namespace detail {
-
-/// Adds flows up to the cost of a plan.
+/// Sums up flows to the cost of a plan.
 class cost_counter {
 public:
     constexpr explicit cost_counter(holder_t processes) {
         cost_.by_process = std::vector<process_cost>(processes, process_cost{});
     }
 
-    /// \pre    both of its ends are processes, and neither number of it is negative
+    /// \pre    both ends of the flow are processes, and its numbers are not negative
     /// \throws error with errc::overflow when all bytes together do not fit 64 bits
     constexpr void add(flow const& flow) {
         BOOST_ASSERT(flow.source < cost_.by_process.size() &&
@@ -168,15 +163,15 @@ private:
     }
 
     plan_cost cost_;
-    std::vector<std::uint64_t> pairs_; ///< who sends whom, repeated less often than not
-    std::size_t distinct_ = 0;         ///< how many there were when last counted
+    std::vector<std::uint64_t> pairs_; ///< sender and receiver; fewer than half are repeated
+    std::size_t distinct_ = 0;         ///< the number of distinct pairs when last counted
 };
 
 } // namespace detail
 
-/// Counts a plan made for everybody, over `processes` processes.
+/// The cost of a plan for all holders, over `processes` processes.
 ///
-/// \par Units bytes, and messages: all that one process gives another is one
+/// \par Units bytes, and messages: all bytes that one process gives another are one message
 /// \pre `plan` was made with `options`, and `options.process_of(h) < processes` for every holder
 ///      `h` that gives (unless `options.shared_sources`) or gets
 /// \throws error with errc::overflow when all bytes together do not fit 64 bits

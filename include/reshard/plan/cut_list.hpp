@@ -5,6 +5,7 @@
 
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/plan/cyclic_cuts.hpp>
 #include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/source_indices.hpp>
 
@@ -17,11 +18,11 @@
 
 /// \file
 /// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
-/// shards; and their senders, if all shards are computed.
+/// shards. Also the senders of the cuts, if all shards are computed.
 
 namespace reshard::detail {
 
-/// One target tensor with everything that is looked up for it.
+/// One target tensor, with everything that is needed to find its cuts.
 class cut_finder {
 public:
     constexpr cut_finder(plan_problem const& problem, target_side const& target,
@@ -29,34 +30,51 @@ public:
         : problem_(problem),
           target_(target),
           pieces_(target.pieces->target_boxes()),
-          sources_(sources) {}
-
-    /// Everything that target shard `shard` is made of.
-    ///
-    /// \throws error with errc::not_covered when nobody holds some of it, naming the rank that
-    ///         wants it
-    constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
-        bool const is_flat = target_.shards.flat(shard).has_value();
-        std::uint8_t number = 0;
-        target_.shards.for_each_box(shard, [&](box const& region) {
-            std::size_t const first = cuts.size();
-            if (!is_empty(region))
-                pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
-                    add_sources({piece, 0, shard, number}, common, cuts);
-                });
-            check_covered(shard, region, cuts, first);
-            number = static_cast<std::uint8_t>(number + is_flat);
-        });
+          sources_(sources) {
+        if (!target.shards || target.shards.table())
+            return;
+        shard_index const targets(target.shards);
+        for (std::uint32_t i = 0; targets.has_whole_shards() && i < target.pieces->size(); ++i) {
+            piece const piece = (*target.pieces)[i];
+            if (piece.source == zero_source || piece.joins.any())
+                continue;
+            shard_index const& index = sources.of(piece.source);
+            if (index.has_whole_shards() && (index.has_cycles() || targets.has_cycles()))
+                cyclic_.push_back(i);
+        }
     }
 
-    /// What source box `source_box` of tensor `source` gives to the target shards that `wanted`
-    /// accepts.
+    /// Finds all cuts of target shard `shard`.
+    ///
+    /// \throws error with errc::not_covered when nobody holds some of its elements, naming the rank
+    ///         that wants it
+    constexpr void find_sources_of(std::uint32_t shard, placed_pattern& cuts) const {
+        if (!cyclic_.empty()) {
+            std::size_t const first = cuts.size();
+            for (std::uint32_t const i : cyclic_)
+                add_cyclic_sources(i, shard, cuts);
+            if (cyclic_.size() < target_.pieces->size())
+                add_boxes(shard, cuts, true);
+            if (elements_from(cuts, first) == target_.shards.elements(shard))
+                return;
+            placed_pattern boxes(cuts.geometry().ndim());
+            return add_boxes(shard, boxes, false); // which says what is missing
+        }
+        add_boxes(shard, cuts, false);
+    }
+
+    /// Finds the cuts that source box `source_box` of tensor `source` gives to the target shards
+    /// that `wanted` accepts.
     constexpr void find_targets_of(key_id source, std::uint32_t source_box,
                                    shard_index const& targets, auto&& wanted,
                                    placed_pattern& cuts) const {
-        sources_.of(source).for_each_block_of(source_box, [&](box const& box) {
-            find_targets_of_block({source, source_box}, box, targets, wanted, cuts);
-        });
+        for (std::uint32_t const i : cyclic_)
+            if (target_.pieces->source(i) == source)
+                add_cyclic_targets(i, source_box, targets, wanted, cuts);
+        if (cyclic_.size() < target_.pieces->size())
+            sources_.of(source).for_each_block_of(source_box, [&](box const& box) {
+                find_targets_of_block({source, source_box}, box, targets, wanted, cuts);
+            });
     }
 
 private:
@@ -70,7 +88,7 @@ private:
                                          shard_index const& targets, auto&& wanted,
                                          placed_pattern& cuts) const {
         for (std::uint32_t i = 0; i < target_.pieces->size(); ++i) {
-            if (target_.pieces->source(i) != from.source)
+            if (target_.pieces->source(i) != from.source || is_cyclic(i))
                 continue;
             piece const piece = (*target_.pieces)[i];
             auto const source = intersect(held_box, piece.source_box());
@@ -90,12 +108,70 @@ private:
         }
     }
 
+    constexpr bool is_cyclic(std::uint32_t piece) const {
+        return std::binary_search(cyclic_.begin(), cyclic_.end(), piece);
+    }
+
+    constexpr void add_cyclic_sources(std::uint32_t number, std::uint32_t shard,
+                                      placed_pattern& cuts) const {
+        piece const piece = (*target_.pieces)[number];
+        box const region = target_.shards.region(shard);
+        axis_cycles const cycles = target_.shards.cycles(shard);
+        shard_index const& index = sources_.of(piece.source);
+        for (std::uint32_t i = 0; i < index.size(); ++i)
+            cut_cyclic(piece, region, cycles, index[i], index.cycles(i), [&](cut const& geometry) {
+                cuts.push_back({geometry, {number, i, shard}});
+            });
+    }
+
+    constexpr void add_cyclic_targets(std::uint32_t number, std::uint32_t source_box,
+                                      shard_index const& targets, auto&& wanted,
+                                      placed_pattern& cuts) const {
+        piece const piece = (*target_.pieces)[number];
+        shard_index const& index = sources_.of(piece.source);
+        box const held_box = index[source_box];
+        axis_cycles const cycles = index.cycles(source_box);
+        for (std::uint32_t i = 0; i < targets.size(); ++i)
+            cut_cyclic(
+                piece, targets[i], targets.cycles(i), held_box, cycles, [&](cut const& geometry) {
+                    for (std::size_t which = 0; which < targets.replicas(i); ++which)
+                        if (shard_part const at = targets.replica(i, which); wanted(at.shard))
+                            cuts.push_back({geometry, {number, source_box, at.shard}});
+                });
+    }
+
+    /// Adds what is not dealt out in blocks, box by box.
+    ///
+    /// \param skips omits pieces that have blocks on either side, and checks nothing
+    constexpr void add_boxes(std::uint32_t shard, placed_pattern& cuts, bool skips) const {
+        bool const is_flat = target_.shards.flat(shard).has_value();
+        std::uint8_t number = 0;
+        target_.shards.for_each_box(shard, [&](box const& region) {
+            std::size_t const first = cuts.size();
+            if (!is_empty(region))
+                pieces_.for_each_overlap(region, [&](std::uint32_t piece, box const& common) {
+                    if (!skips || !is_cyclic(piece))
+                        add_sources({piece, 0, shard, number}, common, cuts);
+                });
+            if (!skips && elements_from(cuts, first) != element_count(region))
+                fail_not_covered(shard, region, cuts, first);
+            number = static_cast<std::uint8_t>(number + is_flat);
+        });
+    }
+
+    static constexpr index_t elements_from(placed_pattern const& cuts, std::size_t first) {
+        index_t sum = 0;
+        for (std::size_t i = first; i < cuts.size(); ++i)
+            sum += cuts.geometry().elements(i);
+        return sum;
+    }
+
     static constexpr cut geometry_of(piece const& p) {
         return {p.order, p.source_offset, p.target_offset, p.extent, p.joins};
     }
 
-    /// The elements that a box of the source gives to one of the target: cut to the target first,
-    /// as on the receiver, so that both cut in the same way.
+    /// The elements that a source box gives to a target box. They are cut to the target first, as
+    /// on the receiver, so that both sides cut in the same way.
     static constexpr void cut_between(piece const& whole_piece, box const& target,
                                       box const& source, auto&& take) {
         cut_to_target(whole_piece, target, [&](piece const& p) {
@@ -104,7 +180,7 @@ private:
         });
     }
 
-    /// A box of the target that holds all that comes from `region` of the source.
+    /// A box of the target that contains all elements from `region` of the source.
     static constexpr box reach_of(piece const& whole_piece, box const& region) {
         box reach;
         cut_to_source(whole_piece, region, [&](piece const& p) {
@@ -129,15 +205,6 @@ private:
         });
     }
 
-    constexpr void check_covered(std::uint32_t shard, box const& region, placed_pattern const& cuts,
-                                 std::size_t first) const {
-        index_t index = 0;
-        for (std::size_t i = first; i < cuts.size(); ++i)
-            index += element_count(cuts.geometry().extent(i));
-        if (index != element_count(region))
-            fail_not_covered(shard, region, cuts, first);
-    }
-
     [[noreturn]] void fail_not_covered(std::uint32_t shard, box const& region,
                                        placed_pattern const& cuts, std::size_t first) const;
 
@@ -145,49 +212,58 @@ private:
     target_side const& target_;
     box_index pieces_;
     source_indices const& sources_;
+    std::vector<std::uint32_t> cyclic_; ///< pieces of which either side is blocks, ascending
 };
 
-/// A cut without the offsets of its two boxes: many transfers of a tensor have the same.
+/// A cut without the offsets of its two boxes. Many transfers of a tensor have the same form.
 struct cut_form {
     permutation order;
     index_vector extent;
     axis_joins joins;
+    axis_repeats repeats;
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.order, self.extent, self.joins);
+        visit(self.order, self.extent, self.joins, self.repeats);
+    }
+    constexpr index_t elements() const {
+        return element_count(extent) * (repeats.any() ? element_count(repeats.count) : 1);
     }
     constexpr bool operator==(cut_form const&) const = default;
 };
 
-/// What one rank gives another of a source for a tensor; of the two, only their kinds are known.
+/// The elements of a source that one rank gives another for a target tensor. Only the kinds of the
+/// two tensors are known.
 ///
 /// \par Units elements of the global tensors, row by row
 struct typed_transfer {
     holder_t source_holder = no_holder; ///< `no_holder`: zeros
     holder_t target_holder = 0;
-    std::uint32_t operand = 0;      ///< which of the sources of the expression
-    std::uint32_t source_shard = 0; ///< place among the shards of all ranks, here and below
+    std::uint32_t operand = 0;      ///< index among the sources of the expression
+    std::uint32_t source_shard = 0; ///< index among the shards of all ranks, here and below
     std::uint32_t target_shard = 0;
     std::uint16_t form = 0;
     std::uint16_t chain = 0;
+    std::uint8_t source_part = 0; ///< which box of a shard that is a flat range, here and below
+    std::uint8_t target_part = 0;
     index_t source_first = 0;
     index_t target_first = 0;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_holder, self.target_holder, self.operand, self.source_shard,
-              self.target_shard, self.form, self.chain, self.source_first, self.target_first);
+              self.target_shard, self.form, self.chain, self.source_part, self.target_part,
+              self.source_first, self.target_first);
     }
     constexpr bool operator==(typed_transfer const&) const = default;
 };
 
-/// All transfers of a kind of tensors, in the order of a `plan`.
+/// All transfers of one kind of tensor, in the order of a `plan`.
 struct kind_transfers {
     std::vector<typed_transfer> transfers;
     std::vector<cut_form> forms;
     std::vector<cast_chain> chains;
 };
 
-/// The same as constants.
+/// The same transfers, as constants.
 struct pattern_content {
     std::span<typed_transfer const> transfers;
     std::span<cut_form const> forms;
@@ -199,22 +275,26 @@ struct pattern_content {
 
     /// The geometry of one of the transfers.
     ///
-    /// \param source the shape of its source tensor; of no meaning for zeros
+    /// \param source the shape of its source tensor; meaningless for zeros
     constexpr cut cut_of(typed_transfer const& t, index_vector const& source,
                          index_vector const& target) const {
         cut_form const& form = forms[t.form];
         return {form.order,
                 t.source_holder == no_holder ? index_vector::filled(target.size(), 0)
                                              : unravel_index(t.source_first, source),
-                unravel_index(t.target_first, target), form.extent, form.joins};
+                unravel_index(t.target_first, target),
+                form.extent,
+                form.joins,
+                form.repeats};
     }
 };
 
-/// Plans the one target of a problem, all of whose shards are grids.
+/// Plans a problem that has one target.
 class kind_planner {
 public:
-    constexpr explicit kind_planner(plan_problem const& problem)
-        : problem_(problem), target_(problem.targets[0]), sources_(problem) {}
+    /// \param shapes of the sources, and then of the target
+    constexpr kind_planner(plan_problem const& problem, std::vector<index_vector> const& shapes)
+        : problem_(problem), shapes_(shapes), target_(problem.targets[0]), sources_(problem) {}
 
     /// \throws error with errc::not_covered, errc::overlap as `make_plan`
     constexpr kind_transfers find() && {
@@ -231,34 +311,33 @@ public:
 private:
     constexpr void add(placed_cut const& cut) {
         piece const piece = (*target_.pieces)[cut.at.piece];
-        typed_transfer transfer{
-            .target_holder = target_.shards.holder(cut.at.target_shard),
-            .target_shard = cut.at.target_shard,
-            .form = number_of({cut.geometry.order, cut.geometry.extent, cut.geometry.joins}),
-            .chain = chain_number(result_.chains, piece.casts),
-            .target_first = place_in(target_.shards, cut.geometry.target_offset)};
+        typed_transfer transfer{.target_holder = target_.shards.holder(cut.at.target_shard),
+                                .target_shard = cut.at.target_shard,
+                                .form = number_of({cut.geometry.order, cut.geometry.extent,
+                                                   cut.geometry.joins, cut.geometry.repeats}),
+                                .chain = chain_number(result_.chains, piece.casts),
+                                .target_part = cut.at.target_part,
+                                .target_first =
+                                    ravel_index(cut.geometry.target_offset, shapes_.back())};
         if (piece.source != zero_source)
             choose_source(cut, piece.source, transfer);
         result_.transfers.push_back(transfer);
     }
 
-    /// Of several that hold the same, the target itself gives it, or one after the other.
+    /// If several holders have the same elements, the target itself gives them, or the holders take
+    /// turns.
     constexpr void choose_source(placed_cut const& cut, key_id operand,
                                  typed_transfer& transfer) const {
         shard_index const& index = sources_.of(operand);
         tensor_shards const& shards = problem_.sources[operand].shards;
         std::uint32_t const box = cut.at.source_box;
         transfer.operand = operand;
-        transfer.source_shard = index
-                                    .replica(box, index.choose(box, shards, transfer.target_holder,
-                                                               transfer.target_shard, {}))
-                                    .shard;
+        shard_part const from = index.replica(
+            box, index.choose(box, shards, transfer.target_holder, transfer.target_shard, {}));
+        transfer.source_shard = from.shard;
+        transfer.source_part = from.part;
         transfer.source_holder = shards.holder(transfer.source_shard);
-        transfer.source_first = place_in(shards, cut.geometry.source_offset);
-    }
-
-    static constexpr index_t place_in(tensor_shards const& shards, index_vector const& at) {
-        return ravel_index(at, shards.grid()->shape());
+        transfer.source_first = ravel_index(cut.geometry.source_offset, shapes_[operand]);
     }
 
     constexpr std::uint16_t number_of(cut_form const& form) {
@@ -270,6 +349,7 @@ private:
     }
 
     plan_problem const& problem_;
+    std::vector<index_vector> const& shapes_;
     target_side const& target_;
     source_indices sources_;
     kind_transfers result_;

@@ -15,13 +15,13 @@
 #include <vector>
 
 /// \file
-/// What passes between processes, from patterns: equal tensors are counted, not listed.
+/// The flows between processes, from patterns: equal tensors are counted, not listed.
 
 namespace reshard {
 
 namespace detail {
 
-/// Which of the shards of one side have the same boxes and holders. By spread.
+/// Numbers the shards of one side so that equal boxes and holders have equal numbers. By spread.
 constexpr std::vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
     auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
@@ -34,14 +34,14 @@ constexpr std::vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
 
 } // namespace detail
 
-/// Target tensors by what filling them costs whom.
+/// Groups target tensors into kinds: filling a tensor of a kind costs each process the same.
 ///
 /// Refers to the problem that it was made from, which must live as long.
 class plan_flows {
 public:
-    /// Plans for everybody.
+    /// Plans for all holders.
     ///
-    /// \throws error as `make_patterns`
+    /// \throws error as `make_plan`
     constexpr explicit plan_flows(detail::plan_problem const& problem,
                                   plan_options const& options = {})
         : problem_(problem),
@@ -73,19 +73,19 @@ public:
     ///
     /// \pre `for_each` has named it
     constexpr detail::relay_tree tree(std::uint32_t number) const {
-        return cuts_.relays.trees()[number];
+        return cuts_.relays->trees()[number];
     }
 
-    /// What sources send, by who could send it.
+    /// The bytes that sources send, by their possible senders.
     constexpr std::vector<detail::shared_load> loads() const {
         return detail::sender_class_finder(problem_, options_, cuts_.sources, cuts_.targets,
-                                           cuts_.patterns, &cuts_.relays)
+                                           cuts_.patterns, cuts_.relays)
             .find()
             .loads;
     }
 
-    /// Calls `visit(flow)` for each transfer of one tensor of that kind, and for those that other
-    /// holders of the same elements could give: all that have them are sources.
+    /// Calls `visit(flow)` for each possible transfer of one tensor of that kind: all holders of
+    /// its elements are sources.
     constexpr void for_each_possible(std::size_t kind, auto&& visit) const {
         std::uint32_t const t = example(kind);
         for_each_cut(t, [&](std::size_t, detail::cut_place const& cut, index_t bytes) {
@@ -101,14 +101,14 @@ public:
         });
     }
 
-    /// Calls `visit(flow)` for each transfer of one tensor of that kind; with `runs` only if
+    /// Calls `visit(flow)` for each transfer of one tensor of that kind; `runs` is set only if
     /// `has_runs`, and not for relayed elements.
     constexpr void for_each(std::size_t kind, auto&& visit, bool has_runs = false) const {
         std::uint32_t const t = example(kind);
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& cut_place, index_t bytes) {
             holder_t const receiver =
                 options_.process_of(problem_.targets[t].shards.holder(cut_place.target_shard));
-            if (auto const relayed = cuts_.relays.find(t, cut_place))
+            if (auto const relayed = cuts_.find_relay(t, cut_place))
                 visit(relayed_flow(*relayed, receiver, bytes, cut_place.is_rest));
             else
                 visit(detail::flow{.source = process_of_sender(t, cut, receiver),
@@ -120,13 +120,12 @@ public:
     }
 
 private:
-    /// Calls `visit(cut, place, bytes)` for what target tensor `t` is cut into.
+    /// Calls `visit(cut, place, bytes)` for each cut of target tensor `t`.
     constexpr void for_each_cut(std::uint32_t t, auto&& visit) const {
         detail::placed_pattern const& cuts = pattern_of(t);
         for (std::size_t i = 0; i < cuts.size(); ++i) {
             detail::cut_place const& cut = cuts.place(i);
-            visit(i, cut,
-                  wire_bytes(problem_, t, cut.piece, element_count(cuts.geometry().extent(i))));
+            visit(i, cut, wire_bytes(problem_, t, cut.piece, cuts.geometry().elements(i)));
         }
     }
 
@@ -141,7 +140,7 @@ private:
     }
 
     /// The number of runs of a cut that are contiguous on both sides, if the memory of shards is
-    /// row-major and dense; 0: it is zeros, or transposed, which goes by squares.
+    /// row-major and dense. 0: the cut is zeros, or transposed, because that moves in squares.
     constexpr index_t runs_of(std::uint32_t t, std::size_t cut) const {
         auto const [geometry, at] = pattern_of(t)[cut];
         detail::target_side const& target = problem_.targets[t];
@@ -149,11 +148,13 @@ private:
         if (source == detail::zero_source)
             return 0;
         // Replicas of a box lie in memory in the same way.
+        detail::tensor_shards const& given = problem_.sources[source].shards;
         std::uint32_t const sender = cuts_.sources.of(source).replica(at.source_box, 0).shard;
         detail::affine_copy const loop = detail::fuse(
-            {geometry.extent, 0,
-             geometry.source_strides(strides_of(problem_.sources[source].shards, sender)), 0,
-             geometry.target_strides(strides_of(target.shards, at.target_shard))});
+            {geometry.loop_extent(), 0,
+             geometry.source_strides(strides_of(given, sender), given.cycles(sender)), 0,
+             geometry.target_strides(strides_of(target.shards, at.target_shard),
+                                     target.shards.cycles(at.target_shard))});
         index_t const elements = element_count(loop);
         if (elements == 0 || detail::is_transposed(loop))
             return 0;
@@ -168,7 +169,8 @@ private:
                                                     : held_shape(region, shards.cycles(shard)));
     }
 
-    /// A flow of a tree: from the receiver that passes it on, unless it is the first.
+    /// A flow of a tree. The sender is the receiver that passes it on, or the source for the tree's
+    /// first receiver.
     constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t receiver,
                                         index_t bytes, bool is_rest) const {
         return {options_.process_of(sender_of(tree(at.tree), at.position)),
@@ -180,7 +182,7 @@ private:
                 at.position};
     }
 
-    /// The holders of a source and their spread; 0 is nobody, of zeros.
+    /// A number for the holders of a source and their spread; 0 for zeros, which nobody holds.
     constexpr std::uint64_t place_of_source(std::uint32_t t, std::size_t piece) const {
         detail::key_id const source = problem_.targets[t].pieces->source(piece);
         return source == detail::zero_source
@@ -188,7 +190,8 @@ private:
                    : std::uint64_t{source_places_[cuts_.sources.kinds().spread(source)]} + 1;
     }
 
-    /// Calls `visit(number)` for all that decides what filling a target tensor costs whom.
+    /// Calls `visit(number)` for everything that decides what filling a target tensor costs each
+    /// process.
     constexpr void visit_key(std::uint32_t t, auto&& visit) const {
         bool const is_balanced = cuts_.patterns.senders.has(t);
         visit(cuts_.patterns.pattern_of[t]);
@@ -204,9 +207,11 @@ private:
         }
     }
 
-    /// Nothing else may be passed on; without relays, tensors do not differ in it.
+    /// Only elements of the wire type may be passed on. Without relays, this does not distinguish
+    /// tensors.
     constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
-        return !options_.relays || wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
+        return !options_.between_nodes.has_relays() ||
+               wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
     }
 
     constexpr detail::placed_pattern const& pattern_of(std::uint32_t t) const {
@@ -215,7 +220,7 @@ private:
 
     detail::plan_problem const& problem_;
     plan_options options_;
-    // All of it: a constant plan may not read mutable members.
+    // Keeps all of them, because a constant plan may not read mutable members.
     mutable detail::given_cuts cuts_;          ///< the finder of relays remembers its results
     std::vector<std::uint32_t> source_places_; ///< by spread
     std::vector<std::uint32_t> target_places_;
@@ -223,8 +228,8 @@ private:
     std::vector<index_t> counts_;
 };
 
-/// The cost of all transfers, over `processes` processes: as `cost_of(plan)`, in time that does not
-/// depend on how many equal tensors there are.
+/// The cost of all transfers, over `processes` processes. The result is `cost_of(plan)`, but the
+/// time does not depend on the number of equal tensors.
 ///
 /// \par Units bytes and messages
 /// \pre `options.process_of(h) < processes` for every holder `h`

@@ -12,7 +12,7 @@
 #include <utility>
 
 /// \file
-/// A plan that is kept, with digests that show later whether it is still right, and unharmed.
+/// A stored plan, with digests that show later whether it still applies and is undamaged.
 
 namespace reshard::detail {
 
@@ -26,7 +26,7 @@ struct kept_plan_recipe {
         visit(self.digest, self.checksum, self.bytes);
     }
 
-    /// Of the plan's bytes and of the digest that they belong to.
+    /// The checksum of the plan's bytes and of their digest.
     std::uint64_t right_checksum() const { return digest_of_all(digest, bytes); }
 };
 

@@ -16,8 +16,7 @@
 #include <vector>
 
 /// \file
-/// Bytes that several processes could send, divided among them so that none has much more to send
-/// than it must.
+/// Divides bytes that several processes could send, so that none sends much more than it must.
 
 namespace reshard::detail {
 
@@ -28,14 +27,14 @@ struct shared_load {
     bool leaves_node = false;
 };
 
-/// The load of the busiest, and the least load of the busiest in any division.
+/// The load of the busiest sender, and the least load that the busiest sender has in any division.
 ///
 /// \par Units bytes
 struct busiest_load {
     index_t bytes = 0;
     index_t bound = 0; ///< no division has a smaller `bytes`
 
-    /// True if no division is better by more than that number of thousandths.
+    /// True if no division is better by more than `thousandths` thousandths.
     constexpr bool is_within(index_t thousandths) const {
         return bytes - bound <= bound * thousandths / 1000;
     }
@@ -43,8 +42,8 @@ struct busiest_load {
     constexpr bool operator==(busiest_load const&) const = default;
 };
 
-/// `bytes` poured into vessels that hold `levels` already: the share of each, so that the lowest
-/// rise to one level.
+/// Pours `bytes` into vessels that already hold `levels`, so that the lowest vessels rise to one
+/// level. Returns the share of each vessel.
 ///
 /// \pre `levels` is not empty
 constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_t bytes) {
@@ -62,7 +61,8 @@ constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_
     return result;
 }
 
-/// The same of `count` things of `bytes` each, none of which is divided: how many each gets.
+/// The same for `count` indivisible things of `bytes` each. Returns how many things each vessel
+/// gets.
 ///
 /// \pre `levels` is not empty
 constexpr std::vector<index_t> dealt(std::vector<index_t> levels, index_t bytes, index_t count) {
@@ -82,15 +82,16 @@ constexpr std::vector<index_t> dealt(std::vector<index_t> levels, index_t bytes,
     return counts;
 }
 
-/// How many nodes have the processes, `per_node` on each, which may be more than there are.
+/// The number of nodes of the processes, with `per_node` on each. `per_node` may exceed the number
+/// of processes.
 ///
 /// \pre `per_node > 0`
 constexpr holder_t node_count(holder_t processes, holder_t per_node) {
     return processes / per_node + (processes % per_node != 0);
 }
 
-/// Where the senders of each node begin, and the end of the last one's: all are together if nothing
-/// leaves a node, or each process is one.
+/// The index at which each node's senders begin, and the end of the last node's senders. All
+/// senders are one group if nothing leaves a node, or if each process is a node.
 constexpr std::vector<std::size_t> node_bounds(shared_load const& load, holder_t per_node) {
     std::vector<std::size_t> bounds{0};
     for (std::size_t i = 1; load.leaves_node && per_node > 1 && i < load.senders.size(); ++i)
@@ -100,7 +101,8 @@ constexpr std::vector<std::size_t> node_bounds(shared_load const& load, holder_t
     return bounds;
 }
 
-/// What loads come to that only the fullest vessels may take, as the busiest one has.
+/// The load of the busiest vessel, and a bound from the loads that only the fullest vessels may
+/// take.
 ///
 /// \param counts true for a load that goes into a vessel
 /// \param vessel_of the vessel of a sender
@@ -112,7 +114,7 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
         if (levels[i] > 0)
             order.push_back(i);
     sort_numbers(order, [&](holder_t a, holder_t b) { return levels[b] < levels[a]; });
-    std::vector<std::size_t> positions(levels.size(), order.size()); // the empty ones come last
+    std::vector<std::size_t> positions(levels.size(), order.size()); // empty vessels come last
     for (std::size_t i = 0; i < order.size(); ++i)
         positions[order[i]] = i;
     std::vector<index_t> confined(order.size() + 1, 0);
@@ -147,14 +149,15 @@ constexpr busiest_load busiest_link(std::vector<index_t> const& left,
         [&](holder_t process) { return process / per_node; });
 }
 
-/// Divides loads among their senders: first so that the busiest node link carries as little as it
-/// can, then the busiest sender.
+/// Divides loads among their senders. First the busiest node link carries as little as possible,
+/// then the busiest sender.
 ///
-/// Each load is taken out and poured in again, until no division could be better. If replicas are
-/// nested, as in meshes, once is enough. Numbers are integers: all processes get the same result.
+/// Each load is removed and poured in again, until no division could be better. If replicas are
+/// nested, as in meshes, one pass is enough. Numbers are integers, so all processes get the same
+/// result.
 class load_balance {
 public:
-    /// \param per_node processes `p / per_node` are one node; 0: each is one
+    /// \param per_node process `p` is on node `p / per_node`; 0: each process is a node
     /// \pre   every sender is below `processes`
     constexpr load_balance(std::vector<shared_load> loads, holder_t processes, holder_t per_node)
         : loads_(std::move(loads)),
@@ -169,11 +172,11 @@ public:
         level_senders();
     }
 
-    /// By sender of load `i`: the bytes that it sends.
+    /// The bytes that each sender of load `i` sends.
     constexpr std::vector<index_t> const& shares(std::size_t i) const { return shares_[i]; }
-    /// Process by process, the bytes that it sends.
+    /// The bytes that each process sends.
     constexpr std::vector<index_t> const& sent() const { return sent_; }
-    /// Node by node, the bytes that leave it.
+    /// The bytes that leave each node.
     constexpr std::vector<index_t> const& left() const { return left_; }
     constexpr holder_t node_of(holder_t process) const { return process / per_node_; }
 
@@ -183,7 +186,8 @@ public:
 private:
     using share_lists = std::vector<std::vector<index_t>>;
 
-    /// Passes over all loads; of many loads fewer, so that nobody waits for the last thousandth.
+    /// The number of passes over all loads. It is smaller for many loads, so that nobody waits for
+    /// the last thousandth.
     constexpr int most_sweeps() const {
         std::size_t edges = 1;
         for (shared_load const& load : loads_)
@@ -192,7 +196,7 @@ private:
             std::clamp<std::size_t>((std::size_t{1} << 22) / edges, 4, per_node_ > 1 ? 256 : 64));
     }
 
-    /// The loads in their order and, every other time, in the opposite one.
+    /// Passes over the loads in their order; every other pass has the opposite order.
     constexpr void sweep(int number, auto&& pour) {
         for (std::size_t k = 0; k < loads_.size(); ++k)
             pour(number % 2 == 0 ? k : loads_.size() - 1 - k);
@@ -205,8 +209,8 @@ private:
         highest_link_ = busiest + busiest / 100; // room to even the senders out
     }
 
-    /// Links that carry too much become dear, links that carry less become cheap again: a sender on
-    /// a dear link counts as one that has more to send.
+    /// Links that carry too much become expensive, and links that carry less become cheap again. A
+    /// sender on an expensive link counts as if it had more to send.
     ///
     /// \par Source dual ascent for the smallest sum of squares under limits of links
     constexpr void level_senders() {
@@ -249,13 +253,13 @@ private:
             set_share(i, which, 0);
     }
 
-    /// How full a sender is, for a load.
+    /// How full a sender is, with respect to a load.
     constexpr index_t level_of(std::size_t i, std::size_t which) const {
         holder_t const process = loads_[i].senders[which];
         return sent_[process] + (loads_[i].leaves_node ? prices_[node_of(process)] : 0);
     }
 
-    /// Into the senders from `first` up to `last`.
+    /// Pours a load into the senders from `first` up to `last`.
     constexpr void pour(std::size_t i, std::size_t first, std::size_t last, index_t bytes) {
         std::vector<index_t> levels;
         for (std::size_t which = first; which < last; ++which)

@@ -3,19 +3,19 @@
 #ifndef RESHARD_PLAN_MAKE_PATTERNS_HPP
 #define RESHARD_PLAN_MAKE_PATTERNS_HPP
 
-#include <reshard/plan/balance_senders.hpp>
 #include <reshard/plan/cut_list.hpp>
-#include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_kinds.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 /// \file
-/// From two layouts and a mapping to the patterns of some holders' transfers.
+/// Makes the patterns of some holders' transfers from two layouts and a mapping.
 
 namespace reshard {
 
@@ -102,48 +102,66 @@ private:
 struct given_cuts {
     source_indices sources;
     shard_kinds targets;
-    bool is_balanced; ///< the senders: then the patterns are of all transfers
+    bool is_balanced; ///< the senders: then the patterns have all transfers
     target_turns turns;
     sender_finder senders;
-    relay_finder relays;
+    any_relays* relays = nullptr; ///< null if no rank passes elements on
     pattern_plan patterns;
 
-    /// \throws error as `make_patterns`
+    /// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and
+    /// tensors with equal geometry are planned once. It is constexpr: if layouts are types, the
+    /// result is a constant.
+    ///
+    /// \throws error with errc::not_covered if nobody holds elements of a wanted shard, with
+    ///         errc::overlap if source shards share elements without being replicas
     constexpr given_cuts(plan_problem const& problem, plan_scope const& scope,
                          plan_options const& options)
         : sources(problem),
           targets(problem.targets),
           is_balanced(can_balance(problem, options, sources)),
           turns(problem, options, sources, targets, !is_balanced),
-          senders(problem, options, sources, turns),
-          relays(problem, options, sources, targets, turns) {
-        if (!is_balanced) {
-            patterns = pattern_finder(problem, scope, options, sources, targets).find();
+          senders(problem, options, sources, turns) {
+        if (is_balanced) {
+            patterns = pattern_finder(problem, {}, options, sources, targets).find();
+            options.between_nodes.steps->balance(problem, options, sources, targets, patterns);
             return;
         }
-        patterns = pattern_finder(problem, {}, options, sources, targets).find();
-        balance_senders(problem, options, sources, targets, patterns);
+        patterns = pattern_finder(problem, scope, options, sources, targets).find();
+        // Last: without a destructor's call, an error after it would lose them.
+        if (options.between_nodes.has_relays() && !options.shared_sources)
+            relays =
+                steps_of(options).find_relays(problem, options, sources, targets, turns).release();
     }
 
     given_cuts(given_cuts const&) = delete; // its parts refer to each other
     given_cuts& operator=(given_cuts const&) = delete;
+
+    constexpr ~given_cuts() { delete relays; } // a constant has no smart pointers
+
+    /// std::nullopt if the source gives that cut of a tensor directly.
+    constexpr std::optional<relay_place> find_relay(std::uint32_t tensor, cut_place const& at) {
+        return relays ? relays->find(tensor, at) : std::nullopt;
+    }
+
+private:
+    /// \throws error with errc::usage if the choice was read from a file, without the functions
+    static constexpr node_steps const& steps_of(plan_options const& options) {
+        if (!options.between_nodes.steps)
+            fail(errc::usage, "a choice of senders was read, or set by hand; set "
+                              "plan_options::between_nodes to balanced_senders() or relays()");
+        return *options.between_nodes.steps;
+    }
+
+    /// A plan that is a constant is not balanced.
+    static constexpr bool can_balance(plan_problem const& problem, plan_options const& options,
+                                      source_indices const& sources) {
+        return !std::is_constant_evaluated() &&
+               options.between_nodes.choice == sender_choice::balanced &&
+               steps_of(options).can_balance(problem, options, sources);
+    }
 };
 
 } // namespace detail
-
-/// The patterns of all transfers of the holders in `scope`, and perhaps of others.
-///
-/// Output-sensitive: each shard in the scope is looked up in search trees or in grids, and tensors
-/// with equal geometry are planned once. Constexpr: with layouts known as types, a constant.
-///
-/// \par Units  elements
-/// \throws     error with errc::not_covered if nobody holds elements of a wanted shard, with
-///             errc::overlap if source shards share elements without being replicas
-constexpr detail::pattern_plan make_patterns(detail::plan_problem const& problem,
-                                             detail::plan_scope const& scope = {},
-                                             plan_options const& options = {}) {
-    return detail::given_cuts(problem, scope, options).patterns;
-}
 
 } // namespace reshard
 

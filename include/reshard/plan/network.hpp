@@ -14,23 +14,24 @@
 #include <vector>
 
 /// \file
-/// What bytes travel over: memory of ranks and nodes, links of nodes, racks; and flows of them.
+/// The network that bytes travel over: memory of ranks and nodes, links of nodes, racks. Also the
+/// flows of bytes.
 
 namespace reshard {
 
 /// How fast bytes move between processes.
 ///
-/// Process `p` runs on node `p / ranks_per_node`, which is in rack `node / rack.nodes`. All of
-/// it has defaults: a server of eight ranks, and a link of 200 Gbit/s in each direction.
+/// Process `p` runs on node `p / ranks_per_node`, which is in rack `node / rack.nodes`. All members
+/// have defaults: a server of eight ranks, and a link of 200 Gbit/s in each direction.
 ///
-/// \par Units bytes a second of what arrives, and seconds
+/// \par Units arriving bytes per second, and seconds
 struct network {
-    /// One way that bytes take. Where one bandwidth is 0, it is the other one that limits.
+    /// One way for bytes. If one bandwidth is 0, only the other one is a limit.
     struct speed {
-        double rank_bytes_per_second = 0; ///< what one rank can do while all others rest
+        double rank_bytes_per_second = 0; ///< the rate of one rank while all others are idle
         double node_bytes_per_second = 0; ///< the rate of all ranks of a node together
         double latency_seconds = 0;       ///< before the first byte arrives
-        double run_seconds = 0; ///< of a rank for a contiguous run, beside its bytes; 0 of `link`
+        double run_seconds = 0;           ///< extra time of a rank per contiguous run; 0 for `link`
 
         static constexpr void members(auto& self, auto&& visit) {
             visit(self.rank_bytes_per_second, self.node_bytes_per_second, self.latency_seconds,
@@ -40,7 +41,7 @@ struct network {
         constexpr bool operator==(speed const&) const = default;
     };
 
-    /// What nodes of a rack share to reach others.
+    /// The link that the nodes of a rack share to reach other racks.
     struct up_link {
         holder_t nodes = 0;          ///< in a rack; 0: no racks
         double bytes_per_second = 0; ///< with racks, more than 0
@@ -53,10 +54,10 @@ struct network {
         constexpr bool operator==(up_link const&) const = default;
     };
 
-    /// What flows share.
+    /// The resources that flows share.
     enum class link_kind : std::uint8_t {
         rank_memory, ///< the bytes that a rank copies, gives and gets within its node
-        node_memory, ///< the same of all ranks of a node
+        node_memory, ///< the same for all ranks of a node
         rank_out,    ///< the bytes that a rank gives other nodes
         rank_in,
         node_out,
@@ -66,14 +67,15 @@ struct network {
     };
 
     holder_t ranks_per_node = 8;
-    /// Within a process. A rank copies, gives and gets within its node one after the other, since
-    /// it is one thread that does it; so do all ranks of a node in the memory that they share.
+    /// Within a process. A rank copies, gives and gets within its node one after the other, because
+    /// it has one thread. The same holds for all ranks of a node in the memory that they share.
     speed copy{8e9, 100e9, 0};
-    /// Between ranks of a node. A rank spends as long on a byte that it gives as on one it gets.
+    /// Between ranks of a node. A rank spends the same time on a byte that it gives as on a byte
+    /// that it gets.
     speed memory{6e9, 60e9, 2e-6};
-    /// Between nodes: of a rank, and of a node, in each direction.
+    /// Between nodes: the rates of a rank and of a node, in each direction.
     speed link{0, 25e9, 5e-6};
-    /// Between racks: of a rack, in each direction.
+    /// Between racks: the rate of a rack, in each direction.
     up_link rack;
 
     constexpr holder_t node_of(holder_t process) const { return process / ranks_per_node; }
@@ -88,22 +90,22 @@ struct network {
     constexpr bool operator==(network const&) const = default;
 };
 
-/// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes a second, latencies and runs that
-/// are not from 0 to 1e6 seconds, runs of `link`, ways without any bandwidth, and nodes without
-/// ranks.
+/// Refuses bandwidths that are neither 0 nor from 1 to 1e18 bytes a second, latencies and run times
+/// that are not from 0 to 1e6 seconds, a run time of `link`, ways without any bandwidth, and nodes
+/// without ranks.
 ///
 /// \throws error with errc::bad_layout that names the field, its number and the allowed ones
 RESHARD_DECL void validate(network const& network);
 
 /// Bytes that one process gives another, or copies within itself.
 struct simulated_flow {
-    /// A flow that has to be under way before.
+    /// An earlier flow that this flow waits for.
     struct awaited {
         static constexpr index_t all = std::numeric_limits<index_t>::max();
 
         std::size_t flow = 0; ///< its number, below the number of the flow that waits
-        /// So many bytes is that flow ahead until it ends, as a relay passes on chunks that have
-        /// arrived; `all`: it ends before.
+        /// The bytes that the earlier flow stays ahead until it ends: a relay passes on chunks that
+        /// have arrived. `all`: the earlier flow must end first.
         index_t bytes_ahead = all;
 
         constexpr bool operator==(awaited const&) const = default;
@@ -111,9 +113,9 @@ struct simulated_flow {
 
     holder_t source = 0;
     holder_t target = 0;
-    index_t bytes = 0; ///< 0: it ends when it can begin
+    index_t bytes = 0; ///< 0: the flow ends as soon as it can begin
     std::vector<awaited> waits_for = {};
-    index_t runs = 0; ///< in which the bytes lie: bytes that are contiguous on both sides are one
+    index_t runs = 0; ///< the number of runs: bytes that are contiguous on both sides are one run
 };
 
 namespace detail {

@@ -14,14 +14,14 @@
 #include <vector>
 
 /// \file
-/// For which holders a plan is made, and which holder gives if several could.
+/// The holders that a plan is made for, and the choice of a sender if several holders could give.
 
 namespace reshard {
 
-/// A set of holders: everybody, or those listed.
+/// A set of holders: all holders, or those listed.
 class holder_set {
 public:
-    /// Everybody.
+    /// All holders.
     constexpr holder_set() = default;
 
     constexpr holder_set(std::vector<holder_t> listed)
@@ -34,7 +34,7 @@ public:
 
     constexpr bool is_everybody() const { return everybody_; }
 
-    /// The listed holders, in order and each once; none if the set is everybody.
+    /// The listed holders, in order and each once; empty if the set has all holders.
     constexpr std::vector<holder_t> const& listed() const { return listed_; }
 
     constexpr bool contains(holder_t holder) const {
@@ -59,7 +59,8 @@ inline constexpr stored_form form_of<holder_set>{"set of holders"};
 
 } // namespace detail
 
-/// \throws error with errc::bad_layout if everybody is listed, or a list is out of order
+/// \throws error with errc::bad_layout if a set of all holders has a list, or a list is out of
+///         order
 constexpr void validate(holder_set const& some) {
     std::vector<holder_t> const& listed = some.listed();
     if (some.is_everybody() && !listed.empty())
@@ -71,10 +72,15 @@ constexpr void validate(holder_set const& some) {
 
 namespace detail {
 
-/// The holders whose transfers are wanted: from them and to them.
+/// The holders whose transfers are wanted: transfers from them and to them.
 struct plan_scope {
     holder_set sources;
     holder_set targets;
+
+    /// True if one of the two holders is in the scope; `no_holder` is in no scope.
+    constexpr bool has_transfer(holder_t source, holder_t target) const {
+        return targets.contains(target) || (source != no_holder && sources.contains(source));
+    }
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.sources, self.targets); }
 
@@ -86,34 +92,51 @@ inline constexpr stored_form form_of<plan_scope>{"scope of a plan", 5};
 
 } // namespace detail
 
-/// How one of several holders of the same elements is chosen to give them. One that the target's
-/// own process plays always comes first, then those on its node.
-enum class replica_choice : std::uint8_t {
-    balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
-    by_target, ///< by turns of the targets, if a target does not know the others' shards
-};
-
 namespace detail {
 
+/// How to choose a sender among several holders of the same elements. A holder that the target's
+/// own process plays always comes first, then holders on its node.
+enum class sender_choice : std::uint8_t {
+    in_turn,   ///< by turns of the target's shards
+    by_target, ///< by turns of the target's ranks: they do not know other ranks' shards
+    balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
+    relayed,   ///< in turn, once for all nodes: receivers pass elements on
+};
+
 template <>
-inline constexpr enum_range range_of_enum<replica_choice>{2, "the choice of replicas"};
+inline constexpr enum_range range_of_enum<sender_choice>{4, "the choice of senders"};
+
+struct node_steps;
+
+/// How elements travel between nodes. `balanced_senders` and `relays` return values that differ
+/// from the default.
+struct node_traffic {
+    sender_choice choice = sender_choice::in_turn;
+    node_steps const* steps = nullptr; ///< for choices that `plan/between_nodes.hpp` makes
+
+    constexpr bool has_relays() const { return choice == sender_choice::relayed; }
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.choice); }
+
+    constexpr bool operator==(node_traffic const& other) const { return choice == other.choice; }
+};
 
 } // namespace detail
 
-/// How holders become processes, and processes nodes.
+/// Assigns holders to processes, and processes to nodes.
 struct plan_options {
-    /// Holder `h` of either side is played by process `h % processes`; 0: each by its own.
+    /// Holder `h` of either side is played by process `h % processes`; 0: each by a separate
+    /// process.
     holder_t processes = 0;
-    /// Everybody can read every source holder, as files that all processes see: no one sends.
+    /// Every process can read every source holder, for example files that all processes see. No
+    /// process sends.
     bool shared_sources = false;
-    /// Process `p` runs on node `p / processes_per_node`; 0: each on its own.
+    /// Process `p` runs on node `p / processes_per_node`; 0: each on a separate node.
     holder_t processes_per_node = 0;
-    /// Whoever plans the same transfers needs the same choice.
-    replica_choice replicas = replica_choice::balanced;
-    /// Elements that several processes want from one, and nobody on their nodes holds, leave it
-    /// once, and they pass them on: a plan has the transfers that its holders pass on as well. If
-    /// several could give, they take turns.
-    bool relays = false;
+    /// The choice of a sender for elements that several holders have. By default, they take turns.
+    /// The other choices are `balanced_senders()` and `relays()` of `plan/between_nodes.hpp`. All
+    /// processes that plan the same transfers need the same choice.
+    detail::node_traffic between_nodes = {};
 
     constexpr holder_t process_of(holder_t holder) const {
         return processes == 0 ? holder : holder % processes;
@@ -125,8 +148,7 @@ struct plan_options {
     }
 
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.processes, self.shared_sources, self.processes_per_node, self.replicas,
-              self.relays);
+        visit(self.processes, self.shared_sources, self.processes_per_node, self.between_nodes);
     }
 
     constexpr bool operator==(plan_options const&) const = default;
@@ -135,24 +157,25 @@ struct plan_options {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<plan_options>{"set of options", 6};
+inline constexpr stored_form form_of<plan_options>{"set of options", 7};
 
 /// No limit of memory.
 inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
 
-/// Which of `count` comes at that turn: each once in `count` turns, in another order every time, so
-/// that turns which somebody skips regularly do not fall on the same one.
+/// The index below `count` that has this turn. Each index comes once in `count` turns, and the
+/// order changes every time. So if somebody skips turns regularly, the skipped turns do not always
+/// have the same index.
 ///
 /// \pre `count > 0`
 constexpr std::size_t in_turn(std::uint64_t turn, std::size_t count) {
     return static_cast<std::size_t>((turn + turn / count) % count);
 }
 
-/// Which of `count` holders of the same box gives it to `target`: the position of one of them.
+/// The position of the holder that gives a box to `target`, among `count` holders of the box.
 ///
-/// The first that the same process plays; else by turns one of those on the same node, or, if there
-/// is none, of all. Sender and receiver get the same result. `holder_at(i)` is the holder at
-/// position `i`.
+/// It is the first holder that the same process plays. If there is none, the holders on the same
+/// node take turns; if there are none either, all holders take turns. Sender and receiver get the
+/// same result. `holder_at(i)` is the holder at position `i`.
 ///
 /// \pre `count > 0`
 constexpr std::size_t choose_replica(std::size_t count, auto&& holder_at, holder_t target,

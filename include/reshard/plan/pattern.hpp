@@ -15,9 +15,10 @@
 
 namespace reshard::detail {
 
-/// One box of a source tensor that is one box of a target tensor.
+/// One box of a source tensor that is one box of a target tensor, or such boxes that repeat.
 ///
-/// The axes of both are made of the same factors, as with a `piece`.
+/// The axes of both are made of the same factors, as with a `piece`. Copying it is a loop over its
+/// factors; along an axis that repeats, a loop over the boxes is around it.
 ///
 /// \par Units elements, in global coordinates; `extent` in the order of the target's factors
 struct cut {
@@ -26,39 +27,126 @@ struct cut {
     index_vector target_offset;
     index_vector extent;
     axis_joins joins = {};
+    axis_repeats repeats = {}; ///< none if there are joins
 
     constexpr std::size_t ndim() const { return target_offset.size(); }
     static constexpr void members(auto& self, auto&& visit) {
-        visit(self.order, self.source_offset, self.target_offset, self.extent, self.joins);
+        visit(self.order, self.source_offset, self.target_offset, self.extent, self.joins,
+              self.repeats);
     }
 
+    constexpr index_t elements() const {
+        return element_count(extent) * (repeats.any() ? element_count(repeats.count) : 1);
+    }
+
+    /// The first of the boxes, here and below.
     constexpr box target_box() const {
         return {target_offset, joined_extents(extent, joins.target)};
     }
     constexpr box source_box() const {
         return {source_offset, joined_extents(order.undo(extent), joins.source)};
     }
-    /// The strides of its factors if the strides of the axes are `of_axes`, here and below.
-    constexpr index_vector target_strides(index_vector const& of_axes) const {
-        return factor_strides(of_axes, extent, joins.target);
+    /// Calls `visit(box)` for each of its boxes in the target.
+    constexpr void for_each_target_box(auto&& visit) const {
+        box const first = target_box();
+        if (!repeats.any())
+            return visit(first);
+        index_t const count = element_count(repeats.count);
+        for (index_t number = 0; number < count; ++number) {
+            index_vector const at = unravel_index(number, repeats.count);
+            box each = first;
+            for (std::size_t axis = 0; axis < at.size(); ++axis)
+                each.offset[axis] += at[axis] * repeats.step[axis];
+            visit(each);
+        }
     }
-    /// In the order of the target's factors.
-    constexpr index_vector source_strides(index_vector const& of_axes) const {
-        return order.apply(factor_strides(of_axes, order.undo(extent), joins.source));
+
+    /// The extents of the loops that copy it: along each axis of the target first the boxes, if
+    /// they repeat, then the elements of one.
+    constexpr index_vector loop_extent() const {
+        if (!repeats.any())
+            return extent;
+        index_vector loops;
+        for (std::size_t axis = 0; axis < extent.size(); ++axis)
+            add_loops(loops, axis, repeats.count[axis], extent[axis]);
+        return loops;
     }
+
+    /// The strides of these loops in a shard if the strides of its axes are `of_axes`, here and
+    /// below.
+    ///
+    /// \param cycles the axes along which the shard is blocks
+    constexpr index_vector target_strides(index_vector const& of_axes,
+                                          axis_cycles const& cycles) const {
+        index_vector const strides = factor_strides(of_axes, extent, joins.target);
+        if (!repeats.any())
+            return strides;
+        index_vector loops;
+        for (std::size_t axis = 0; axis < extent.size(); ++axis)
+            add_loops(loops, axis, held_step(cycles, axis, repeats.step[axis]) * strides[axis],
+                      strides[axis]);
+        return loops;
+    }
+    constexpr index_vector source_strides(index_vector const& of_axes,
+                                          axis_cycles const& cycles) const {
+        index_vector const strides =
+            order.apply(factor_strides(of_axes, order.undo(extent), joins.source));
+        if (!repeats.any())
+            return strides;
+        index_vector loops;
+        for (std::size_t axis = 0; axis < extent.size(); ++axis)
+            add_loops(loops, axis,
+                      held_step(cycles, order[axis], repeats.step[axis]) * strides[axis],
+                      strides[axis]);
+        return loops;
+    }
+
+    /// For each loop a number: the lower, the farther out its loop is in the source.
+    constexpr index_vector source_order() const {
+        index_vector loops;
+        for (std::size_t axis = 0; axis < extent.size(); ++axis)
+            add_loops(loops, axis, 2 * static_cast<index_t>(order[axis]),
+                      2 * static_cast<index_t>(order[axis]) + 1);
+        return loops;
+    }
+
     constexpr bool operator==(cut const&) const = default;
+
+private:
+    constexpr void add_loops(index_vector& loops, std::size_t axis, index_t of_boxes,
+                             index_t of_elements) const {
+        if (repeats.any() && repeats.count[axis] > 1)
+            loops.push_back(of_boxes);
+        loops.push_back(of_elements);
+    }
 };
+
+/// \throws error with errc::bad_layout if its boxes do not repeat along axes, one after the other
+constexpr void check_repeats(cut const& part) {
+    auto const& [count, step] = part.repeats;
+    bool is_sound = !part.joins.any() && count.size() == part.ndim() && step.size() == part.ndim();
+    std::size_t loops = part.ndim();
+    for (std::size_t axis = 0; is_sound && axis < part.ndim(); ++axis) {
+        is_sound = count[axis] == 1 || (count[axis] > 1 && step[axis] >= part.extent[axis]);
+        loops += count[axis] > 1;
+    }
+    if (!is_sound || loops > max_ndim)
+        fail(errc::bad_layout, "it has boxes of the extents ", part.extent, " that repeat ", count,
+             " times by ", step);
+}
 
 /// \throws error with errc::bad_layout, errc::shape_mismatch or errc::overflow if the boxes are
 ///         none, or the order of axes is not one of theirs
 constexpr void validate(cut const& part) {
     check_factors(part.order, part.extent, part.joins);
+    if (part.repeats.any())
+        check_repeats(part);
     if (!is_sound(part.target_box()) || !is_sound(part.source_box()))
         fail(errc::bad_layout, "it has a cut of the extents ", part.extent, " from ",
              part.source_offset, " to ", part.target_offset);
 }
 
-/// Geometry alone: cuts without names, types or holders, so that equal layers share one pattern.
+/// Only geometry: cuts without names, types or holders, so that equal layers share one pattern.
 class pattern {
 public:
     constexpr pattern() = default;
@@ -71,15 +159,15 @@ public:
     /// \pre `i < size()`
     constexpr cut operator[](std::size_t i) const {
         if (factor_row const* const row = factors_.find(i))
-            return {orders_[i], row->source_offset, target_offsets_[i], row->extent, row->joins};
+            return {orders_[i],  row->source_offset, target_offsets_[i],
+                    row->extent, row->joins,         row->repeats};
         return {orders_[i], source_offsets_[i], target_offsets_[i], extents_[i]};
     }
 
     /// \pre `i < size()`
     constexpr index_vector target_offset(std::size_t i) const { return target_offsets_[i]; }
-    constexpr index_vector extent(std::size_t i) const {
-        factor_row const* const row = factors_.find(i);
-        return row ? row->extent : extents_[i];
+    constexpr index_t elements(std::size_t i) const {
+        return factors_.find(i) ? (*this)[i].elements() : element_count(extents_[i]);
     }
 
     constexpr void reserve(std::size_t cuts) {
@@ -91,18 +179,18 @@ public:
 
     /// \pre `geometry.target_offset.size() == ndim()`
     constexpr void push_back(cut const& geometry) {
-        bool const has_factors = geometry.joins.any();
+        bool const has_factors = geometry.joins.any() || geometry.repeats.any();
         index_vector const none = index_vector::filled(ndim(), 0);
         if (has_factors)
             factors_.push_back({static_cast<std::uint32_t>(size()), geometry.joins, geometry.extent,
-                                geometry.source_offset});
+                                geometry.source_offset, geometry.repeats});
         orders_.push_back(geometry.order);
         source_offsets_.push_back(has_factors ? none : geometry.source_offset);
         target_offsets_.push_back(geometry.target_offset);
         extents_.push_back(has_factors ? none : geometry.extent);
     }
 
-    /// True if no reshape has touched a cut: all of them take the same place.
+    /// True if no reshape has touched a cut, and none repeats: all of them take the same place.
     constexpr bool is_uniform() const { return factors_ == factor_rows(); }
 
     /// Overwrites a cut.
@@ -115,7 +203,7 @@ public:
         extents_.assign(i, geometry.extent);
     }
 
-    /// The memory that it takes.
+    /// The memory that the pattern takes.
     ///
     /// \par Units bytes
     constexpr std::size_t bytes() const {
@@ -130,7 +218,7 @@ private:
     index_rows source_offsets_;
     index_rows target_offsets_;
     index_rows extents_;
-    factor_rows factors_; ///< of the cuts that a reshape has touched
+    factor_rows factors_; ///< of the cuts that a reshape has touched, or that repeat
 };
 
 } // namespace reshard::detail

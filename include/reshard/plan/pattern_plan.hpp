@@ -14,18 +14,19 @@
 #include <vector>
 
 /// \file
-/// A plan before each tensor has its own transfers: one pattern for all tensors of a kind.
+/// A plan before its transfers are listed for each tensor: one pattern for all tensors of a kind.
 
 namespace reshard::detail {
 
-/// The tensors and boxes of a cut, by number, so that all tensors of a kind share it: 16 bytes.
+/// The tensors and boxes of a cut, by number, so that all tensors of a kind share the cut. 16
+/// bytes.
 struct cut_place {
     std::uint32_t piece = 0;        ///< of the target tensor's pieces
     std::uint32_t source_box = 0;   ///< of the source tensor's `shard_index`
-    std::uint32_t target_shard = 0; ///< place in the target tensor's shards
+    std::uint32_t target_shard = 0; ///< index in the target tensor's shards
     std::uint8_t target_part = 0;   ///< which box of a shard that is a flat range
-    bool is_rest = false;           ///< not the first of those that one cut was cut into
-    std::uint16_t replica = 0;      ///< of the source box, in patterns that one tensor has alone
+    bool is_rest = false;           ///< not the first of the cuts that one cut was divided into
+    std::uint16_t replica = 0;      ///< of the source box, in patterns that only one tensor has
 
     constexpr bool operator==(cut_place const&) const = default;
 };
@@ -37,7 +38,7 @@ struct placed_cut {
 };
 
 /// The order in which sender and receiver go through the cuts of a target tensor: by target shard,
-/// by part of it, by place in the target.
+/// by its part, by position in the target.
 using pattern_order = std::tuple<std::uint32_t, std::uint8_t, index_vector>;
 
 /// The cuts of a kind of target tensors, packed, in their order.
@@ -62,7 +63,7 @@ public:
         places_.push_back(placed.at);
     }
 
-    /// Brings the cuts into their order; usually they are in it already.
+    /// Sorts the cuts; usually they are already sorted.
     constexpr void sort() {
         if (is_sorted_)
             return;
@@ -91,7 +92,7 @@ public:
     }
 
 private:
-    /// Puts cut `order[i]` at place `i`, for every place, in no more memory.
+    /// Puts cut `order[i]` at index `i`, for every index, without more memory.
     constexpr void bring_into(std::vector<std::uint32_t> order) {
         for (std::uint32_t start = 0; start < order.size(); ++start) {
             if (order[start] == start)
@@ -123,17 +124,18 @@ private:
 
     pattern geometry_;
     std::vector<cut_place> places_;
-    pattern_order last_; ///< of the cut that came last
+    pattern_order last_; ///< of the last cut that was added
     bool is_sorted_ = true;
 };
 
-/// Which replica of its source box each cut of a tensor is given from, if that was balanced.
+/// The replica of its source box that gives each cut of a tensor, if senders were balanced.
 ///
-/// Tensors whose cuts have the same possible senders are numbered, and divided among these by
-/// number. One that has a pattern alone has the replicas themselves.
+/// Tensors whose cuts have the same possible senders are numbered, and divided among these senders
+/// by number. The pattern of a single tensor stores the replicas itself.
 class sender_table {
 public:
-    /// The tensors with numbers below `end`, and not below that before, are given from a replica.
+    /// One replica gives the tensors with numbers below `end`, and not below the `end` of the share
+    /// before.
     struct share {
         std::uint32_t end = 0;
         std::uint16_t replica = 0;
@@ -160,10 +162,10 @@ public:
     }
     constexpr void set_alone(std::uint32_t tensor) { members_[tensor].group = alone; }
 
-    /// The next class, whose cuts `add_cut` adds.
+    /// Begins the next class. `add_cut` adds its cuts.
     constexpr void add_class() { first_cut_.push_back(static_cast<std::uint32_t>(ends_.size())); }
 
-    /// The next cut of the class that was added last.
+    /// Adds the next cut of the class that was added last.
     ///
     /// \pre the last share ends after all tensors of the class
     constexpr void add_cut(std::vector<share> const& shares) {
@@ -171,7 +173,7 @@ public:
         ends_.push_back(static_cast<std::uint32_t>(shares_.size()));
     }
 
-    /// \pre `has(tensor)`, which is not alone, and it has a cut of that number
+    /// \pre `has(tensor)`, the tensor shares its pattern, and it has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
         member const& numbered = members_[tensor];
         std::size_t const index = first_cut_[numbered.group] + cut;
@@ -197,10 +199,10 @@ private:
     std::vector<share> shares_;
 };
 
-/// All transfers of some holders, tensors of a kind together.
+/// All transfers of some holders. Tensors of a kind share a pattern.
 ///
-/// 126 equal layers are one pattern here: `transfer_lister` makes the `plan` of it, a hundred times
-/// as large.
+/// 126 equal layers are one pattern here. `transfer_lister` makes the `plan` from it, which is a
+/// hundred times as large.
 struct pattern_plan {
     std::vector<data_type> source_dtypes;  ///< by source key
     std::vector<data_type> target_dtypes;  ///< by target key
@@ -208,7 +210,7 @@ struct pattern_plan {
     std::vector<placed_pattern> patterns;
     sender_table senders;
 
-    /// Which replica of its source box gives that cut, if that was balanced.
+    /// The replica of its source box that gives this cut, if senders were balanced.
     ///
     /// \pre `senders.has(tensor)`, and it has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {

@@ -19,14 +19,15 @@
 
 namespace reshard {
 
-/// What one holder gives another of one source tensor for one target tensor: 32 bytes of numbers.
+/// The elements that one holder gives another from one source tensor for one target tensor: 32
+/// bytes of numbers.
 struct transfer {
     holder_t source_holder =
         detail::no_holder; ///< `no_holder`: zeros, written by the target's own process
     holder_t target_holder = 0;
     detail::key_id source_key = detail::zero_source;
     detail::key_id target_key = 0;
-    std::uint32_t source_shard = 0; ///< place in the source tensor's shard table
+    std::uint32_t source_shard = 0; ///< index in the source tensor's shard table
     std::uint32_t target_shard = 0;
     std::uint32_t cut = 0;        ///< of the target tensor's pattern
     std::uint8_t source_part = 0; ///< which box of a shard that is a flat range
@@ -44,8 +45,8 @@ struct transfer {
 
 /// The transfers of some holders and the geometry that they share.
 ///
-/// \invariant `transfers` is sorted by target key, target shard, and place in the target shard, so
-///            that sender and receiver see what passes between them in one order
+/// \invariant `transfers` is sorted by target key, target shard, and position in the target shard,
+///            so that sender and receiver have their transfers in the same order
 struct plan {
     std::vector<data_type> source_dtypes;  ///< by source key
     std::vector<data_type> target_dtypes;  ///< by target key
@@ -54,7 +55,7 @@ struct plan {
     std::vector<detail::cast_chain> chains;
     std::vector<transfer> transfers;
     detail::relay_trees trees = {};
-    std::vector<detail::relay> relays = {}; ///< by transfer; others come from their source directly
+    std::vector<detail::relay> relays = {}; ///< by transfer; others come from the source
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_dtypes, self.target_dtypes, self.pattern_of, self.patterns, self.chains,
@@ -69,7 +70,7 @@ namespace detail {
 template <>
 inline constexpr stored_form form_of<plan>{"plan", 5};
 
-/// What keeps `part` from being a transfer of `plan`, if any.
+/// The reason why `part` is not a valid transfer of `plan`, or null.
 constexpr char const* transfer_fault(plan const& plan, transfer const& part) {
     if (part.target_key >= plan.target_dtypes.size())
         return "a target that there is not";
@@ -99,12 +100,12 @@ constexpr cut cut_of(plan const& plan, transfer const& t) {
 /// The data type in which elements travel: the narrower of the two ends, so that the fewest bytes
 /// move.
 ///
-/// A chain that ends narrower is run by the sender, another by the receiver.
+/// The sender runs a chain that ends narrower; the receiver runs any other chain.
 constexpr data_type wire_dtype(data_type source, data_type target) {
     return bits(target) <= bits(source) ? target : source;
 }
 
-/// The same of a transfer; the target's if there is no source.
+/// The same for a transfer; the target's data type if there is no source.
 ///
 /// \pre `t` is a transfer of `plan`
 constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
@@ -113,7 +114,7 @@ constexpr data_type wire_dtype(plan const& plan, transfer const& t) {
                                        : wire_dtype(plan.source_dtypes[t.source_key], target);
 }
 
-/// True if `input` brings all that `t` passes on, in the type in which it is passed on.
+/// True if `input` brings all elements that `t` passes on, in the same type.
 ///
 /// \pre both are transfers of `plan`
 constexpr bool brings(plan const& plan, transfer const& input, transfer const& t) {
@@ -121,11 +122,12 @@ constexpr bool brings(plan const& plan, transfer const& input, transfer const& t
     return input.target_key == t.target_key && input.source_key == t.source_key &&
            input.chain == t.chain && cut.target_box() == wanted.target_box() &&
            cut.source_box() == wanted.source_box() && cut.extent == wanted.extent &&
-           cut.joins == wanted.joins && wire_dtype(plan, t) == plan.target_dtypes[t.target_key];
+           cut.joins == wanted.joins && cut.repeats == wanted.repeats &&
+           wire_dtype(plan, t) == plan.target_dtypes[t.target_key];
 }
 
-/// True if the input of a relay brings the elements that it passes on, one position before in its
-/// tree.
+/// True if the relay's input brings the elements that it passes on, and comes one step earlier in
+/// its tree.
 ///
 /// \pre its transfer and its position exist
 constexpr bool has_input(plan const& plan, relay const& current_relay) {
@@ -140,7 +142,7 @@ constexpr bool has_input(plan const& plan, relay const& current_relay) {
                   plan.transfers[current_relay.transfer]);
 }
 
-/// What keeps `step` from being a relay of `plan`, if any.
+/// The reason why `step` is not a valid relay of `plan`, or null.
 constexpr char const* relay_fault(plan const& plan, relay const& step) {
     if (step.transfer >= plan.transfers.size())
         return "of a transfer that there is not";
@@ -169,9 +171,9 @@ constexpr void check_relays(plan const& plan) {
             fail(errc::bad_layout, "it has a relay ", fault);
 }
 
-/// The number of a chain; a new one is added.
+/// The number of a chain; adds the chain if it is new.
 ///
-/// \throws error with errc::limit_exceeded for more than a transfer can count
+/// \throws error with errc::limit_exceeded for more chains than a transfer can number
 constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain const& chain) {
     auto const number =
         static_cast<std::size_t>(std::find(chains.begin(), chains.end(), chain) - chains.begin());
@@ -184,8 +186,8 @@ constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain
 
 } // namespace detail
 
-/// A plan that is consistent in itself. Of holders and shards it cannot know how many there are:
-/// whoever reads a plan sees to it that it meets the layouts that it was made for.
+/// Checks that a plan is consistent. The number of holders and shards is not known here: code that
+/// reads a plan must use it with the layouts that it was made for.
 ///
 /// \throws error with errc::bad_layout if a number points beyond the plan's lists, or transfers
 ///         are out of order
@@ -211,7 +213,7 @@ constexpr void validate(plan const& plan) {
 
 namespace detail {
 
-/// Who sends a transfer: its source, or a target holder that passes it on.
+/// The sender of a transfer: its source, or a target holder that passes it on.
 ///
 /// \param step the relay of the transfer, null if there is none
 constexpr holder_t sender_of(plan const& plan, transfer const& t, relay const* step) {
@@ -223,7 +225,7 @@ constexpr holder_t sender_of(plan const& plan, transfer const& t, relay const* s
 /// \par Units bytes, the last one filled up
 /// \pre       `t` is a transfer of `plan`
 constexpr index_t wire_bytes(plan const& plan, transfer const& t) {
-    return byte_count(element_count(cut_of(plan, t).extent), wire_dtype(plan, t));
+    return byte_count(cut_of(plan, t).elements(), wire_dtype(plan, t));
 }
 
 } // namespace detail

@@ -17,16 +17,16 @@
 
 namespace reshard::detail {
 
-/// The number of no spread: tensors that share one, a way of being held, have its number.
+/// The number for no spread. Tensors with the same spread have the same number.
 inline constexpr std::uint32_t no_spread = 0xffffffff;
 
 /// A source tensor and its holders. The name is for messages only.
 struct source_side {
     std::string_view key;
     data_type dtype{};
-    tensor_shards shards = {};        ///< none: nobody holds any of it
+    tensor_shards shards = {};        ///< empty: nobody holds any of it
     std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
-    std::uint32_t tensor = 0;         ///< its index in the layout; of no meaning without shards
+    std::uint32_t tensor = 0;         ///< its index in the layout; meaningless without shards
 };
 
 /// A target tensor, its holders, and its sources: `targets[i]` is tensor `i` of the layout. The
@@ -36,7 +36,7 @@ struct target_side {
     data_type dtype{};
     tensor_shards shards = {};
     piece_list const* pieces = nullptr;
-    bool added = false;               ///< without a source: nothing is moved
+    bool added = false;               ///< has no source: nothing is moved
     std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
 };
 
@@ -52,11 +52,11 @@ struct plan_problem {
     std::vector<std::string> const* source_names = nullptr; ///< of holders that are files
 };
 
-/// How messages speak of the rank that wants a shard, between two commas; empty if holders are
-/// files.
+/// The text for the rank that wants a shard, between two commas, as messages use it; empty if
+/// holders are files.
 RESHARD_DECL std::string wanted_by(plan_problem const& problem, holder_t holder);
 
-/// How messages speak of a source holder: its file, or its rank.
+/// The name of a source holder in messages: its file, or its rank.
 ///
 /// \pre `holder < source_holders`
 RESHARD_DECL std::string source_name(plan_problem const& problem, holder_t holder);

@@ -19,9 +19,9 @@ namespace reshard::detail {
 
 struct conversion_kernels;
 
-/// A plan, and its problem. The members refer to each other, so it never moves.
+/// A plan, and its problem. The members refer to each other, so an object never moves.
 ///
-/// The layout of a side that was looked up has the shards of one process only.
+/// If a side was looked up, its layout has the shards of one process only.
 struct planned_job {
     planned_job() = default;
     planned_job(planned_job const&) = delete;
@@ -35,8 +35,8 @@ struct planned_job {
     conversion_kernels const* conversions = nullptr; ///< of a program that may cast
     bool source_is_joined = false; ///< a rank's shards are those that `join_neighbours` makes
     bool target_is_joined = false;
-    std::uint64_t own_digest = 0;   ///< of one in a cache: of what this rank gave
-    std::uint64_t group_digest = 0; ///< and of the arguments of all ranks
+    std::uint64_t own_digest = 0;   ///< for a plan in a cache: of this rank's arguments
+    std::uint64_t group_digest = 0; ///< likewise: of the arguments of all ranks
 };
 
 /// Sets `program` and `verdict`.
@@ -46,21 +46,22 @@ struct planned_job {
 RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> program,
                               fit_rules const& rules);
 
-/// Plans what `scope` give and get, between layouts that are known whole.
+/// Plans the transfers of the holders in `scope`, between layouts that are known completely.
 ///
 /// \pre    `fit_program` was called
 /// \throws error as `problem_of` and `make_plan`
 RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
                                  plan_options const& nodes);
 
-/// The version of the planner; goes up when it makes another plan of the same inputs.
+/// The version of the planner. It goes up when the planner makes a different plan from the same
+/// inputs.
 inline constexpr std::uint64_t planner_version = 2;
 
 /// A digest of mapping, layouts and options, which are the same for all holders.
 RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,
                                             layout const& target, plan_options const& options = {});
 
-/// A digest of a structure and of those for whom a plan is made: equal for equal inputs of
+/// A digest of a structure and of the holders that a plan is made for: equal for equal inputs of
 /// `make_plan`.
 ///
 /// \param structure what `structure_digest` returned

@@ -12,7 +12,7 @@
 #include <vector>
 
 /// \file
-/// From layouts and a mapping to the problem of a plan: names are turned into numbers.
+/// Makes the problem of a plan from layouts and a mapping: names become numbers.
 
 namespace reshard {
 
@@ -27,7 +27,7 @@ RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout cons
 
 namespace detail {
 
-/// A tensor that is made of one that cannot be read.
+/// A tensor that is made from a tensor that cannot be read.
 struct unread_use {
     std::string key;
     std::string message;
@@ -35,27 +35,27 @@ struct unread_use {
 
 /// The results of a program that need unread tensors (`layout::unread`), each tensor once.
 ///
-/// \param target the wanted tensors; null: all that the program yields
+/// \param target the wanted tensors; null: all tensors that the program yields
 RESHARD_DECL std::vector<unread_use> find_unread(mapping const& program, layout const& source,
                                                  layout const* target);
 
-/// \throws error with errc::unsupported for the first of them
+/// \throws error with errc::unsupported for the first unread tensor
 RESHARD_DECL void check_readable(mapping const& program, layout const& source,
                                  layout const* target);
 
-/// A tensor of which a holder has elements, and not the scales of their blocks.
+/// A tensor with a holder that has elements but not the scales of their blocks.
 struct scales_apart {
     std::string key;
     std::string message;
 };
 
 /// The tensors of `target` that a program relates to scales, if some holder of elements does not
-/// have the scales of all their blocks; each tensor once. Shards that are cut flat are put together
-/// before anybody uses them, and not judged; nor is a target without the scales.
+/// have the scales of all their blocks; each tensor once. Flat shards are not judged, because they
+/// are joined before anybody uses them. A target without scales is not judged either.
 RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
                                                          layout const& target);
 
-/// \throws error with errc::bad_layout for the first of them
+/// \throws error with errc::bad_layout for the first such tensor
 RESHARD_DECL void check_scales(mapping const& program, layout const& target);
 
 } // namespace detail

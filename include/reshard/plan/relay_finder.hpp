@@ -17,29 +17,19 @@
 #include <vector>
 
 /// \file
-/// Who relays which elements: found from layouts, the same on every rank.
+/// Finds the ranks that relay elements, from layouts: the result is the same on every rank.
 
 namespace reshard::detail {
 
-/// The position of a cut of a tensor in a tree, and its source.
-struct relay_place {
-    shard_part sender;
-    std::uint32_t tree = 0;
-    std::uint32_t position = 0;
-    std::uint32_t box = 0;       ///< of the target, as `target_boxes` numbers it
-    std::uint32_t receivers = 0; ///< if the finder has their shards
-
-    constexpr bool is_passed_on() const { return position > 0; }
-};
-
 /// Finds the trees of a problem.
 ///
-/// The holders that want a box, and have no holder of it in their process or on their node, are a
-/// tree: by process, beginning after the source, so that trees of different sources begin at
-/// different positions. Of holders that one process plays, the first is in it. Elements that are
-/// wider in the target than on the wire are not passed on: more bytes would travel.
+/// The holders that want a box, and have no holder of it in their process or on their node, form a
+/// tree. They are ordered by process, beginning after the source, so that trees of different
+/// sources begin at different positions. If one process plays several of the holders, the first one
+/// is in the tree. Elements that are wider in the target than on the wire are not passed on: more
+/// bytes would travel.
 ///
-/// Refers to all that it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 class relay_finder {
 public:
     constexpr relay_finder(plan_problem const& problem, plan_options const& options,
@@ -51,13 +41,13 @@ public:
           targets_(targets),
           turns_(turns),
           trees_(options) {
-        if (!options.relays || options.shared_sources)
+        if (!options.between_nodes.has_relays() || options.shared_sources)
             return;
         boxes_ = std::vector<std::optional<target_boxes>>(targets.representatives().size());
         chunks_ = chunks_of_holder();
     }
 
-    /// All that were found so far, by number.
+    /// All trees that were found so far, by number.
     constexpr relay_trees const& trees() const { return trees_.trees(); }
 
     /// The shard of the receiver at `index` in the tree in which another one of its receivers was
@@ -66,13 +56,7 @@ public:
         return part_of(relay_place.receivers, trees()[relay_place.tree].receivers[index]);
     }
 
-    /// True if a receiver gives that cut of a tensor, not the source.
-    constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& at) {
-        auto const match = find(tensor, at);
-        return match && match->is_passed_on();
-    }
-
-    /// Nothing if the source gives that cut of a tensor directly.
+    /// std::nullopt if the source gives that cut of a tensor directly.
     constexpr std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) {
         if (boxes_.empty())
             return std::nullopt;
@@ -102,7 +86,7 @@ public:
     }
 
 private:
-    /// What decides who is in a tree.
+    /// The values that decide which holders are in a tree.
     struct tree_key {
         std::uint32_t source_spread = 0;
         std::uint32_t source_box = 0;
@@ -121,7 +105,7 @@ private:
 
     using spread_box = std::pair<std::uint32_t, std::uint32_t>; ///< of the target
 
-    /// The holders that want a box, from any sender: of each process the first.
+    /// The holders that want a box, from any sender: the first one of each process.
     struct box_receivers {
         spread_box box;
         std::uint32_t list = 0;
@@ -149,7 +133,7 @@ private:
                                         std::max<holder_t>(1, problem_.target_holders));
     }
 
-    /// The elements of all shards together; for a grid, as if all boxes were like the first one.
+    /// The number of elements of all shards. For a grid, it counts all boxes like the first one.
     static constexpr double elements_of(tensor_shards const& shards) {
         if (shards.grid())
             return static_cast<double>(shards.elements(0)) * static_cast<double>(shards.size());
@@ -159,7 +143,7 @@ private:
         return elements;
     }
 
-    /// Where a tree is kept, perhaps none.
+    /// The slot of a tree in the table; it may be empty.
     constexpr std::uint32_t find_tree(tree_key const& key, key_id source, std::uint32_t tensor) {
         std::uint32_t const index = known_numbers_.number(
             digest_of_all(key.source_spread, key.source_box, key.target_spread, key.target_box,

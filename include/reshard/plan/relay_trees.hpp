@@ -16,11 +16,12 @@
 #include <vector>
 
 /// \file
-/// The receivers of relayed elements and their order: trees that share lists of receivers.
+/// The receivers of relayed elements and their order. Trees share lists of receivers.
 
 namespace reshard::detail {
 
-/// Receivers of a tree that are neighbours in a list, continued at its beginning.
+/// Receivers of a tree that are neighbours in a list. After the list's end, the run continues at
+/// its beginning.
 struct receiver_run {
     std::uint32_t position = 0; ///< of the first in the tree
     std::uint32_t first = 0;    ///< its index in the list
@@ -30,13 +31,12 @@ struct receiver_run {
     constexpr bool operator==(receiver_run const&) const = default;
 };
 
-/// A tree by numbers: its receivers are parts of a list, which it shares with trees of other
-/// sources.
+/// A tree by numbers. Its receivers are parts of a list that trees of other sources share.
 struct stored_tree {
     holder_t source = 0;
     std::uint32_t list = 0;
     std::uint32_t size = 0;         ///< how many receivers there are
-    std::uint32_t branches = 1;     ///< the most that a receiver passes to; 1: the tree is a chain
+    std::uint32_t branches = 1;     ///< the most receivers that one passes to; 1: a chain
     std::vector<receiver_run> runs; ///< by place
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -74,7 +74,7 @@ public:
         return (*list_)[at < list_->size() ? at : at - list_->size()];
     }
 
-    /// By the holders, wherever they are listed.
+    /// Compares the holders, regardless of their lists.
     constexpr std::strong_ordering operator<=>(relay_receivers const& receivers) const {
         if (list_ == receivers.list_ && size() == receivers.size() &&
             tree_->runs == receivers.tree_->runs)
@@ -94,18 +94,18 @@ private:
     stored_tree const* tree_;
 };
 
-/// Holders that want the same elements from one source. The first gets them from the source, and
-/// each of the others from one before it, which passes them on as they arrive.
+/// Holders that want the same elements from one source. The first one gets them from the source.
+/// Each other one gets them from an earlier receiver, which passes them on as they arrive.
 struct relay_tree {
     holder_t source = 0;
     relay_receivers receivers;  ///< holders of the target, by node
-    std::uint32_t branches = 1; ///< as of `stored_tree`
+    std::uint32_t branches = 1; ///< as in `stored_tree`
 
     constexpr auto operator<=>(relay_tree const&) const = default;
 };
 
-/// Trees, and the lists that their receivers are parts of: the holders that want one box are a
-/// list, for any number of sources.
+/// Trees, and the lists of their receivers. The holders that want one box are one list, for any
+/// number of sources.
 struct relay_trees {
     std::vector<std::vector<holder_t>> lists;
     std::vector<stored_tree> trees;
@@ -121,7 +121,7 @@ struct relay_trees {
         return with_receivers(trees[number]);
     }
 
-    /// The same of a tree that has receivers of one of these lists.
+    /// The same for a tree whose receivers are in one of these lists.
     constexpr relay_tree with_receivers(stored_tree const& tree) const {
         return {tree.source, {lists[tree.list], tree}, tree.branches};
     }
@@ -142,7 +142,8 @@ constexpr holder_places places_of(std::vector<holder_t> const& list) {
 
 inline constexpr auto holder_fault = "a tree of relays with a holder twice, or with none";
 
-/// The reason why a tree does not have receivers of a list, each once, and another source; if any.
+/// The reason why a tree is not valid, or null. A valid tree has receivers from a list, each once,
+/// and its source is not one of them.
 constexpr char const* tree_fault(stored_tree const& tree, holder_places const& listed) {
     constexpr auto fault = "a tree of relays with takers that its list does not have";
     if (tree.branches == 0 || tree.branches > tree.size)
@@ -177,8 +178,8 @@ constexpr std::vector<std::uint64_t> sums_of_digests(std::vector<holder_t> const
     return sums;
 }
 
-/// The key that distinguishes trees without a look at every receiver. Trees of one list with the
-/// same key are equal, for runs go round a list from the first receiver on.
+/// The key that distinguishes trees without looking at every receiver. Trees of one list with the
+/// same key are equal, because runs go round a list from the first receiver on.
 struct tree_key {
     holder_t source = 0;
     holder_t first = 0;
@@ -189,7 +190,7 @@ struct tree_key {
     constexpr auto operator<=>(tree_key const&) const = default;
 };
 
-/// \pre `tree_fault` finds none in the tree
+/// \pre `tree_fault` finds no error in the tree
 constexpr tree_key key_of(stored_tree const& tree, std::vector<holder_t> const& list,
                           std::vector<std::uint64_t> const& sums) {
     tree_key key{tree.source, list[tree.runs[0].first], tree.size, tree.branches, 0};
@@ -203,7 +204,7 @@ constexpr tree_key key_of(stored_tree const& tree, std::vector<holder_t> const& 
 
 /// True if two of the trees are the same, even if their receivers are in different lists.
 ///
-/// \pre `tree_fault` finds none in any of them
+/// \pre `tree_fault` finds no error in any tree
 constexpr bool has_tree_twice(relay_trees const& trees) {
     std::vector<std::vector<std::uint64_t>> sums;
     for (std::vector<holder_t> const& list : trees.lists)
@@ -225,7 +226,7 @@ constexpr bool has_tree_twice(relay_trees const& trees) {
            }) != sorted.end();
 }
 
-/// What keeps the trees of a plan from being some, if any.
+/// The reason why the trees of a plan are not valid, or null.
 constexpr char const* tree_fault(relay_trees const& trees) {
     std::vector<holder_places> lists;
     for (std::vector<holder_t> const& list : trees.lists) {

@@ -14,13 +14,13 @@
 #include <vector>
 
 /// \file
-/// Who passes on what: the way of elements that several holders want from one.
+/// The way of elements that several holders want from one source: each receiver may pass them on.
 
 namespace reshard::detail {
 
 /// The position of a receiver in its tree.
 struct relay_step {
-    static constexpr std::uint32_t no_parent = 0xffffffff; ///< it gets from the source
+    static constexpr std::uint32_t no_parent = 0xffffffff; ///< the source sends to it
 
     std::uint32_t parent = no_parent; ///< a position in the tree
     std::uint32_t depth = 0;          ///< how often elements were passed on before
@@ -30,17 +30,17 @@ struct relay_step {
     constexpr bool operator==(relay_step const&) const = default;
 };
 
-/// How many of the positions after `index` and before `last` each branch has; the last one may have
-/// fewer.
+/// How many of the positions after `index` and before `last` each branch has; the last branch may
+/// have fewer.
 constexpr std::uint32_t places_each(std::uint32_t index, std::uint32_t last,
                                     std::uint32_t branches) {
     return (last - index - 1 + branches - 1) / branches;
 }
 
-/// From whom receiver `index` of `count` gets.
+/// The sender to receiver `index` of `count`.
 ///
-/// The receivers after one are divided among its branches, one range of neighbours each, so that
-/// few ways lead from node to node.
+/// The receivers after a receiver are divided among its branches, one range of neighbours each, so
+/// that few ways lead from node to node.
 ///
 /// \pre `index < count` and `0 < branches <= count`
 constexpr relay_step step_of(std::uint32_t index, std::uint32_t count, std::uint32_t branches) {
@@ -60,36 +60,37 @@ constexpr relay_step step_of(std::uint32_t index, std::uint32_t count, std::uint
 }
 
 /// The number of branches with which `count` receivers have all chunks soonest, if each passes on
-/// one chunk after the other: of many chunks a chain, of few two branches.
+/// one chunk after the other: for many chunks a chain, for few chunks two branches.
 ///
 /// \param chunks the chunks that a holder gets of all tensors: one tree brings most of them
 constexpr std::uint32_t branches_for(std::size_t count, std::size_t chunks) {
     std::size_t levels = 0;
     while (count >> levels > 1)
         ++levels;
-    // The last of c chunks is through in c + n - 1 turns, with two branches in 2 (c + levels) - 1.
+    // In a chain, the last of c chunks arrives after c + n - 1 turns; with two branches, after 2 (c
+    // + levels) - 1 turns.
     return count <= std::max<std::size_t>(chunks, 1) + 2 * levels ? 1 : 2;
 }
 
-/// That a transfer is part of a tree.
+/// Marks a transfer as part of a tree.
 struct relay {
     static constexpr std::uint32_t no_input = 0xffffffff;
 
     std::uint32_t transfer = 0;
     std::uint32_t tree = 0;
     std::uint32_t position = 0; ///< of its target holder
-    /// Which of the different boxes of the target's shards it belongs to: a holder may want two
-    /// that begin at one element.
+    /// The number of its box among the different boxes of the target's shards: a holder may want
+    /// two boxes that begin at one element.
     std::uint32_t box = 0;
-    /// The transfer that brings the elements to the rank that passes them on; none if the source
-    /// gives them, or the plan is of others.
+    /// The transfer that brings the elements to the rank that passes them on; `no_input` if the
+    /// source gives them, or if the plan is for other ranks.
     std::uint32_t input = no_input;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.transfer, self.tree, self.position, self.box, self.input);
     }
 
-    /// True if a receiver gives it, not the source.
+    /// True if a receiver sends the transfer, not the source.
     constexpr bool is_passed_on() const { return position > 0; }
 
     constexpr bool operator==(relay const&) const = default;

@@ -20,13 +20,13 @@
 #include <vector>
 
 /// \file
-/// A plan in rounds, so that no process needs more memory than it may.
+/// Divides a plan into rounds, so that no process exceeds its memory budget.
 
 namespace reshard {
 
 namespace detail {
 
-/// The tensors of one process, before and after.
+/// The tensors' bytes on one process, before and after.
 ///
 /// \par Units bytes
 struct process_memory {
@@ -49,7 +49,8 @@ constexpr void add_bytes(index_t& sum, index_t bytes) {
     sum = checked_add(sum, bytes, "the bytes of a rank");
 }
 
-/// By process, each once; without those that have none.
+/// Adds up the bytes of each process. Each process occurs once; processes without bytes are
+/// omitted.
 constexpr std::vector<process_share> add_up(std::vector<process_share> shares) {
     sort_by(shares, [](auto const& a, auto const& b) { return a.process < b.process; });
     std::vector<process_share> sums;
@@ -108,8 +109,8 @@ private:
 
 } // namespace detail
 
-/// The bytes that each of `processes` processes holds of the tensors of both sides; none of sources
-/// that everybody reads from files.
+/// The bytes that each of `processes` processes holds of the tensors of both sides. Sources that
+/// every process reads from files do not count.
 ///
 /// \par Units bytes
 /// \pre `options.process_of(h) < processes` for every holder `h`
@@ -136,7 +137,8 @@ class plan_flows;
 
 namespace detail {
 
-/// Target tensors that are allocated and filled together, and what can be given up afterwards.
+/// Target tensors that are allocated and filled together, and the source tensors that can be
+/// released afterwards.
 ///
 /// \par Units bytes
 struct plan_round {
@@ -144,10 +146,10 @@ struct plan_round {
     std::uint32_t last = 0;               ///< one after the last
     std::vector<detail::key_id> released; ///< source tensors that no later round needs, in order
     index_t transfers = 0;
-    index_t bytes = 0;         ///< all that is written
-    index_t bytes_local = 0;   ///< of them, within a process
-    index_t peak_bytes = 0;    ///< the most memory that a process needs in it
-    holder_t peak_process = 0; ///< the first that needs so much
+    index_t bytes = 0;         ///< all written bytes
+    index_t bytes_local = 0;   ///< bytes moved within a process
+    index_t peak_bytes = 0;    ///< the most memory that a process needs in the round
+    holder_t peak_process = 0; ///< the first process that needs that much
 
     constexpr bool operator==(plan_round const&) const = default;
 };
@@ -155,15 +157,15 @@ struct plan_round {
 /// All rounds, in their order.
 struct plan_rounds {
     std::vector<plan_round> rounds;
-    index_t least_budget = 0; ///< the smallest with which there are rounds
+    index_t least_budget = 0; ///< the smallest budget that has rounds
 
     constexpr bool operator==(plan_rounds const&) const = default;
 };
 
 } // namespace detail
 
-/// The rounds in which a plan is carried out with at most `budget` bytes on each process: as few as
-/// possible, if target tensors are filled in the order of their keys.
+/// The rounds that run a plan with at most `budget` bytes on each process. There are as few as
+/// possible if target tensors are filled in the order of their keys.
 ///
 /// A process needs the source tensors that have not been released, the target tensors of this round
 /// and of earlier ones, and its staging (`staging_of`). A target tensor is filled in one round.
@@ -171,7 +173,7 @@ struct plan_rounds {
 /// \par Units bytes
 /// \post every target tensor is in one round, and so is each transfer
 /// \throws error with errc::limit_exceeded if a round of one target tensor needs more than the
-///         budget: it names the tensor, the rank, both numbers, and a budget that does
+///         budget: it names the tensor, the rank, both numbers, and a sufficient budget
 RESHARD_DECL detail::plan_rounds rounds_of(plan_flows const& flows, holder_t processes,
                                            index_t budget = detail::any_budget);
 

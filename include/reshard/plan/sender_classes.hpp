@@ -5,7 +5,6 @@
 
 #include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
-#include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/senders.hpp>
 
 #include <algorithm>
@@ -17,11 +16,12 @@
 #include <vector>
 
 /// \file
-/// The choices if several could give: equal tensors once, with the bytes that each could send.
+/// The possible senders of cuts: equal tensors are listed once, with the bytes that each sender
+/// could send.
 
 namespace reshard::detail {
 
-/// A process that holds a box, and which replica of it: the first that it plays.
+/// A process that holds a box, and its replica of the box: the first one that it plays.
 struct box_sender {
     holder_t process = 0;
     std::uint16_t replica = 0;
@@ -29,16 +29,16 @@ struct box_sender {
     constexpr auto operator<=>(box_sender const&) const = default;
 };
 
-/// Who could give a cut.
+/// The possible senders of a cut.
 struct candidate_senders {
-    std::vector<box_sender> senders; ///< by process, each once; none without a source
-    bool has_receiver = false;       ///< it is the receiver's process: nothing is sent
-    bool leaves_node = false;        ///< none of them is on the receiver's node
+    std::vector<box_sender> senders; ///< by process, each once; empty without a source
+    bool has_receiver = false;       ///< the sender is the receiver's process: nothing is sent
+    bool leaves_node = false;        ///< no sender is on the receiver's node
 };
 
-/// Who could give what, each box asked for once.
+/// The possible senders of boxes; each box is worked out once.
 ///
-/// Refers to all that it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 class sender_lists {
 public:
     constexpr sender_lists(plan_problem const& problem, plan_options const& options,
@@ -48,7 +48,7 @@ public:
             of_box_.emplace_back(sources.of_spread(i).size());
     }
 
-    /// Those that come first: the receiver's own process, else those on its node, else all.
+    /// The preferred senders: the receiver's own process, else those on its node, else all.
     constexpr candidate_senders of(std::uint32_t tensor, cut_place const& cut) {
         target_side const& target = problem_.targets[tensor];
         key_id const source = target.pieces->source(cut.piece);
@@ -94,21 +94,21 @@ private:
     std::vector<std::vector<std::vector<box_sender>>> of_box_; ///< by spread, by box
 };
 
-/// A cut of all tensors of a class.
+/// A cut that all tensors of a class have.
 struct class_cut {
     static constexpr std::uint32_t no_load = 0xffffffff; ///< nothing is sent
 
-    std::uint32_t load = no_load; ///< that it is part of
+    std::uint32_t load = no_load; ///< the load that it is part of
     std::uint32_t group = 0;      ///< its class
     std::uint32_t number = 0;     ///< of the cut in its pattern
     std::uint32_t first = 0;      ///< `replicas[first + i]` is the replica of sender `i` of the
                                   ///< load
     index_t bytes = 0;
-    std::vector<sender_table::share> shares = {}; ///< its sender, as far as that is chosen
+    std::vector<sender_table::share> shares = {}; ///< its senders, as far as they are chosen
 };
 
-/// Tensors whose cuts have the same possible senders are a class, and counted together; who could
-/// send the same is one load.
+/// Tensors whose cuts have the same possible senders are a class, and are counted together. Bytes
+/// with the same possible senders are one load.
 struct sender_classes {
     std::vector<sender_table::member> members; ///< by tensor
     std::vector<std::uint32_t> examples;       ///< by class: one of its tensors
@@ -117,8 +117,8 @@ struct sender_classes {
     std::vector<std::uint16_t> replicas;       ///< by cut, by sender
     std::vector<shared_load> loads;
 
-    /// The cuts that are sent: cuts that only one process can give, then the others; small ones
-    /// fill the gaps.
+    /// The cuts that are sent. Cuts that only one process can give come first, then the others, the
+    /// largest first: small cuts fill the gaps.
     constexpr std::vector<std::uint32_t> largest_first() const {
         std::vector<std::uint32_t> order;
         for (std::uint32_t i = 0; i < cuts.size(); ++i)
@@ -132,14 +132,14 @@ struct sender_classes {
     }
 };
 
-/// Finds them.
+/// Finds the classes.
 class sender_class_finder {
 public:
-    /// \param relays null if nobody passes anything on
-    /// \pre   `patterns` are of all transfers
+    /// \param relays null if no rank passes elements on
+    /// \pre   `patterns` have all transfers
     constexpr sender_class_finder(plan_problem const& problem, plan_options const& options,
                                   source_indices const& sources, shard_kinds const& targets,
-                                  pattern_plan const& patterns, relay_finder* relays = nullptr)
+                                  pattern_plan const& patterns, any_relays* relays = nullptr)
         : relays_(relays),
           problem_(problem),
           sources_(sources),
@@ -158,8 +158,8 @@ private:
         return patterns_.patterns[patterns_.pattern_of[tensor]];
     }
 
-    /// Calls `visit(number)` for all that decides who could give the cuts of a tensor, and their
-    /// bytes.
+    /// Calls `visit(number)` for everything that decides the possible senders of a tensor's cuts,
+    /// and their bytes.
     constexpr void visit_key(std::uint32_t tensor, auto&& visit) const {
         visit(patterns_.pattern_of[tensor]);
         if (pattern_of(tensor).size() == 0)
@@ -196,11 +196,11 @@ private:
             class_cut cut{class_cut::no_load, group, i,
                           static_cast<std::uint32_t>(result_.replicas.size()),
                           wire_bytes(problem_, result_.examples[group], cuts.place(i).piece,
-                                     element_count(cuts.geometry().extent(i)))};
+                                     cuts.geometry().elements(i))};
             for (box_sender const& sender : possible.senders)
                 result_.replicas.push_back(sender.replica);
             if (possible.senders.empty() || possible.has_receiver ||
-                (relays_ && relays_->is_passed_on(result_.examples[group], cuts.place(i)))) {
+                is_passed_on(result_.examples[group], cuts.place(i))) {
                 cut.shares.push_back({result_.counts[group], possible.senders.empty()
                                                                  ? std::uint16_t{0}
                                                                  : possible.senders[0].replica});
@@ -212,8 +212,14 @@ private:
         }
     }
 
-    /// The load of the possible senders of a cut; if these are all holders of the box, it is the
-    /// same for all cuts.
+    /// True if a receiver sends that cut of a tensor, not the source.
+    constexpr bool is_passed_on(std::uint32_t tensor, cut_place const& cut) const {
+        auto const relayed = relays_ ? relays_->find(tensor, cut) : std::nullopt;
+        return relayed && relayed->is_passed_on();
+    }
+
+    /// The load of the possible senders of a cut. If all holders of the box are possible senders,
+    /// the load is the same for all its cuts.
     constexpr std::uint32_t load_of(std::uint32_t tensor, cut_place const& cut,
                                     candidate_senders const& possible) {
         if (!possible.leaves_node)
@@ -245,7 +251,7 @@ private:
         return number;
     }
 
-    relay_finder* relays_;
+    any_relays* relays_;
     plan_problem const& problem_;
     source_indices const& sources_;
     shard_kinds const& targets_;

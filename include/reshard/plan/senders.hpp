@@ -4,24 +4,28 @@
 #define RESHARD_PLAN_SENDERS_HPP
 
 #include <reshard/plan/pattern_plan.hpp>
+#include <reshard/plan/plan.hpp>
+#include <reshard/plan/relay_trees.hpp>
 #include <reshard/plan/source_indices.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 /// \file
-/// The sender of each cut of each target tensor, if several hold it: by turns, or balanced.
+/// Chooses the sender of each cut of each target tensor, if several hold it: by turns, or balanced.
 
 namespace reshard::detail {
 
-/// The position of each shard among all: replicas of one box are neighbours, boxes are in their
-/// order.
+/// The position of each shard among all shards: replicas of one box are neighbours, and boxes are
+/// in their order.
 ///
-/// Shards that want the same source box are neighbours then, and their turns fall evenly on all
-/// replicas of it. The numbers of their ranks would not do: ranks that want the same box are often
-/// a power of two apart.
+/// Then shards that want the same source box are neighbours, and their turns fall evenly on all its
+/// replicas. Rank numbers would not do this, because ranks that want the same box are often a power
+/// of two apart.
 constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
     std::vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
     shard_index const index(shards);
@@ -32,12 +36,13 @@ constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) 
     return places;
 }
 
-/// The turns of the shards of all target tensors: known to everybody who knows the problem.
+/// The turns of the shards of all target tensors. Every process that knows the problem gets the
+/// same turns.
 ///
-/// Refers to all that it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 class target_turns {
 public:
-    /// \param are_taken false: nobody asks, and nothing is worked out
+    /// \param are_taken false: no turns are needed, and none are computed
     constexpr target_turns(plan_problem const& problem, plan_options const& options,
                            source_indices const& sources, shard_kinds const& targets,
                            bool are_taken)
@@ -48,7 +53,7 @@ public:
         places_ = std::vector<std::vector<std::uint32_t>>(targets.representatives().size());
         for (std::size_t kind = 0; kind < places_.size(); ++kind)
             if (tensor_shards const& shards = targets.spreads()[targets.representatives()[kind]];
-                shards.table() && options.replicas == replica_choice::balanced)
+                shards.table() && options.between_nodes.choice != sender_choice::by_target)
                 places_[kind] = places_by_box(shards);
     }
 
@@ -61,7 +66,7 @@ public:
         if (first_.empty())
             return 0;
         tensor_shards const& shards = problem_.targets[tensor].shards;
-        return first_[tensor] + (options_.replicas == replica_choice::by_target
+        return first_[tensor] + (options_.between_nodes.choice == sender_choice::by_target
                                      ? shards.holder(shard)
                                      : place(tensor, shards, shard));
     }
@@ -76,9 +81,9 @@ private:
         return places.empty() ? shard : places[shard];
     }
 
-    /// If few want a box that many have, equal tensors begin one after the other. If many do, equal
-    /// tensors stay equal, and are counted together. With relays each box that is wanted is given
-    /// once, and tensors begin one after the other, however many want them.
+    /// If few holders want a box that many have, equal tensors begin at successive turns. If many
+    /// holders want it, equal tensors stay equal, and are counted together. With relays, each
+    /// wanted box is given once, and tensors always begin at successive turns.
     constexpr void count_tensors(source_indices const& sources) {
         std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
@@ -99,14 +104,16 @@ private:
 
     constexpr std::uint32_t first_turn(std::uint32_t before, std::size_t wanting,
                                        std::size_t replicas) const {
-        std::size_t const each = options_.relays ? 1 : wanting < 8 * replicas ? wanting : 0;
+        std::size_t const each = options_.between_nodes.has_relays() ? 1
+                                 : wanting < 8 * replicas            ? wanting
+                                                                     : 0;
         return static_cast<std::uint32_t>(before * each % (replicas * replicas));
     }
 
     plan_problem const& problem_;
     plan_options const& options_;
     shard_kinds const& targets_;
-    std::vector<std::uint32_t> first_;               ///< by tensor; none without a choice
+    std::vector<std::uint32_t> first_;               ///< by tensor; empty without a choice
     std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets that are listed
 };
 
@@ -119,7 +126,7 @@ constexpr data_type wire_dtype(plan_problem const& problem, std::uint32_t tensor
                                  : wire_dtype(problem.sources[source].dtype, target.dtype);
 }
 
-/// The bytes of a cut of that many elements on the wire.
+/// The bytes of a cut with this number of elements on the wire.
 ///
 /// \par Units bytes, the last one filled up
 constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, std::size_t piece,
@@ -129,14 +136,14 @@ constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, 
 
 /// Chooses the sender.
 ///
-/// Refers to all that it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 class sender_finder {
 public:
     constexpr sender_finder(plan_problem const& problem, plan_options const& options,
                             source_indices const& sources, target_turns const& turns)
         : problem_(problem), options_(options), sources_(sources), turns_(turns) {}
 
-    /// Which shard of its source gives cut number `cut` of `tensor`.
+    /// The shard of its source that gives cut number `cut` of `tensor`.
     ///
     /// \pre the cut has a source
     constexpr shard_part operator()(pattern_plan const& patterns, std::uint32_t tensor,
@@ -159,6 +166,56 @@ private:
     plan_options const& options_;
     source_indices const& sources_;
     target_turns const& turns_;
+};
+
+/// The position of a cut of a tensor in a tree, and its source.
+struct relay_place {
+    shard_part sender;
+    std::uint32_t tree = 0;
+    std::uint32_t position = 0;
+    std::uint32_t box = 0;       ///< of the target, as `target_boxes` numbers it
+    std::uint32_t receivers = 0; ///< if the finder has their shards
+
+    constexpr bool is_passed_on() const { return position > 0; }
+};
+
+/// Finds the ranks that pass on elements of a plan, from layouts: the result is the same on every
+/// rank.
+class any_relays {
+public:
+    constexpr virtual ~any_relays() = default;
+
+    /// std::nullopt if the source gives that cut of a tensor directly.
+    virtual std::optional<relay_place> find(std::uint32_t tensor, cut_place const& at) = 0;
+
+    /// All trees that were found so far, by number.
+    virtual relay_trees const& trees() const = 0;
+
+    /// Lists a transfer of a tree, and the transfers by which receivers in the scope pass on its
+    /// elements.
+    virtual void list(plan& listed, transfer entry, relay_place const& at,
+                      plan_scope const& scope) = 0;
+
+    /// Sorts the last transfers of a plan, which belong to one tensor, by target shard. Their
+    /// relays move with them.
+    virtual void sort(plan& listed, std::size_t first, std::size_t first_relay,
+                      pattern const& cuts) const = 0;
+};
+
+/// The functions that choose senders in other ways than by turns.
+struct node_steps {
+    bool (*can_balance)(plan_problem const& problem, plan_options const& options,
+                        source_indices const& sources);
+
+    void (*balance)(plan_problem const& problem, plan_options const& options,
+                    source_indices const& sources, shard_kinds const& targets,
+                    pattern_plan& patterns);
+
+    std::unique_ptr<any_relays> (*find_relays)(plan_problem const& problem,
+                                               plan_options const& options,
+                                               source_indices const& sources,
+                                               shard_kinds const& targets,
+                                               target_turns const& turns);
 };
 
 } // namespace reshard::detail

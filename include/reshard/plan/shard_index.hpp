@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// The different boxes of a tensor, searchable, whether its shards are listed or computed.
+/// A searchable index of the different boxes of a tensor, for listed and computed shards.
 
 namespace reshard::detail {
 
@@ -81,13 +81,13 @@ constexpr part_index index_parts(shard_table const& table) {
     return result;
 }
 
-/// Which boxes a tensor is held in, and which shards each of them is: geometry alone, shared by
-/// tensors of equal geometry, whoever holds them.
+/// The boxes of a tensor's shards, and the shards of each box. It has only geometry, so tensors of
+/// equal geometry share it, regardless of their holders.
 ///
-/// Grids need no index: they are asked themselves, must live as long, and take no memory here.
+/// Grids need no index: the grid itself is asked. It must live as long, and takes no memory here.
 class shard_index {
 public:
-    /// Nobody holds any of the tensor.
+    /// An index for a tensor that nobody holds.
     constexpr shard_index() = default;
 
     /// \throws error with errc::shape_mismatch for a flat range that exceeds its region
@@ -96,6 +96,8 @@ public:
         if (shards.table())
             parts_ = index_parts(*shards.table());
         most_replicas_ = count_replicas();
+        has_whole_shards_ = find_whole_shards();
+        has_cycles_ = find_cycles();
     }
 
     /// The number of different boxes; computed ones that have no elements are counted, too.
@@ -103,21 +105,22 @@ public:
         return grid_ ? grid_->box_count() : grids_ ? grids_->box_count() : parts_.boxes.size();
     }
 
-    /// Where blocks are dealt out, the box is all from the first to the last one.
+    /// If blocks are dealt out, the box reaches from the first block to the last one.
     ///
     /// \pre `i < size()`, here and below
     constexpr box operator[](std::size_t i) const {
         return grid_ ? grid_->box_at(i) : grids_ ? grids_->box_at(i) : parts_.boxes[i];
     }
 
-    /// Calls `visit(block)` for each block of box `i`, if blocks are dealt out; else for all of it.
+    /// Calls `visit(block)` for each block of box `i`, if blocks are dealt out; else for the whole
+    /// box.
     constexpr void for_each_block_of(std::size_t i, auto&& visit) const {
         for_each_block((*this)[i], cycles(i), visit);
     }
 
-    /// The block of box `i` that has an element, or all of it.
+    /// The block of box `i` that has an element, or the whole box.
     ///
-    /// \pre the element is one of box `i`
+    /// \pre the element is in box `i`
     constexpr box block_at(std::size_t i, index_vector const& position) const {
         return reshard::detail::block_at((*this)[i], cycles(i), position);
     }
@@ -149,9 +152,9 @@ public:
             parts_.boxes.for_each_overlap(region, visit);
     }
 
-    /// Which replica of box `i` is given to the holder `target` at that turn; see `choose_replica`,
-    /// whose answer it is, by arithmetic if there are grids and a node does not exceed the
-    /// replicas.
+    /// The replica of box `i` that sends to the holder `target` at that turn. The answer equals
+    /// `choose_replica`'s; it is computed by arithmetic if there are grids and a node does not
+    /// exceed the replicas.
     ///
     /// \pre `shards` are the shards of this index, or others of equal geometry
     constexpr std::size_t choose(std::size_t i, tensor_shards const& shards, holder_t target,
@@ -178,12 +181,42 @@ public:
         return grid_ ? grid_->box_of(shard) : grids_->first_box(shard);
     }
 
-    /// The boxes as they are listed; empty if they are computed.
+    /// The listed boxes; empty if boxes are computed.
     constexpr box_index const& listed_boxes() const { return parts_.boxes; }
 
-private:
+    /// The axes along which box `i` is blocks, if the boxes are computed.
     constexpr axis_cycles cycles(std::size_t i) const {
-        return grid_ ? grid_->cycles_at(i) : grids_ ? grids_->cycles_at(i) : axis_cycles();
+        // g++ 12 frees a constant twice that a conditional expression chooses.
+        if (grid_)
+            return grid_->cycles_at(i);
+        if (grids_)
+            return grids_->cycles_at(i);
+        return {};
+    }
+
+    /// True if each box is a shard, or blocks of one, and computed.
+    constexpr bool has_whole_shards() const { return has_whole_shards_; }
+    /// True if a computed box is blocks.
+    constexpr bool has_cycles() const { return has_cycles_; }
+
+private:
+    constexpr bool find_whole_shards() const {
+        bool is_whole = is_computed();
+        for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)
+            is_whole = is_whole && !grids_->recipe()[i].sharing();
+        return is_whole;
+    }
+
+    constexpr bool find_cycles() const {
+        auto const deals = [](shard_grid const& grid) {
+            return std::any_of(grid.axes().begin(), grid.axes().end(), [](auto const& axis) {
+                return axis.spread.type == placement::kind::cyclic;
+            });
+        };
+        bool result = grid_ && deals(*grid_);
+        for (std::size_t i = 0; grids_ && i < grids_->recipe().size(); ++i)
+            result = result || deals(grids_->recipe()[i].grid());
+        return result;
     }
 
     constexpr std::size_t count_replicas() const {
@@ -195,7 +228,7 @@ private:
         return most;
     }
 
-    /// Which replica of box `i` a holder has, if any.
+    /// The replica of box `i` that a holder has, if any.
     static constexpr std::optional<std::size_t>
     replica_held(std::size_t i, tensor_shards const& shards, holder_t holder) {
         if (shards.grids())
@@ -225,6 +258,8 @@ private:
     grid_list const* grids_ = nullptr;
     part_index parts_;
     std::size_t most_replicas_ = 0;
+    bool has_whole_shards_ = false;
+    bool has_cycles_ = false;
 };
 
 } // namespace reshard::detail

@@ -23,12 +23,12 @@ struct equal_classes {
     std::vector<std::uint32_t> representative; ///< by class: one of its things
 };
 
-/// Numbers classes in the order in which they come: a hash table by the digest of their things,
-/// small if there are few classes.
+/// Numbers classes in the order of their arrival. It is a hash table by the digest of their things,
+/// and small if there are few classes.
 class class_table {
 public:
-    /// The number of the class of that digest for which `is_it(number)`; the next one if there is
-    /// none.
+    /// The number of the class with that digest for which `is_it(number)` is true; the next number
+    /// if there is none.
     constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
         make_room();
         slot& found_slot = find(digest, is_it);
@@ -45,7 +45,7 @@ private:
         std::uint32_t number = none;
     };
 
-    /// The slot of the class, or the empty one for it.
+    /// The slot of the class, or the empty slot for it.
     constexpr slot& find(std::uint64_t digest, auto&& is_it) {
         std::size_t at = digest & mask();
         while (slots_[at].number != none &&
@@ -67,17 +67,18 @@ private:
 
     constexpr std::size_t mask() const { return slots_.size() - 1; }
 
-    /// A power of two of them, at most half of them taken.
+    /// The number of slots is a power of two. At most half of them are taken.
     std::vector<slot> slots_ = std::vector<slot>(16);
     std::uint32_t size_ = 0;
 };
 
-/// Things 0 to `digests.size() - 1` by equality: `equal(i, j)` is called only if digests are equal.
+/// Classifies things 0 to `digests.size() - 1` by equality: `equal(i, j)` is called only if digests
+/// are equal.
 ///
-/// A model of 126 equal layers is planned for one: that is a hundredfold.
+/// For a model of 126 equal layers, only one layer is planned: that is a hundred times faster.
 ///
 /// \pre  equal things have equal digests
-/// \post classes are numbered as their first things come, which represent them
+/// \post classes are numbered in the order of their first things, which represent them
 constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto&& equal) {
     equal_classes result;
     result.class_of.reserve(digests.size());
@@ -93,8 +94,8 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto
     return result;
 }
 
-/// Things 0 to `count - 1` by what decides their class: `visit_key(i, visit)` calls `visit(number)`
-/// for each number of that, in order.
+/// Classifies things 0 to `count - 1` by keys: `visit_key(i, visit)` calls `visit(number)` for each
+/// number of the key, in order.
 constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
     std::vector<std::uint64_t> digests, keys[2];
     digests.reserve(count);
@@ -114,8 +115,8 @@ constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
 
 /// The shards of one side, each once, and which of them have equal geometry.
 ///
-/// A tensor refers to its `spread`, which others may share. Of spreads, those with the same boxes,
-/// whoever holds them, are one kind.
+/// A tensor refers to its `spread`, which other tensors may share. Spreads with the same boxes are
+/// one kind, regardless of their holders.
 class shard_kinds {
 public:
     /// \tparam Side `source_side` or `target_side`
@@ -133,15 +134,15 @@ public:
         });
     }
 
-    /// By spread.
+    /// The shards of each spread.
     constexpr std::vector<tensor_shards> const& spreads() const { return spreads_; }
-    /// By kind: one spread of it.
+    /// One spread of each kind.
     constexpr std::vector<std::uint32_t> const& representatives() const {
         return kinds_.representative;
     }
-    /// Of a tensor, by number.
+    /// The spread of a tensor.
     constexpr std::uint32_t spread(std::size_t tensor) const { return spread_of_[tensor]; }
-    /// Of a spread.
+    /// The kind of a spread.
     constexpr std::uint32_t kind(std::uint32_t spread) const { return kinds_.class_of[spread]; }
     /// The first tensor with that spread.
     constexpr std::uint32_t first_tensor(std::uint32_t spread) const { return first_[spread]; }
@@ -194,7 +195,8 @@ public:
 
     constexpr shard_kinds const& kinds() const { return kinds_; }
 
-    /// What `number_of(holder)` is of those that hold a box of a source, ascending and each once.
+    /// The values of `number_of(holder)` for the holders of a source's box, ascending and each
+    /// once.
     constexpr std::vector<holder_t> senders_of(key_id source, std::uint32_t box,
                                                auto&& number_of) const {
         std::vector<holder_t> senders;

@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// Transfers out of a larger plan, with separate numbers for targets, patterns, chains and sources.
+/// Transfers from a larger plan, with separate numbers for targets, patterns, chains and sources.
 struct subplan {
     std::vector<key_id> sources; ///< by source key of `part`: its number in the larger plan
     plan part;
@@ -38,7 +38,7 @@ inline void validate(subplan const& subplan) {
              counted(subplan.part.source_dtypes.size(), "source"));
 }
 
-/// Takes transfers out of a plan, in their order.
+/// Builds a subplan from transfers of a plan, in their order.
 class subplan_builder {
 public:
     explicit subplan_builder(plan const& plan) : whole_(plan) {}
@@ -81,7 +81,7 @@ private:
     std::map<key_id, key_id> numbers_;
 };
 
-/// By source holder, the transfers that holders other than `target` give it.
+/// The transfers that holders other than `target` give to it, by source holder.
 ///
 /// \post the transfers of each part are in the order of `plan`
 inline std::map<holder_t, subplan> subplans_of(plan const& plan, holder_t target) {

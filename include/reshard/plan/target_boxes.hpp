@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// Which target shards want the same elements.
+/// Finds target shards that want the same elements.
 
 namespace reshard::detail {
 
@@ -24,7 +24,7 @@ public:
             number_listed(shards);
     }
 
-    /// None if blocks are dealt out and listed: a shard is many boxes then.
+    /// `none` if blocks are dealt out and listed, because a shard is many boxes then.
     constexpr std::uint32_t number(std::uint32_t shard, std::uint8_t part) const {
         if (index_.is_computed())
             return index_.first_box(shard) + part;
@@ -32,10 +32,11 @@ public:
         return index < first_[shard + 1] ? numbers_[index] : none;
     }
 
-    /// How many shards have elements of a box by that number, those that are many boxes among them.
+    /// The number of shards that have elements of the box with that number, including shards that
+    /// are many boxes.
     constexpr std::size_t holders(std::uint32_t box) const { return index_.replicas(box); }
 
-    /// Calls `visit(shard_part)` for all shards of which it is a box by that number: not for those
+    /// Calls `visit(shard_part)` for all shards that have the box with that number, except shards
     /// that are many boxes.
     constexpr void for_each_holder(std::uint32_t box, auto&& visit) const {
         for (std::size_t i = 0; i < index_.replicas(box); ++i)

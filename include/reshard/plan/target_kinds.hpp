@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// Which target tensors have the same plan.
+/// Finds target tensors that have the same plan.
 
 namespace reshard::detail {
 
@@ -22,10 +22,10 @@ namespace reshard::detail {
 struct scope_parts {
     using numbers = std::vector<std::uint32_t>;
 
-    /// By spread of the sources: the boxes of its `shard_index` that somebody in the scope holds.
-    /// None if nobody outside the scope is given anything.
+    /// For each spread of the sources, the boxes of its `shard_index` that a holder in the scope
+    /// holds. Empty if no holder outside the scope gets elements.
     std::vector<numbers> given;
-    /// By spread of the targets: the shards that somebody in the scope wants.
+    /// For each spread of the targets, the shards that a holder in the scope wants.
     std::vector<numbers> wanted;
 
     constexpr scope_parts(plan_scope const& scope, plan_options const& options,
@@ -83,10 +83,10 @@ private:
     }
 };
 
-/// Target tensors by kind: those with equal shards in the scope, made in the same way of equal
-/// sources. Those of which nothing is given or wanted in the scope are idle, and one kind.
+/// Target tensors by kind. Tensors of a kind have equal shards in the scope and are made in the
+/// same way from equal sources. Tensors without transfers in the scope are idle, and are one kind.
 ///
-/// Refers to all that it is made from, which must live as long.
+/// Refers to its arguments, which must live as long.
 class target_kinds {
 public:
     using numbers = scope_parts::numbers;
@@ -151,15 +151,15 @@ public:
         return !is_given;
     }
 
-    /// Everything that `same_kind` compares: the parts of one tensor are thousands, which differ
-    /// only in their offsets in it.
+    /// A digest of everything that `same_kind` compares. One tensor may have thousands of parts
+    /// that differ only in their offsets.
     ///
     /// \pre `!is_idle(t)`
     constexpr std::uint64_t digest_of(std::uint32_t t) const {
         hasher digest;
         target_side const& target = problem_.targets[t];
         digest.add(target_digests_[targets_.spread(t)]);
-        if (target.pieces->is_whole()) { // of a large model nearly all, and by far the quickest
+        if (target.pieces->is_whole()) { // nearly all, in a large model
             key_id const source = target.pieces->source(0);
             digest.add(source == zero_source ? 0 : digest_of_source(source));
             digest.add(axes_of(target.pieces->whole_order(), target.pieces->ndim()));
@@ -183,7 +183,7 @@ public:
 
     /// True if target tensors `a` and `b` have the same cuts, by number.
     ///
-    /// \pre neither is idle
+    /// \pre neither tensor is idle
     constexpr bool same_kind(std::uint32_t a, std::uint32_t b) const {
         piece_list const &x = *problem_.targets[a].pieces, &y = *problem_.targets[b].pieces;
         if (!same_parts(targets_, parts_.wanted, targets_.spread(a), targets_.spread(b)) ||
@@ -239,8 +239,8 @@ private:
         return same_parts(kinds, parts_.given, kinds.spread(a), kinds.spread(b));
     }
 
-    /// By piece, the first piece of the same source. Tensors that agree in it have one source twice
-    /// in the same places: then planning them by number plans the same thing.
+    /// For each piece, the first piece with the same source. Tensors with equal results repeat
+    /// their sources at the same positions, so planning them by number gives the same plan.
     static constexpr numbers first_uses(piece_list const& pieces) {
         std::vector<std::pair<key_id, std::uint32_t>> uses;
         for (std::uint32_t i = 0; i < pieces.size(); ++i)

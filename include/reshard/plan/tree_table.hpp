@@ -16,14 +16,14 @@
 #include <vector>
 
 /// \file
-/// Trees and lists of receivers, each once, without looking at every receiver of every tree.
+/// Stores trees and lists of receivers once each, without looking at every receiver of every tree.
 
 namespace reshard::detail {
 
 /// Numbers trees and the lists of receivers that they share.
 ///
-/// A list is sorted by process, and so by node: those on some nodes are few parts of it, wherever a
-/// tree begins. Refers to the options, which must live as long.
+/// A list is sorted by process, and so by node. So the receivers on some nodes are few parts of the
+/// list, wherever a tree begins. Refers to the options, which must live as long.
 class tree_table {
 public:
     static constexpr std::uint32_t none = 0xffffffff;
@@ -34,7 +34,7 @@ public:
 
     /// The number of a list.
     ///
-    /// \pre all are played by different processes, and sorted by these
+    /// \pre different processes play the holders, which are sorted by process
     constexpr std::uint32_t add_list(std::vector<holder_t> holders) {
         std::vector<std::uint64_t> sums = sums_of_digests(holders);
         std::uint32_t const number =
@@ -48,11 +48,11 @@ public:
         return number;
     }
 
-    /// The number of the tree of the holders in a list that are on none of the nodes `near`, from
-    /// after the source on; none for fewer than two.
+    /// The number of the tree of a list's holders that are on none of the nodes `near`. They are
+    /// ordered from after the source on. `none` for fewer than two holders.
     ///
-    /// \param chunks that a holder gets
-    /// \pre   `near` is sorted, each there once, and the source's node is in it
+    /// \param chunks the chunks that a holder gets
+    /// \pre   `near` is sorted, without duplicates, and has the source's node
     constexpr std::uint32_t add_tree(holder_t source, std::uint32_t list,
                                      std::vector<holder_t> near, std::size_t chunks) {
         std::rotate(near.begin(), std::find(near.begin(), near.end(), options_.node_of(source)),
@@ -73,7 +73,7 @@ public:
 
     /// The position of a holder in a list.
     ///
-    /// \pre it is in the list
+    /// \pre the holder is in the list
     constexpr std::size_t place_in_list(std::uint32_t list, holder_t holder) const {
         std::vector<holder_t> const& holders = trees_.lists[list];
         auto const at =
@@ -99,8 +99,8 @@ public:
     }
 
 private:
-    /// Adds the receivers between each node and the next one; a digest of them, in any list, is the
-    /// result.
+    /// Adds the receivers between each node of `near` and the next one. Returns a digest of them
+    /// that does not depend on the list.
     constexpr std::uint64_t add_far(stored_tree& tree, std::vector<holder_t> const& near) const {
         std::vector<std::uint64_t> const& sums = sums_[tree.list];
         std::size_t const listed = trees_.lists[tree.list].size();
@@ -115,8 +115,8 @@ private:
         return digest;
     }
 
-    /// Adds the receivers from `first` on and before `last`, counted round; receivers right after
-    /// the last run extend it.
+    /// Adds the receivers from `first` on and before `last`, counted cyclically. Receivers right
+    /// after the last run extend it.
     static constexpr void add_run(stored_tree& tree, std::size_t first, std::size_t last,
                                   std::size_t listed) {
         if (first == last)
@@ -141,7 +141,7 @@ private:
     relay_trees trees_;
     class_table list_numbers_;
     class_table tree_numbers_;
-    std::vector<std::vector<std::uint64_t>> sums_; ///< by list: of the digests of its first holders
+    std::vector<std::vector<std::uint64_t>> sums_; ///< sums of its first holders' digests
 };
 
 } // namespace reshard::detail

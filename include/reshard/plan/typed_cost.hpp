@@ -22,8 +22,8 @@ namespace detail {
 
 /// The numbers of the ranks that a plan is between.
 template <class Plan>
-inline constexpr std::size_t rank_count_of = std::max<std::size_t>(
-    Plan::source_layout::ranks.rank_count(), Plan::target_layout::ranks.rank_count());
+inline constexpr std::size_t rank_count_of =
+    std::max<std::size_t>(Plan::source_layout::rank_end, Plan::target_layout::rank_end);
 
 /// The traffic between `Ranks` ranks; sums are made of a few steps a rank, since compilers count
 /// the steps of a constant.

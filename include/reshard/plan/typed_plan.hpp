@@ -75,15 +75,19 @@ constexpr kind_transfers plan_kind(typed::kind const& target,
     if constexpr (requires { Value::keeps_memory; })
         return {};
     expression const value = expression_of<Value>(sources);
-    shard_grid const wanted = grid_of(target.spread());
-    std::vector<shard_grid> grids;
-    plan_problem problem{0, target.ranks.rank_count(), {}, {}};
-    for (typed::kind const* const source : sources)
-        grids.push_back(grid_of(source->spread()));
+    part_shards const wanted(target.part());
+    std::vector<part_shards> held;
+    std::vector<index_vector> shapes;
+    plan_problem problem{0, target.part().spread.held_by().rank_end(), {}, {}};
+    for (typed::kind const* const source : sources) {
+        held.push_back(part_shards(source->part()));
+        shapes.push_back(source->shape);
+    }
+    shapes.push_back(target.shape);
     for (std::size_t i = 0; i < sources.size(); ++i)
-        problem.sources.push_back({"a source", sources[i]->dtype, &grids[i]});
-    problem.targets.push_back({"a target", target.dtype, &wanted, &value.pieces, false});
-    return kind_planner(problem).find();
+        problem.sources.push_back({"a source", sources[i]->dtype, held[i]});
+    problem.targets.push_back({"a target", target.dtype, wanted, &value.pieces, false});
+    return kind_planner(problem, shapes).find();
 }
 
 } // namespace reshard::detail
@@ -121,7 +125,7 @@ public:
                                                                         Target->dtype};
         data_type const source =
             t.source_holder == detail::no_holder ? Target->dtype : sources[t.operand];
-        return byte_count(element_count(value.forms[t.form].extent),
+        return byte_count(value.forms[t.form].elements(),
                           detail::wire_dtype(source, Target->dtype));
     }
 };

@@ -14,14 +14,14 @@
 #include <vector>
 
 /// \file
-/// Does a plan write every element of every wanted shard exactly once?
+/// Checks that a plan writes every element of every wanted shard exactly once.
 
 namespace reshard {
 
 namespace detail {
 
-/// The error in a plan: elements of a target shard that are written never, or twice, or that the
-/// shard does not have; or that are passed on by a holder that does not get them.
+/// The error in a plan: elements of a target shard are never written, are written twice, or do not
+/// belong to the shard; or a holder passes on elements that it does not get.
 struct plan_fault {
     enum class kind { missing, twice, outside, not_relayed } type{};
     key_id target_key = 0;
@@ -31,8 +31,8 @@ struct plan_fault {
     constexpr bool operator==(plan_fault const&) const = default;
 };
 
-/// The boxes that `transfers[first]` and the ones after it write of one shard; moves `first` past
-/// them.
+/// The boxes of one shard that `transfers[first]` and the transfers after it write; moves `first`
+/// past these transfers.
 constexpr box_list written_boxes(plan const& plan, std::size_t& first, key_id key,
                                  std::uint32_t shard, std::size_t ndim) {
     box_list written(ndim);
@@ -40,11 +40,13 @@ constexpr box_list written_boxes(plan const& plan, std::size_t& first, key_id ke
     for (; first < transfers.size() && transfers[first].target_key == key &&
            transfers[first].target_shard == shard;
          ++first)
-        written.push_back(cut_of(plan, transfers[first]).target_box());
+        cut_of(plan, transfers[first]).for_each_target_box([&](box const& each) {
+            written.push_back(each);
+        });
     return written;
 }
 
-/// The error in the boxes that are written into one shard, of which `boxes` are the boxes.
+/// The error in the boxes that are written into one shard, if any. `boxes` are the shard's boxes.
 constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
                                                box_list const& written) {
     std::vector<box_list> inside(boxes.size(), box_list(written.ndim()));
@@ -70,7 +72,8 @@ constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
     return std::nullopt;
 }
 
-/// The first transfer that nobody passes on, among those whose senders are in `senders`.
+/// The first transfer that should be passed on but has no input, among those whose senders are in
+/// `senders`.
 constexpr std::optional<plan_fault> find_relay_fault(plan const& plan, holder_set const& senders) {
     for (relay const& relay : plan.relays) {
         transfer const& t = plan.transfers[relay.transfer];
@@ -86,8 +89,8 @@ constexpr std::optional<plan_fault> find_relay_fault(plan const& plan, holder_se
 
 /// The first wanted shard that `plan` does not write exactly once, if any.
 ///
-/// Looks at the written boxes only, not at how the plan was made, and at the elements that each
-/// holder passes on. A transfer out of the order of the target shards is `outside`.
+/// Looks only at the written boxes and at the elements that each holder passes on, not at how the
+/// plan was made. A transfer out of the order of the target shards is `outside`.
 ///
 /// \pre `plan` was made of `problem` for all transfers into the holders `targets`, and perhaps
 ///      others
@@ -101,7 +104,7 @@ verify(plan const& plan, detail::plan_problem const& problem, holder_set const& 
                 detail::written_boxes(plan, next, key, shard, target.shards.ndim());
             if (!targets.contains(target.shards.holder(shard)))
                 continue;
-            std::vector<box> boxes; // none if nothing may be written
+            std::vector<box> boxes; // empty if nothing may be written
             if (!target.added)
                 boxes = target.shards.boxes(shard);
             auto const fault = detail::find_fault(boxes, written);

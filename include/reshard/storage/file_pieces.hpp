@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_FILE_PIECES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/storage/chunk_reader.hpp>
@@ -36,12 +37,14 @@ RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size);
 /// All processes write about the same number of bytes, each as one run.
 RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size);
 
-/// Whole tensors: each chunk is written by a process that holds all of it, of several the one that
-/// has least to write so far. What no process holds alone is gathered by each in turn.
+/// Whole tensors that `program` makes: each chunk is written by a process that holds all that it is
+/// made of, of several the one that has least to write so far. What no process can make alone is
+/// gathered by each in turn.
 ///
-/// \pre each tensor of `files` is one shard, of a shape that `layout` has too
-RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout const& layout,
-                                          int size);
+/// \param source which process holds which parts of the program's sources
+/// \pre each tensor of `files` is one shard, and an output of `program`
+RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, mapping const& program,
+                                          layout const& source, int size);
 
 /// A piece as a shard that its process holds.
 RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,

@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_GATHERED_WRITES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -16,17 +17,22 @@
 
 namespace reshard::detail {
 
+/// Tensors in the memory of ranks, of which others are made that are written.
+struct held_sources {
+    layout const& all;               ///< which rank holds which parts
+    mapping const& program;          ///< of the written tensors, without relations
+    const_state_dict const& tensors; ///< those of this process
+};
+
 /// Writes the gathered ones of some pieces: each by one process, into whose memory the others put
 /// their elements. Ranks that share memory hand over a window at a time.
 ///
-/// \param layout     which rank holds which parts of the written tensors
-/// \param tensors what this process does
 /// \par Collective every rank of the group, in the same order, with equal pieces
 /// \throws error with errc::io, on every rank
 RESHARD_DECL void put_gathered(solo const& alone, written_files& writer, file_pieces pieces,
-                               layout const& layout, const_state_dict const& tensors);
+                               held_sources const& from);
 RESHARD_DECL void put_gathered(mpi_group const& world, written_files& writer, file_pieces pieces,
-                               layout const& layout, const_state_dict const& tensors);
+                               held_sources const& from);
 
 } // namespace reshard::detail
 

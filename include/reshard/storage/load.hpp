@@ -28,8 +28,8 @@ namespace reshard {
 /// gives its own tensors.
 ///
 /// Only bytes that shards need are read: by the rank that needs them; if several ranks of a node
-/// do, by one of them (`options.reads`); if several nodes do and `options.relays` says so, by one
-/// rank of all. Bytes of files that a rank does not see are read by one that does. Each rank shares
+/// do, by one of them (`options.reads`); if several nodes do, and `options.between_nodes` is
+/// `relays()`, by one rank of all. Bytes of files that a rank does not see are read by one that does. Each rank shares
 /// in comparing the replicas of the tensors that are used. Tensors that the program only adds keep
 /// their content, and so do tensors that `options.strict` omits; the result lists them, and the
 /// other keys that the mode reports. An interleaved tensor that is wanted whole gets its tensors

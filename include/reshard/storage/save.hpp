@@ -27,6 +27,7 @@ namespace reshard {
 enum class save_form {
     sharded,     ///< each rank writes shards that it holds; of replicas, one rank does
     huggingface, ///< whole tensors
+    chosen,      ///< sharded; with a program, whole tensors
 };
 
 namespace detail {
@@ -40,7 +41,12 @@ using save_cache = detail::digest_cache<detail::planned_save>;
 
 /// The options of a save; equal on every rank, except the deadline, functions and the cache.
 struct save_options {
-    save_form form = save_form::sharded;
+    /// The program of the saved tensors; by default, all tensors of the ranks under their names. A
+    /// function gets their catalog, and null. Whole tensors are written: each process writes what
+    /// it can make of its own shards, without a copy of them, and the rest is put together in at
+    /// most 64 MiB a process.
+    any_program program = {};
+    save_form form = save_form::chosen;
     detail::write_options writing = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
     /// The tensors that all ranks together must have: if a key is lacking, nothing is written.
@@ -56,8 +62,8 @@ struct save_options {
     /// shards and of these options. If each of them has the plan from before, nothing is exchanged
     /// or planned, except the parts that ranks put together in Hugging Face files; a change on any
     /// rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives one,
-    /// or none. With `writing.writer` or `writing.format`, every save is planned. An `async_saver`
-    /// has its own.
+    /// or none. With `program`, `writing.writer` or `writing.format`, every save is planned. An
+    /// `async_saver` has its own.
     save_cache* cache = nullptr;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -75,19 +81,25 @@ struct save_report {
     index_t reused = 0;
     /// What earlier writers of the target had left that died, and was removed.
     std::vector<std::string> removed = {};
+    /// Sentences for people: that interleaved tensors were written one after the other, since files
+    /// have them whole.
+    std::vector<std::string> notes = {};
 };
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
 /// Each different shard is written once, unless `options.writing.replicas`. Files appear in a
 /// temporary directory, and all at once at `target` when they are complete. With
-/// `options.writing.partial`, sharded tensors may lack elements.
+/// `options.writing.partial`, sharded tensors may lack elements. With `options.program`, tensors
+/// are saved that it makes of those of `have`, as `convert` would of a checkpoint; source tensors
+/// that it calls copies are compared.
 ///
 /// \throws error, and `target` is unchanged: as `layout_of` and `checkpoint_writer`;
 ///         errc::not_covered, or errc::overlap for unequal shards that share elements;
 ///         errc::unknown_key for something in `options.needs`, or a key in `options.aliases`, that
 ///         no rank has; errc::overlap for tensors of two names that differ, naming both, the first
-///         element and both values; errc::bad_layout for what can be no alias
+///         element and both values; errc::bad_layout for what can be no alias; as the program, and
+///         with errc::usage for a program beside aliases or shards
 RESHARD_DECL save_report save(solo const& alone, source_tensors have,
                               std::filesystem::path const& target,
                               save_options const& options = {});

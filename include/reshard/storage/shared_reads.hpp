@@ -169,7 +169,7 @@ inline void read_windows(solo const&, planned_reads& reads, std::vector<read_not
     reads.reader.check_unchanged();
 }
 
-/// The same of all ranks, as `options.reads` says; with `options.relays`, bytes that several nodes
+/// The same of all ranks, as `options.reads` says; with `relays()`, bytes that several nodes
 /// need are read once, see `read_relayed`.
 ///
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options

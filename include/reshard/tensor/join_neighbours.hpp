@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// Shards that are neighbours in their tensor and in memory, as one shard.
+/// Joins shards that are neighbours in their tensor and in memory into one shard.
 
 namespace reshard::detail {
 
@@ -25,14 +25,14 @@ struct joined_shard {
 /// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
 RESHARD_DECL std::vector<joined_shard> joined_shards(std::vector<joined_shard> shards);
 
-/// The same elements in fewer shards, if some are neighbours along an axis and of one size across
-/// it.
+/// The same elements in fewer shards, if some shards are neighbours along an axis and have the same
+/// extents along the other axes.
 ///
-/// The local array of a block-cyclic distribution holds thousands of blocks; neighbours in it that
-/// are neighbours in the tensor, too, become one shard. Flat shards, empty ones, and shards with
-/// custom strides stay as they are. Shards come in the order of their first parts.
+/// The local array of a block-cyclic distribution holds thousands of blocks; blocks that are
+/// neighbours in the array and in the tensor become one shard. Flat shards, empty ones, and shards
+/// with custom strides stay as they are. Shards are in the order of their first parts.
 ///
-/// \post every element has the address that it had
+/// \post every element keeps its address
 template <class View>
 basic_state_dict<View> join_neighbours(basic_state_dict<View> const& shards) {
     std::vector<joined_shard> parts;

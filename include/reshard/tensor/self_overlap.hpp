@@ -12,11 +12,11 @@
 #include <optional>
 
 /// \file
-/// Whether elements of one tensor lie at one address.
+/// Checks whether elements of one tensor share an address.
 
 namespace reshard::detail {
 
-/// An axis whose step does not lead past the elements of the axes with smaller steps.
+/// An axis whose step is too small to pass the elements of the axes with smaller steps.
 ///
 /// \par Units elements, however the stride is signed
 struct crowded_axis {
@@ -37,7 +37,7 @@ struct axis_steps {
     constexpr std::uint64_t span() const { return step * reach; }
 };
 
-/// The axes of more than one element, by step; of equal ones, the last axis first.
+/// The axes of more than one element, by step; if steps are equal, the last axis comes first.
 struct stepping_axes {
     axis_steps values[max_ndim] = {};
     std::size_t count = 0;
@@ -82,8 +82,8 @@ constexpr std::uint64_t common_step_beside(stepping_axes const& axes, std::size_
 
 /// True if elements at one address certainly have the same index along axis number `i`.
 ///
-/// Indices that differ by `d` there need the other axes to make up for `d` steps: that is no more
-/// than they span, and a multiple of their steps' common divisor.
+/// If two such indices differ by `d`, the other axes must make up for `d` steps. The distance must
+/// be at most the other axes' span, and a multiple of their steps' common divisor.
 ///
 /// \pre no step is 0
 constexpr bool has_distinct_index(stepping_axes const& axes, std::size_t i) {
@@ -106,11 +106,12 @@ constexpr bool remove_one(stepping_axes& axes) {
     return false;
 }
 
-/// The axis to name if elements of a tensor may share an address; none if they certainly do not.
+/// The axis to name if elements of a tensor may share an address; std::nullopt if they certainly do
+/// not.
 ///
-/// Exact if at most two axes interleave; none do in a tensor that is cut from a dense one. Three or
-/// more that interleave may be named although no two elements share an address: exact answers are
-/// as hard as integer programming.
+/// The result is exact if at most two axes interleave. In a tensor that is cut from a dense one, no
+/// axes interleave. If three or more axes interleave, an axis may be named although no two elements
+/// share an address: exact answers are as hard as integer programming.
 ///
 /// \par Units elements
 /// \pre the span of the strides fits 64 bits, as `addresses` checks

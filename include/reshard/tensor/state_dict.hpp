@@ -21,7 +21,7 @@
 #include <vector>
 
 /// \file
-/// What one rank holds: shards, and the tensors in which their elements lie.
+/// The shards that one rank holds, and the tensors that contain their elements.
 
 namespace reshard {
 
@@ -71,7 +71,7 @@ struct placed_shard {
 RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
                                                      index_t rank, const_tensor_view const& local);
 
-/// Elements that are only read may lie anywhere.
+/// Elements that are only read may share addresses.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
 
 /// Refuses a tensor that does not match the descriptor.
@@ -93,16 +93,17 @@ void check(basic_local_shard<View> const& shard) {
 
 /// The shards that one rank holds, in the order in which they were added.
 ///
-/// A rank may hold several shards of a key, or none; an empty state dict is legal. Names that the
-/// caller's own containers use are free: the key is the descriptor's.
+/// A rank may hold several shards of a key, or none; an empty state dict is legal. The key is the
+/// descriptor's, so the caller's own containers may use any names.
 ///
 /// A mistake in describing tensors on one rank must not leave the other ranks waiting, so `add`
-/// does not throw for bad input: the shard is not kept, and the first error is, also in copies;
-/// another exception than `error`, as traits may throw it, as errc::unsupported with its text.
-/// Every function that takes a state dict throws it, on all ranks if there is a group; `check`
-/// throws at once.
+/// does not throw for bad input. It does not keep the shard, but keeps the first error, also in
+/// copies. Traits may throw an exception that is not an `error`; that becomes errc::unsupported
+/// with its text. Every function that takes a state dict throws the kept error, on all ranks if
+/// there is a group. `check` throws it at once.
 ///
-/// Tensors have to outlive it, except handles such as `at::Tensor`, of which it keeps a copy.
+/// Tensors must outlive the state dict, except handles such as `at::Tensor`: it keeps a copy of
+/// them.
 ///
 /// \invariant every shard that is kept passes `check`
 /// \par Source sharded state dicts of PaddlePaddle Flex Checkpoint and Megatron-Core
@@ -123,8 +124,8 @@ public:
             shards_.push_back({descriptor, tensor});
     }
 
-    /// Adds a shard whose elements are seen through a view; their memory has to outlive this. Of a
-    /// shard that `check` refuses the error is kept, see above.
+    /// Adds a shard whose elements are seen through a view. Their memory must outlive this state
+    /// dict. If `check` refuses the shard, its error is kept, see above.
     void add(shard_descriptor descriptor, View const& tensor) {
         value_type shard{std::move(descriptor), tensor};
         keep_error([&] {
@@ -133,8 +134,8 @@ public:
         });
     }
 
-    /// Adds a shard with the elements of `t`, which has to outlive this; it copies a handle, also a
-    /// temporary one.
+    /// Adds a shard with the elements of `t`, which must outlive this state dict. A handle, also a
+    /// temporary one, is copied.
     template <class T>
         requires(!std::convertible_to<T, View>)
     void add(shard_descriptor descriptor, T&& t) {
@@ -154,7 +155,7 @@ public:
         keep_error([&] { add(shard_descriptor(describe()), std::forward<T>(t)); });
     }
 
-    /// \throws error the first one that `add` has met
+    /// \throws error the first error that `add` has kept
     void check() const {
         if (first_error_)
             throw error(*first_error_);
@@ -163,15 +164,14 @@ public:
     /// The error that `check` throws, if any.
     std::optional<error> const& first_error() const { return first_error_; }
 
-    /// Adds all that a rank holds of a tensor by a layout; `local` is its local array: the box that
-    /// placements give it, or its blocks side by side if they are dealt out.
+    /// Adds all elements that a rank holds of a tensor by a layout. `local` is its local array: the
+    /// box that placements give it, or its blocks side by side if they are dealt out.
     ///
-    /// Several shards of a rank lie one after the other, along the axis along which they fill the
-    /// array.
+    /// Several shards of a rank follow each other along the axis along which they fill the array.
     ///
-    /// Keeps as an error: errc::unknown_key if the layout has no such tensor, errc::shape_mismatch
-    /// with key, axis and both extents if the array has another shape, and the errors of `check`;
-    /// then it adds nothing.
+    /// Keeps these errors: errc::unknown_key if the layout has no such tensor, errc::shape_mismatch
+    /// with key, axis and both extents if the array has another shape, and the errors of `check`.
+    /// After an error, it adds nothing.
     void add(std::string_view key, layout const& layout, index_t rank, View const& local) {
         keep_error([&] {
             std::vector<value_type> added;
@@ -191,7 +191,7 @@ public:
         });
     }
 
-    /// The same of `t`, which has to outlive this, or is a handle.
+    /// The same for `t`, which must outlive this state dict or be a handle.
     template <class T>
         requires(!std::convertible_to<T, View>)
     void add(std::string_view key, layout const& layout, index_t rank, T&& t) {
@@ -201,13 +201,13 @@ public:
             refuse_to_add<T, View>();
     }
 
-    /// Keeps the elements of the handles that `tensors` keeps as long as this.
+    /// Keeps the elements of the handles of `tensors` alive as long as this state dict.
     template <class Other>
     void keep_handles(basic_state_dict<Other> const& tensors) {
         handles_.insert(handles_.end(), tensors.handles().begin(), tensors.handles().end());
     }
 
-    /// The handles that were added: their elements stay as long as one of these does.
+    /// The handles that were added: they keep their elements alive.
     std::vector<std::shared_ptr<void const>> const& handles() const { return handles_; }
 
     std::size_t size() const { return shards_.size(); }
@@ -241,7 +241,7 @@ private:
         }
     }
 
-    /// The view of a tensor; if that is a handle, a copy of it stays here. Errors of its traits
+    /// The view of a tensor. If the tensor is a handle, this keeps a copy. Errors of its traits
     /// name the key.
     template <class T>
     View keep(std::string_view key, T&& t) try {
@@ -259,8 +259,8 @@ private:
         throw error(errc::unsupported, words("'", key, "': ", problem.what()));
     }
 
-    /// A tensor that is only read is seen as const: it may be read-only although its type does not
-    /// say so.
+    /// Views a tensor that is only read as const: it may be read-only even if its type is not
+    /// const.
     template <class T>
     static View see(T& t) {
         if constexpr (std::same_as<View, const_tensor_view>)
@@ -281,7 +281,7 @@ using state_dict = detail::basic_state_dict<tensor_view>;
 /// The source shards of a rank: elements are only read. Made from a `state_dict`, too.
 using const_state_dict = detail::basic_state_dict<const_tensor_view>;
 
-/// One line a shard: descriptor, then how the elements lie. No element is printed.
+/// One line per shard: its descriptor, then its shape and strides in memory. No element is printed.
 template <class View>
 std::string to_string(detail::basic_state_dict<View> const& shards) {
     std::string text;

@@ -13,28 +13,29 @@
 
 namespace reshard {
 
-/// How to see a `T` as a tensor. Left undefined: specialise it to adapt a tensor type.
+/// Describes how to see a `T` as a tensor. It is undefined by default: specialise it to adapt a
+/// tensor type.
 ///
 /// A specialisation has `element_type`, `shape(t)`, `strides(t)` (in elements, any sign) and
 /// `data(t)`, the address of the element at index 0, 0, ... Four more are optional:
-/// - `memory(t)`, the memory with the elements; host memory without it,
-/// - `dtype(t)`, for types of elements known at run time; `data_type_of<element_type>` without it.
-///   `element_type` is `std::byte` then, and `data(t)` the address of the first byte,
+/// - `memory(t)`, the memory with the elements (default: host memory),
+/// - `dtype(t)`, for element types known at run time (default: `data_type_of<element_type>`). Then
+///   `element_type` is `std::byte`, and `data(t)` is the address of the first byte,
 /// - `static constexpr bool is_borrowed = true`, for types such as `std::span` that own no element,
 /// - `static constexpr bool is_handle = true`, for counted references such as `at::Tensor`: a copy
-///   shows the same elements and keeps them alive. A state dict keeps one.
+///   refers to the same elements and keeps them alive. A state dict keeps a copy.
 template <class T>
 struct tensor_traits;
 
-/// Where the elements of a tensor live.
+/// The memory that holds the elements of a tensor.
 enum class memory_kind {
     host,   ///< this process may read and write them
-    device, ///< their address is not for the processor
+    device, ///< the processor cannot use their address
 };
 
 namespace detail {
 
-/// Says itself what its elements are, at run time.
+/// Its traits give the data type of its elements at run time.
 template <class T>
 concept has_dtype = requires(T const& ct) {
     { tensor_traits<T>::dtype(ct) } -> std::same_as<data_type>;
@@ -67,13 +68,13 @@ concept tensor = std::same_as<T, std::remove_cvref_t<T>> && requires(T& t, T con
     { tensor_traits<T>::data(ct) } -> std::same_as<typename tensor_traits<T>::element_type const*>;
 } && (detail::has_dtype<T> || detail::has_static_dtype<T>);
 
-/// A tensor that owns no element: a copy of it, or a temporary, shows the same elements.
+/// A tensor that owns no element: a copy of it, or a temporary, refers to the same elements.
 template <class T>
 concept borrowed_tensor = tensor<T> && requires { requires tensor_traits<T>::is_borrowed; };
 
 namespace detail {
 
-/// A tensor whose copies show the same elements, and keep them alive.
+/// A tensor whose copies refer to the same elements and keep them alive.
 template <class T>
 concept tensor_handle =
     tensor<T> && std::copy_constructible<T> && requires { requires tensor_traits<T>::is_handle; };
@@ -87,7 +88,7 @@ constexpr data_type dtype_of(T const& t) {
         return data_type_of<typename tensor_traits<T>::element_type>;
 }
 
-/// Where the elements of `t` live.
+/// The memory that holds the elements of `t`.
 template <tensor T>
 constexpr memory_kind memory_of(T const& t) {
     if constexpr (detail::has_memory<T>)

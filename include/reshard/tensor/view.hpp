@@ -16,8 +16,8 @@
 #include <type_traits>
 
 /// \file
-/// Any tensor without its type: what everything below the façade works on, and which bytes of
-/// memory it touches.
+/// Views of tensors without their types, and the bytes of memory that they touch. All code below
+/// the façade works on views.
 
 namespace reshard {
 
@@ -79,32 +79,32 @@ constexpr const_tensor_view view(T const& t) {
     return detail::view_through(t, tensor_traits<T>::data(t));
 }
 
-/// The elements that a temporary such as a `std::span` shows.
+/// The elements that a temporary such as a `std::span` refers to.
 template <borrowed_tensor T>
 constexpr auto view(T&& t) {
     return detail::view_through(t, tensor_traits<T>::data(t));
 }
 
-/// A temporary that owns its elements has none to show later.
+/// Deleted for a temporary that owns its elements: they would end with it.
 template <tensor T>
     requires(!borrowed_tensor<T>)
 void view(T const&&) = delete;
 
 namespace detail {
 
-/// The elements of an argument of type `T` outlive the call: it has a name, owns none, or is a
-/// handle of which a copy keeps them.
+/// The elements of an argument of type `T` outlive the call: the argument has a name, owns no
+/// elements, or is a handle whose copy keeps them alive.
 template <class T>
 concept outlives_call = std::is_lvalue_reference_v<T> || borrowed_tensor<std::remove_cvref_t<T>> ||
                         tensor_handle<std::remove_cvref_t<T>>;
 
-/// May be seen through `View`; also written if that is a `tensor_view`.
+/// May be seen through `View`; its elements may also be written if that is a `tensor_view`.
 template <class T, class View>
 concept seen_through = requires(std::remove_reference_t<T>& t) {
     { reshard::view(t) } -> std::convertible_to<View>; // xtensor has a `view`, too
 };
 
-/// What `add` takes.
+/// A type that `add` accepts.
 template <class T, class View>
 concept addable = tensor<std::remove_cvref_t<T>> && outlives_call<T> && seen_through<T, View>;
 
@@ -181,15 +181,15 @@ constexpr element_reach reach_of(index_vector const& shape, index_vector const& 
 
 /// The smallest range that holds every byte of `elements`; empty if there is no element.
 ///
-/// What lies between the elements of a strided tensor is in the range too.
+/// The range includes the bytes between the elements of a strided tensor.
 ///
 /// \throws error with errc::overflow if strides overflow 64 bits
 RESHARD_DECL address_range addresses(const_tensor_view const& elements);
 
 /// False if the tensors certainly share no memory.
 ///
-/// Interleaved tensors, such as two column blocks of one row-major matrix, may share none and still
-/// lie in overlapping ranges: exact answers are as hard as integer programming.
+/// Interleaved tensors, such as two column blocks of one row-major matrix, may share no memory
+/// although their ranges overlap: exact answers are as hard as integer programming.
 ///
 /// \throws error with errc::overflow if strides overflow 64 bits
 RESHARD_DECL bool may_share_memory(const_tensor_view const& a, const_tensor_view const& b);

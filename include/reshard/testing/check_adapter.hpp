@@ -39,7 +39,7 @@ struct adapter_case {
     std::vector<index_vector> shapes = {};
     /// Data types to try; for one that is known at compile time, nothing.
     std::vector<data_type> dtypes = {};
-    /// Where the elements of what `make` returns are. On a device none is touched.
+    /// The memory of the elements that `make` returns. Elements on a device are not touched.
     memory_kind memory = memory_kind::host;
 };
 
@@ -237,7 +237,8 @@ void check_element_type(adapted const& t) {
                " bits, and an element ", bits(t.dtype));
 }
 
-/// A copy of what owns no element, or of a handle, is at the same address; other copies are not.
+/// A copy of a handle, or of a tensor that owns no element, is at the same address; other copies
+/// are not.
 template <class T>
 void check_copy(T& t, adapted const& adapted) {
     constexpr bool shares = borrowed_tensor<T> || tensor_handle<T>;
@@ -280,7 +281,7 @@ namespace reshard::testing {
 /// Checks what `tensor_traits<T>` says against what the tensors do: shape, strides, data type and
 /// memory are as requested; each element that the tensor writes is seen through the view, and the
 /// reverse; copies own, borrow or share as `is_borrowed` and `is_handle` say; `redistribute` moves
-/// elements in and out. Tried are scalars, extents of 0 and 1, and each number of axes.
+/// elements in and out. It tries scalars, extents of 0 and 1, and each number of axes.
 ///
 /// Call it once more with a `make` that returns transposed or narrowed tensors.
 ///

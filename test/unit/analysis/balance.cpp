@@ -5,6 +5,7 @@
 #include "support/layouts.hpp"
 
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -23,7 +24,8 @@ BOOST_AUTO_TEST_CASE(the_busiest_stand_beside_what_they_must_carry) {
     whole_problem const problem({{part("a", {8}, box), part("b", {8}, box)}, {part("b", {8}, box)}},
                                 {{}, {}, {part("b", {8}, box)}, {part("a", {8}, box)}});
     plan_problem const planned = problem();
-    plan_balance const balance = balance_of(plan_flows(planned), 4);
+    plan_balance const balance =
+        balance_of(plan_flows(planned, {.between_nodes = balanced_senders()}), 4);
     BOOST_TEST((balance.sender == plan_balance::extreme{0, 32, 32}));
     BOOST_TEST((balance.receiver == plan_balance::extreme{2, 32, 32}));
     BOOST_TEST((balance.link == plan_balance::extreme{}));
@@ -47,7 +49,7 @@ BOOST_AUTO_TEST_CASE(by_turns_of_targets_the_busiest_may_carry_more_than_it_must
     whole_problem const problem({shards, shards}, {{}, {}, {}, shards, shards});
     plan_problem const planned = problem();
     plan_balance const balance =
-        balance_of(plan_flows(planned, {.replicas = replica_choice::by_target}), 5);
+        balance_of(plan_flows(planned, {.between_nodes = {sender_choice::by_target}}), 5);
     BOOST_TEST((balance.sender == plan_balance::extreme{0, 64, 32}));
 }
 

@@ -8,7 +8,7 @@
 
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/layout_of.hpp>
-#include <reshard/plan/make_patterns.hpp>
+#include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(what_nobody_has_is_said_as_in_plans) {
     };
     std::string const text = text_of([&] { best_relabelling(program, source, target); });
     BOOST_TEST(text != "");
-    BOOST_TEST(text == text_of([&] { make_patterns(problem_of(program, source, target)); }));
+    BOOST_TEST(text == text_of([&] { make_plan(problem_of(program, source, target)); }));
 }
 
 BOOST_AUTO_TEST_CASE(no_order_of_processes_keeps_more) {

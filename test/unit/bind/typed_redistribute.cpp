@@ -128,7 +128,7 @@ struct two_by_two
                     typed::tensor<"s", float, index_vector{}, replicate{}, replicate{}>,
                     matrix<"c", 5, 9, shard{0}, shard{0}>, matrix<"b", 3, 8, shard{1}, shard{1}>,
                     matrix<"a", 10, 6, shard{1}, shard{0}>> {};
-struct three : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard_sizes{0, {1, 0, 9}}>,
+struct three : typed::layout<mesh{{"tp", 3}}, matrix<"a", 10, 6, shard{0, {1, 0, 9}}>,
                              matrix<"c", 5, 9, replicate{}>> {};
 struct stages
     : typed::layout<mesh{{"pp", 3}, {"tp", 2}}, matrix<"a", 10, 6, only{0}, shard{0}>,

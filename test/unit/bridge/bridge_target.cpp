@@ -8,6 +8,8 @@
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/bridge/bridge_source.hpp>
 #include <reshard/expr/algebra.hpp>
+#include <reshard/layout/layout_of.hpp>
+#include <reshard/layout/typed_layout.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -86,6 +88,25 @@ BOOST_AUTO_TEST_CASE(sets_are_filled_in_turn_with_what_was_published) {
         BOOST_TEST(target.update() == static_cast<std::uint64_t>(version));
         BOOST_TEST(target.version() == static_cast<std::uint64_t>(version));
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_typed_layout_is_taken_as_a_layout) {
+    using right = typed::layout<mesh{}, typed::tensor<"w", float, index_vector{3}>>;
+    using wrong = typed::layout<mesh{}, typed::tensor<"w", float, index_vector{4}>>;
+    port_path const port;
+    std::vector<float> elements{1, 2, 3}, first(3), second(3);
+    auto const views = [](std::vector<float>& memory) {
+        state_dict tensors;
+        tensors.add({"w", data_type::f32, {3}, whole({3})}, adapt::raw_tensor(memory.data(), {3}));
+        return tensors;
+    };
+    BOOST_CHECK_EXCEPTION(bridge_source(solo(), {views(elements), wrong()}, port), error,
+                          mentions(errc::bad_layout, "which the layout does not assign to it"));
+    bridge_source source(solo(), {views(elements), right()}, port);
+    bridge_target target(solo(), {views(first), right()}, {views(second), right()}, port);
+    source.publish();
+    BOOST_TEST(target.update(1) == 1u);
+    BOOST_TEST((target.front() == 0 ? first : second) == elements);
 }
 
 BOOST_AUTO_TEST_CASE(a_program_stands_on_either_side_and_not_on_both) {

@@ -13,8 +13,8 @@ BOOST_AUTO_TEST_CASE(only_the_rows_that_were_added_are_found) {
     factor_rows rows;
     BOOST_TEST(rows.find(0) == nullptr);
     BOOST_TEST(rows.bytes() == 0u);
-    rows.push_back({2, {0, 0b10}, {2, 3}, {0, 0}});
-    rows.push_back({7, {0b10, 0}, {4, 5}, {1}});
+    rows.push_back({2, {0, 0b10}, {2, 3}, {0, 0}, {}});
+    rows.push_back({7, {0b10, 0}, {4, 5}, {1}, {}});
     BOOST_TEST(rows.find(0) == nullptr);
     BOOST_TEST(rows.find(3) == nullptr);
     BOOST_TEST(rows.find(8) == nullptr);

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/format/names/master_weights.hpp>
+#include <reshard/format/names/variable_names.hpp>
 
 #include <reshard/expr/cast.hpp>
 

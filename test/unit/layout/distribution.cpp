@@ -39,7 +39,7 @@ void refused(mesh const& ranks, std::vector<placement> const& placements, index_
 BOOST_AUTO_TEST_CASE(even_rows_are_cut_in_equal_parts) {
     row_list const expected{{0, 4}, {4, 4}, {8, 4}};
     BOOST_TEST((rows({{{"tp", 3}}, {shard{0}}, {12, 2}}) == expected));
-    BOOST_TEST((rows({{{"tp", 3}}, {shard{0, split_rule::even}}, {12, 2}}) == expected));
+    BOOST_TEST((rows({{{"tp", 3}}, {shard{0, even}}, {12, 2}}) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(uneven_rows_fill_the_first_ranks) {
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(a_strided_shard_cuts_what_the_others_leave) {
     mesh const grid{{"dp", 2}, {"tp", 2}};
     BOOST_TEST((rows({grid, {strided_shard{0}, shard{0}}, {10}}) ==
                 row_list{{0, 3}, {5, 3}, {3, 2}, {8, 2}}));
-    refused(grid, {strided_shard{0, split_rule::even}, shard{0}}, {10},
+    refused(grid, {strided_shard{0, even}, shard{0}}, {10},
             "'w': axis 0: mesh axis 'dp' cannot cut the extent 5 into 2 equal parts; use a ceil "
             "split or give sizes");
 }
@@ -139,19 +139,19 @@ BOOST_AUTO_TEST_CASE(distributions_print) {
 }
 
 BOOST_AUTO_TEST_CASE(a_split_that_must_be_even_names_both_numbers) {
-    refused({{"tp", 4}}, {shard{1, split_rule::even}}, {8, 10},
+    refused({{"tp", 4}}, {shard{1, even}}, {8, 10},
             "'w': axis 1: mesh axis 'tp' cannot cut the extent 10 into 4 equal parts; use a ceil "
             "split or give sizes");
     // The first cut leaves 5 and 5, which the second cannot halve.
-    refused({{"a", 2}, {"b", 2}}, {shard{0}, shard{0, split_rule::even}}, {10},
+    refused({{"a", 2}, {"b", 2}}, {shard{0}, shard{0, even}}, {10},
             "'w': axis 0: mesh axis 'b' cannot cut the extent 5 into 2 equal parts; use a ceil "
             "split or give sizes");
     // Blocks of 4, 4 and 3: only the last cannot be halved.
-    refused({{"a", 3}, {"b", 2}}, {shard{0}, shard{0, split_rule::even}}, {11},
+    refused({{"a", 3}, {"b", 2}}, {shard{0}, shard{0, even}}, {11},
             "'w': axis 0: mesh axis 'b' cannot cut the extent 3 into 2 equal parts; use a ceil "
             "split or give sizes");
     // Blocks of 2, 2, 1, 0: the one in between cannot be halved.
-    refused({{"a", 4}, {"b", 2}}, {shard{0}, shard{0, split_rule::even}}, {5},
+    refused({{"a", 4}, {"b", 2}}, {shard{0}, shard{0, even}}, {5},
             "'w': axis 0: mesh axis 'b' cannot cut the extent 1 into 2 equal parts; use a ceil "
             "split or give sizes");
 }

@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(blocks_are_dealt_out_by_arithmetic) {
 
 BOOST_AUTO_TEST_CASE(who_alone_holds_it_is_found) {
     // Stage 1 of 3, two ranks a stage.
-    shard_grid const grid = grid_of(
-        distribution({{"pp", 3}, {"tp", 2}}, {only{1}, shard{1, split_rule::even}}, {5, 4}));
+    shard_grid const grid =
+        grid_of(distribution({{"pp", 3}, {"tp", 2}}, {only{1}, shard{1, even}}, {5, 4}));
     BOOST_TEST(grid.size() == 2u);
     BOOST_TEST(grid.holder(0) == 2u);
     BOOST_TEST((grid.find(3) == 1u));

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(shard_typed_layout)
 
 using job = typed::layout<
     mesh{{"pp", 2}, {"tp", 2}}, typed::tensor<"up", float, index_vector{6, 4}, only{1}, shard{0}>,
-    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard_sizes{1, {3, 4}}>>;
+    typed::tensor<"down", bfloat16, index_vector{4, 7}, replicate{}, shard{1, {3, 4}}>>;
 
 BOOST_AUTO_TEST_CASE(a_typed_layout_converts_to_the_layout_of_all_ranks) {
     layout const whole_job = job();
@@ -64,6 +64,31 @@ BOOST_AUTO_TEST_CASE(blocks_and_strided_shards_are_as_untyped) {
     BOOST_TEST((descriptors_of<dealt_out>(3) == shards_of(expected, 3)));
     // Rank 3 has the rows 2, 3, 6, 7 and 10, and the columns 3 to 5.
     BOOST_TEST((local_shape(descriptors_of<dealt_out>(3)[0]) == index_vector{5, 3}));
+}
+
+// Slices, of a buffer or not, and listed ranks too.
+BOOST_AUTO_TEST_CASE(slices_and_listed_ranks_are_as_untyped) {
+    using spread = typed::layout<
+        typed::rank_mesh({{"dp", 2}, {"tp", 2}}, {5, 0, 1, 3}),
+        typed::tensor<"slices", float, index_vector{5, 6}, typed::flat_share{}, shard{1}>,
+        typed::tensor<"buffer", float, index_vector{7}, typed::flat_share{3, 6}, replicate{}>>;
+    static_assert(typed::is_covered<spread> && !typed::has_equal_shards<spread>);
+    rank_mesh const ranks({{"dp", 2}, {"tp", 2}}, {5, 0, 1, 3});
+    layout const expected = layout_of(
+        {sharding_of("slices", data_type::f32, distribution(ranks, {replicate{}, shard{1}}, {5, 6}),
+                     flat_sharing{1, {}}),
+         sharding_of("buffer", data_type::f32, distribution(ranks, {replicate{}, replicate{}}, {7}),
+                     flat_sharing{1, flat_slices{3, 6}})});
+    BOOST_TEST((layout(spread()) == expected));
+    // Rank 3 is at dp 1, tp 1: elements 8 to 14 of the columns 3 to 5, and from 3 on of the buffer.
+    shard_descriptor const slice{
+        "slices", data_type::f32, {5, 6}, {{0, 3}, {5, 3}}, flat_range{8, 15}};
+    shard_descriptor const rest{"buffer", data_type::f32, {7}, {{0}, {7}}, flat_range{3, 7}};
+    BOOST_TEST((descriptors_of<spread>(3) == std::vector{slice, rest}));
+    std::vector<shard_descriptor> const by_type = typed::state_dict_of<spread, 3>();
+    BOOST_TEST((by_type == std::vector{slice, rest}));
+    BOOST_TEST(descriptors_of<spread>(2).empty());
+    BOOST_TEST((typed::state_dict_of<spread, 2>::size == 0));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

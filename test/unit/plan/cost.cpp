@@ -96,10 +96,10 @@ BOOST_AUTO_TEST_CASE(bytes_that_nobody_can_count_are_refused) {
 BOOST_AUTO_TEST_CASE(imbalance_is_the_most_over_the_mean) {
     whole_problem const problem = scattered();
     plan_cost const cost = cost_of(make_plan(problem()), 3);
-    BOOST_TEST(imbalance(cost, &process_cost::bytes_out) == 3);       // 16 of 16, of three
-    BOOST_TEST(imbalance(cost, &process_cost::bytes_in) == 1.5);      // 8 of 16
-    BOOST_TEST(imbalance(cost, &process_cost::messages_in) == 1.5);   // 1 of 2
-    BOOST_TEST(imbalance(plan_cost(), &process_cost::bytes_in) == 1); // nobody has too much
+    BOOST_TEST(cost.imbalance(&process_cost::bytes_out) == 3);       // 16 of 16, of three
+    BOOST_TEST(cost.imbalance(&process_cost::bytes_in) == 1.5);      // 8 of 16
+    BOOST_TEST(cost.imbalance(&process_cost::messages_in) == 1.5);   // 1 of 2
+    BOOST_TEST(plan_cost().imbalance(&process_cost::bytes_in) == 1); // nobody has too much
 }
 
 BOOST_AUTO_TEST_CASE(many_flows_between_two_processes_are_one_message) {

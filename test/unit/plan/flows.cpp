@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(blocks_that_are_dealt_out_are_runs) {
     std::vector<index_t> matches;
     plan_flows(problem).for_each(
         0, [&](flow const& flow) { matches.push_back(flow.runs); }, true);
-    BOOST_TEST((matches == std::vector<index_t>(8, 2))); // four blocks of two rows from either rank
+    BOOST_TEST((matches == std::vector<index_t>(4, 4))); // two rows of two blocks for either rank
 }
 
 BOOST_AUTO_TEST_CASE(a_transpose_and_zeros_have_no_runs_and_a_cast_has) {

@@ -8,6 +8,7 @@
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/verify.hpp>
 
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(who_holds_a_replica_takes_it_and_others_take_turns) {
                                  {part("w", {8}, {{4}, {2}})},
                                  {part("w", {8}, {{6}, {2}})}});
     BOOST_TEST(lines(make_plan(problem())) ==
-                   (texts{"0>0 [0:2]", "1>1 [2:4]", "0>2 [4:6]", "1>3 [6:8]"}),
+                   (texts{"0>0 [0:2]", "1>1 [2:4]", "1>2 [4:6]", "0>3 [6:8]"}),
                boost::test_tools::per_element());
     // As files that everybody reads, the first one serves all.
     BOOST_TEST(lines(make_plan(problem(), {}, {0, true})) ==
@@ -254,21 +255,22 @@ BOOST_AUTO_TEST_CASE(a_box_that_one_alone_should_not_send_is_cut) {
     // 100 floats on three ranks, wanted by a fourth: 33 or 34 each.
     std::vector<shard_descriptor> const shards{part("w", {100}, {{0}, {100}})};
     whole_problem const problem({shards, shards, shards}, {{}, {}, {}, shards});
-    plan const plan = make_plan(problem());
+    plan_options const balanced{.between_nodes = balanced_senders()};
+    plan const plan = make_plan(problem(), {}, balanced);
     BOOST_TEST(!verify(plan, problem()));
     for (holder_t rank = 0; rank < 3; ++rank)
         BOOST_TEST(cost_of(plan, 4).by_process[rank].bytes_out <= 4 * 35);
     // It is one pair of a source's box and a target's shard still.
     plan_problem const shared = problem();
     index_t pairs = 0;
-    plan_flows(shared).for_each(0, [&](flow const& flow) { pairs += !flow.is_rest; });
+    plan_flows(shared, balanced).for_each(0, [&](flow const& flow) { pairs += !flow.is_rest; });
     BOOST_TEST(pairs == 1);
 }
 
 BOOST_AUTO_TEST_CASE(where_a_target_plans_alone_its_number_decides) {
     std::vector<shard_descriptor> const shards{part("w", {4}, {{0}, {4}})};
     whole_problem const problem({shards, shards}, {{}, {}, shards, shards});
-    plan_options const alone{.replicas = replica_choice::by_target};
+    plan_options const alone{.between_nodes = {sender_choice::by_target}};
     BOOST_TEST(lines(make_plan(problem(), {}, alone)) == (texts{"1>2 [0:4]", "0>3 [0:4]"}),
                boost::test_tools::per_element());
 }

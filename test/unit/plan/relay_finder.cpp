@@ -6,8 +6,10 @@
 #include "support/relay_trees.hpp"
 
 #include <reshard/analysis/simulation.hpp>
+#include <reshard/expr/cast.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/make_plan.hpp>
 
@@ -33,7 +35,7 @@ using shards = std::vector<shard_descriptor>;
 shards const one{part("a", {8}, {{0}, {8}})};
 
 std::vector<written_tree> trees(whole_problem const& problem, plan_options options) {
-    options.relays = true;
+    options.between_nodes = relays();
     plan_problem const planned = problem();
     return written(make_plan(planned, {}, options).trees);
 }
@@ -79,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_rank_with_equal_shards_is_in_the_tree_once) {
     shards const twice{one[0], one[0]};
     whole_problem const problem({one}, {{}, twice, one});
     plan_problem const planned = problem();
-    plan const plan = make_plan(planned, {}, {.relays = true});
+    plan const plan = make_plan(planned, {}, {.between_nodes = relays()});
     BOOST_TEST((written(plan.trees) == std::vector<written_tree>{{0, {1, 2}, 1}}));
     BOOST_TEST(plan.transfers.size() == 3u);
     BOOST_TEST(plan.relays.size() == 2u);
@@ -106,7 +108,7 @@ BOOST_AUTO_TEST_CASE(replicas_take_turns_from_tensor_to_tensor) {
         targets.resize(targets.size() + 40, {have.back()});
     }
     sources.resize(4, have);
-    plan_options const options{.relays = true};
+    plan_options const options{.between_nodes = relays()};
     whole_problem const problem(sources, targets);
     plan_problem const planned = problem();
     plan_cost const cost = cost_of(plan_flows(planned, options), 164);
@@ -115,7 +117,7 @@ BOOST_AUTO_TEST_CASE(replicas_take_turns_from_tensor_to_tensor) {
 }
 
 BOOST_AUTO_TEST_CASE(the_source_gives_one_copy_and_everybody_else_at_most_two) {
-    plan_options const options{.relays = true};
+    plan_options const options{.between_nodes = relays()};
     whole_problem const problem = one_to(7);
     plan_problem const planned = problem();
     plan_cost const cost = cost_of(plan_flows(planned, options), 8);
@@ -139,18 +141,19 @@ BOOST_AUTO_TEST_CASE(many_replicas_get_a_model_in_nearly_the_time_of_one) {
         return layout_of(std::move(tensors));
     };
     layout const source = model(1);
-    auto const seconds = [&](index_t replicas, bool relays) {
+    auto const seconds = [&](index_t replicas, node_traffic const& traffic) {
         layout const target = model(1 + replicas); // the ranks that have it already, and others
         catalog const wanted = catalog_of(target);
         mapping const program = identity_mapping(catalog_of(source), &wanted);
         plan_problem const problem = problem_of(program, source, target);
-        return simulate(plan_flows(problem, {.processes_per_node = 8, .relays = relays}), network{})
+        return simulate(plan_flows(problem, {.processes_per_node = 8, .between_nodes = traffic}),
+                        network{})
             .seconds;
     };
-    double const of_one = seconds(1, false);
+    double const of_one = seconds(1, balanced_senders());
     for (index_t const replicas : {2, 8, 64, 512})
-        BOOST_TEST(seconds(replicas, true) <= 1.3 * of_one);
-    BOOST_TEST(seconds(4, false) >= 3.9 * of_one);
+        BOOST_TEST(seconds(replicas, relays()) <= 1.3 * of_one);
+    BOOST_TEST(seconds(4, balanced_senders()) >= 3.9 * of_one);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

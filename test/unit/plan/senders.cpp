@@ -7,6 +7,7 @@
 #include <reshard/analysis/balance.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/layout/layout_of.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -37,7 +38,8 @@ double excess(layout const& source, layout const& target) {
     catalog const wanted = catalog_of(target);
     mapping const program = identity_mapping(catalog_of(source), &wanted);
     plan_problem const problem = problem_of(program, source, target);
-    BOOST_TEST_REQUIRE(!can_balance(problem, {}, source_indices(problem)));
+    BOOST_TEST_REQUIRE(
+        !balanced_senders().steps->can_balance(problem, {}, source_indices(problem)));
     plan_balance::extreme const extreme =
         balance_of(plan_flows(problem), std::max(source.holders, target.holders)).sender;
     return static_cast<double>(extreme.bytes) / static_cast<double>(extreme.least_bytes);
@@ -88,10 +90,11 @@ BOOST_AUTO_TEST_CASE(where_few_want_what_many_have_equal_tensors_ask_others) {
 
 BOOST_AUTO_TEST_CASE(all_are_on_one_node_that_has_room_for_more) {
     constexpr holder_t most = std::numeric_limits<holder_t>::max();
-    for (auto const how : {replica_choice::balanced, replica_choice::by_target}) {
+    for (auto const how :
+         {balanced_senders(), node_traffic{}, node_traffic{sender_choice::by_target}}) {
         auto const given_with = [&](holder_t per_node) {
             return given(model(3, 2, 4), model(3, 5, 2),
-                         {.processes_per_node = per_node, .replicas = how});
+                         {.processes_per_node = per_node, .between_nodes = how});
         };
         auto const elements = given_with(10); // as many as there are
         BOOST_TEST(elements.first.size() >= 30u);

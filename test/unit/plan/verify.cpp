@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/verify.hpp>
 
 #include "support/layouts.hpp"
@@ -114,7 +115,7 @@ struct relayed_fixture {
     std::vector<shard_descriptor> one{part("a", {8}, {{0}, {8}})};
     whole_problem all{{one}, {{}, one, one, one}};
     plan_problem problem = all();
-    plan whole = make_plan(problem, {}, {.relays = true});
+    plan whole = make_plan(problem, {}, {.between_nodes = relays()});
 
     std::optional<plan_fault> fault() const { return verify(whole, problem); }
 };

@@ -129,9 +129,9 @@ BOOST_AUTO_TEST_CASE(grids_that_contradict_themselves_are_refused) {
     BOOST_TEST(said_of(with_grid(6, {two_axes[0], {replicate{}, 3, 1}})) ==
                itself + "has a grid of 3 groups of ranks, 1 rank apart, but a group has 2 ranks");
     for (index_t const extent : {0L, 1L, -2L, 4294967295L})
-        BOOST_TEST(said_of(with_grid(6, {{shard{0, split_rule::even}, extent, 1}}))
-                       .starts_with(itself + "has "),
-                   extent);
+        BOOST_TEST(
+            said_of(with_grid(6, {{shard{0, even}, extent, 1}})).starts_with(itself + "has "),
+            extent);
     BOOST_TEST(said_of(with_grid(1, {{replicate{}, 4294967295, 4294967295}}))
                    .starts_with(itself + "has a grid of 4294967295 groups"));
     BOOST_TEST(said_of(with_grid(6, {{shard{2}, 2, 1}})) ==

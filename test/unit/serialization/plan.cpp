@@ -6,6 +6,7 @@
 #include "support/layouts.hpp"
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/make_plan.hpp>
 
 using namespace reshard;
@@ -46,7 +47,7 @@ plan relayed() {
         if (rank % 2 == 0)
             source[rank].push_back(part("b", {3}, {{0}, {3}}));
     }
-    return make_plan(whole_problem(source, target)(), {}, {.relays = true});
+    return make_plan(whole_problem(source, target)(), {}, {.between_nodes = relays()});
 }
 
 std::string fault_of(plan const& wrong) {

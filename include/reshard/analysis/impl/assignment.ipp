@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// Which of one kind goes to which of another, so that the sum of the gains is the greatest.
+/// Assigns units of one kind to units of another, so that the sum of the gains is the greatest.
 
 namespace reshard::detail {
 
@@ -64,8 +64,8 @@ public:
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
     }
 
-    /// The assignment; none if it takes more steps than these, of which each looks at one gain: a
-    /// count, and not a time, so that all ranks decide the same.
+    /// The assignment; std::nullopt if it takes more steps than this. Each step looks at one gain.
+    /// The limit is a count, not a time, so that all ranks decide the same.
     std::optional<std::vector<assigned>> solve_within(std::uint64_t steps) && {
         // The most valuable first: they are seldom displaced by those that follow.
         std::vector<std::uint32_t> order(supply_.size());
@@ -238,10 +238,10 @@ inline std::vector<std::uint32_t> kinds_of(std::vector<holder_t> const& counts) 
 
 /// The assignment by an auction, in which units of rows bid for units of columns.
 ///
-/// A bid leaves a unit within a step of the best that it could have at these prices. When each has
-/// its column, that is so for all of them, and their sum is below the greatest by less than a step
-/// each. Gains are scaled to be multiples of more than there are units: with a step of 1, nothing
-/// is missing. Prices of large steps are kept for smaller ones, which change them little.
+/// A bid leaves a unit within a step of the best that it could have at these prices. When each unit
+/// has its column, this holds for all units, and their sum is below the greatest sum by less than a
+/// step per unit. Gains are scaled to be multiples of more than there are units: with a step of 1,
+/// nothing is missing. Prices of large steps are kept for smaller ones, which change them little.
 ///
 /// Where gains are products, as of rows that become columns, each augmenting path would lead
 /// through most rows.
@@ -307,7 +307,8 @@ private:
             }
     }
 
-    /// In blocks, of which one is looked at twice: the loop over all is the shorter.
+    /// Looks at gains in blocks, and at one block twice: that makes the loop over all gains
+    /// shorter.
     choice choose(Value const* gains) const {
         constexpr std::size_t block = 64;
         choice found_choice;
@@ -373,7 +374,7 @@ inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
 /// Gives units of rows to columns so that the sum of their gains is the greatest. Units without a
 /// gain are not assigned.
 ///
-/// Exact. If most pairs have a gain, the time depends little on the gains.
+/// The result is exact. If most pairs have a gain, the time depends little on the gains.
 ///
 /// \param gains in the order of rows, each pair at most once; none is negative
 /// \param supply by row: how many units there are

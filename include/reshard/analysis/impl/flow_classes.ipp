@@ -18,7 +18,8 @@
 #include <vector>
 
 /// \file
-/// Flows that are equal, however they run: the same bytes over links that others share equally.
+/// Finds flows that always behave equally: they have the same bytes, over links that others share
+/// equally.
 
 namespace reshard::detail {
 
@@ -71,7 +72,7 @@ struct flow_classes {
         constexpr bool operator==(use const&) const = default;
     };
 
-    /// That a class waits for another one.
+    /// Records that a class waits for another class.
     struct wait {
         std::uint32_t flow = 0;
         index_t bytes_ahead = 0;
@@ -265,7 +266,7 @@ struct numbered_classes {
 
 using numbered_uses = std::vector<std::pair<std::uint32_t, flow_classes::use>>;
 
-/// What passes one link of each class.
+/// The flows that pass one link of each class.
 inline numbered_uses uses_by_link(flow_colours const& colours, numbered_classes const& flows,
                                   numbered_classes const& links) {
     numbered_uses uses;

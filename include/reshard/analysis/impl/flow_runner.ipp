@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// How fast flows are that share links: the rates of all grow equally until a link is full, which
-/// ends the growth of flows that pass it; the others go on.
+/// The rates of flows that share links. The rates of all flows grow equally until a link is full.
+/// Then flows over that link stop growing, and the others continue.
 ///
 /// \par Source max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks)
 class link_sharing {
@@ -105,7 +105,7 @@ private:
     std::priority_queue<place, std::vector<place>, std::greater<>> queue_;
 };
 
-/// What moves over one link in the course of time.
+/// The bytes that move over one link in the course of time.
 class link_record {
 public:
     void add(double begin, double end, double bytes) {
@@ -185,7 +185,7 @@ private:
         double ended = 0;
     };
 
-    /// What rounding leaves of a byte count, or of a time.
+    /// The rounding error of a byte count, or of a time.
     static constexpr double slack = 1e-9;
 
     double bytes(std::uint32_t flow) const {
@@ -210,7 +210,7 @@ private:
         });
     }
 
-    /// Takes those out of a list, in its order, of which `goes` is true.
+    /// Removes the elements for which `goes` is true from a list, in its order.
     static void take_out(std::vector<std::uint32_t>& list, auto&& goes) {
         std::size_t count = 0;
         for (std::uint32_t const f : list)
@@ -299,7 +299,8 @@ private:
         now_ += step;
     }
 
-    /// How far a flow comes that would come to `reached`: not past those that it waits for.
+    /// The position of a flow that would come to `reached`. It does not pass the flows that it
+    /// waits for.
     double held_back(std::uint32_t f, double reached) const {
         double nearest = reached;
         for (flow_classes::wait const& wait : classes_.waits[f])

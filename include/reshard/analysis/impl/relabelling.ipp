@@ -39,7 +39,7 @@ struct holder_classes {
     bool represents(holder_t holder) const { return members[class_of[holder]].front() == holder; }
 };
 
-/// Where holders stay on their nodes, the number of one's node; else they all have one.
+/// The number of a holder's node if holders stay on their nodes; else one number for all.
 inline holder_t confining_node(holder_t holder, holder_t processes_per_node) {
     return processes_per_node == 0 ? 0 : holder / processes_per_node;
 }
@@ -106,7 +106,7 @@ public:
 
     /// Calls `visit(common_part)` for all that a rank wants, for the tensors of a kind at once.
     ///
-    /// \throws error as `make_patterns`
+    /// \throws error as `make_plan`
     void for_each_of(holder_t rank, auto&& visit) const {
         for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i)
             visit_shard(kinds_[shards_[i].kind], shards_[i].shard, visit);
@@ -186,7 +186,7 @@ private:
         });
     }
 
-    /// As the plan that there cannot be.
+    /// Fails with the error that making a plan would give.
     void fail_not_covered(target_side const& target, std::uint32_t shard) const {
         placed_pattern cuts(target.shards.ndim());
         cut_finder(problem_, target, sources_).find_sources_of(shard, cuts);
@@ -290,8 +290,8 @@ public:
                 }
     }
 
-    /// Ranks that keep nothing: their own processes if these are free, else the first of the node,
-    /// or of all.
+    /// Assigns ranks that keep nothing: to their own processes if these are free, else to the first
+    /// free process of the node, or of all.
     std::vector<holder_t> give_rest(holder_t processes_per_node) && {
         auto const count = static_cast<holder_t>(process_of_.size());
         for (holder_t rank = 0; rank < count; ++rank)

@@ -125,8 +125,8 @@ inline void add_trees(plan_flows const& flows, sums_by_number relayed,
     }
 }
 
-/// All that one process gives another as one flow, by source, then by target; relayed flows come
-/// last.
+/// Makes one flow of all bytes that one process gives another, by source, then by target; relayed
+/// flows come last.
 ///
 /// \param has_runs whether runs cost anything: to count them takes time
 inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_runs) {

@@ -38,7 +38,7 @@ RESHARD_DECL std::string why_not_invertible(program_report const& of) {
 
 namespace detail {
 
-/// Puts findings in the order of the program's text; those that belong to no place come last.
+/// Puts findings in the order of the program's text; findings without a position come last.
 inline void sort_findings(std::vector<finding>& findings) {
     auto const position_of = [](finding const& finding) {
         return finding.where.last > finding.where.first ? std::pair(0, finding.where.first)
@@ -47,7 +47,7 @@ inline void sort_findings(std::vector<finding>& findings) {
     std::ranges::stable_sort(findings, {}, position_of);
 }
 
-/// A check at work, after `expand_all` and `lower_all`.
+/// Does the work of `check`, after `expand_all` and `lower_all`.
 class program_checker {
 public:
     program_checker(expansion const& expanded, lowering const& lowered, catalog const& source,
@@ -74,7 +74,7 @@ private:
     using bytes = std::pair<std::uint32_t, std::uint32_t>;
     static bytes bytes_of(text_span where) { return {where.first, where.last}; }
 
-    /// Statements of which nothing that the macros made of them changes anything.
+    /// Notes the statements whose expanded statements all change nothing.
     void note_idle() {
         std::unordered_set<std::uint32_t> const idle(lowered_.idle.begin(), lowered_.idle.end());
         std::map<bytes, bool> works;
@@ -107,7 +107,7 @@ private:
         note_losses(finder, suffixes);
     }
 
-    /// Notes losses without another finding about them; the state of a tensor goes with the tensor.
+    /// Notes losses that no other finding reports; the state of a tensor goes with the tensor.
     void note_losses(data_loss_finder const& finder, std::vector<state_suffix> const& suffixes) {
         auto const usages = usages_of(lowered_.map);
         std::unordered_set<std::string_view> keys, shadowed;

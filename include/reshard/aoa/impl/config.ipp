@@ -75,7 +75,7 @@ private:
             fail_at(at_, name);
     }
 
-    /// A list between brackets: a comma follows each element but perhaps the last.
+    /// A list between brackets: a comma follows each element, except perhaps the last.
     void elements(std::string_view close, auto&& element) {
         while (!takes(close)) {
             element();

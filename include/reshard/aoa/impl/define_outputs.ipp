@@ -73,7 +73,7 @@ private:
             fail(errc::limit_exceeded, in_.pieces.refusal());
     }
 
-    /// A parameter, and which state of it a key is.
+    /// A parameter, and the state of it that a key is.
     struct state_of_parameter {
         std::string parameter;
         state_suffix const* state;
@@ -92,7 +92,8 @@ private:
         return found_parameter && !is_made(key) ? found_parameter : std::nullopt;
     }
 
-    /// Whether a tensor that a statement makes has that state; if users named it, an error follows.
+    /// Whether a tensor that a statement makes has that state; if users named the state, a missing
+    /// one is an error.
     bool follows(std::string_view parameter, state_suffix const& state) const {
         binding const& bound = *in_.names.find(parameter);
         return !state.is_found || bound.value == binding::none ||
@@ -142,7 +143,7 @@ private:
                in_.source.find(key) == source_names::none;
     }
 
-    /// The tensor of the source that a key of the target is when no statement makes it.
+    /// The tensor of the source for a key of the target that no statement makes.
     expression identity(std::string const& key, std::string_view parameter) {
         key_id const id = in_.source.find(key);
         binding const* const bound = in_.names.find(parameter);
@@ -237,7 +238,8 @@ private:
                });
     }
 
-    /// The first key of each value that is left over: of tied weights the one that has the state.
+    /// Finds the first key of each value that is left over: of tied weights, the first key has the
+    /// state.
     void find_first_names() {
         for (std::uint32_t id = 0; id < in_.code.text_count(); ++id) {
             name const name{name::kind_type::text, false, id, {}};
@@ -283,8 +285,8 @@ private:
             keys.push_back(key);
     }
 
-    /// Whether a statement names that state of anything that a value is made of: it follows no
-    /// parameter then.
+    /// Whether a statement names that state of a tensor that the value is made of. Then the state
+    /// does not follow the parameter.
     bool is_named(bound_value const& value, state_suffix const& state) const {
         bool is_any = false;
         value.for_each_source([&](key_id from) {
@@ -293,7 +295,7 @@ private:
         return is_any;
     }
 
-    /// The first of all that differ in their containers only.
+    /// The first of the kinds that differ only in their containers.
     state_suffix const& first_of_kind(state_suffix const& state) const {
         return *std::ranges::find_if(in_.suffixes, [&](state_suffix const& suffix) {
             return suffix.prefix == state.prefix && suffix.suffix == state.suffix;
@@ -308,8 +310,8 @@ private:
         return key.empty() ? key_of_state(parameter, state) : key;
     }
 
-    /// What parameters begin with from now on, and their states have not inside: as most of them
-    /// do, those included that no statement names.
+    /// The new container of the parameters' keys, which is not in their states' keys. Most
+    /// parameters decide, including those that no statement names.
     std::string const& made_container(state_suffix const& state) {
         std::string const& old = first_of_kind(state).container;
         auto const [match, is_new] = containers_.try_emplace(old);
@@ -328,8 +330,8 @@ private:
                                })->first;
     }
 
-    /// The new key's counterpart of the container of its first source: the container itself, or
-    /// the text before the same name; std::nullopt for sources outside the container.
+    /// The text that replaces the container in a new key: the container itself, or the text before
+    /// the same name; std::nullopt if the first source is outside the container.
     std::optional<std::string_view> container_of(std::uint32_t id, std::string const& old) const {
         name const name{name::kind_type::text, false, id, {}};
         std::string_view const key = in_.code.text(name);

@@ -21,7 +21,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a statement has the word of a macro, which knows its attributes itself.
+/// Whether a statement has the word of a macro. The macro itself checks its attributes then.
 inline bool has_macro_word(std::vector<attribute> const& list) {
     return std::ranges::any_of(list, [](attribute const& attribute) {
         attribute_word const* const word = find_attribute_word(attribute.word);
@@ -55,7 +55,7 @@ public:
     }
 
 private:
-    /// Whether that can only be a tensor.
+    /// Whether a name can only be a tensor.
     bool is_meant(name const& name) const {
         std::string_view const key = context_.code.text(name);
         std::string_view const text = context_.code.source_text();
@@ -77,8 +77,7 @@ private:
     std::vector<bool> is_read_; ///< by the number of the text
 };
 
-/// Refuses the attributes that a statement cannot have, all of them, and says whether there are
-/// none.
+/// Refuses all attributes that a statement cannot have; false if it has any.
 inline bool has_sound_attributes(macro_context& context, statement const& statement) {
     bool is_sound = true;
     std::vector<attribute> const& list = context.code.attributes(statement);
@@ -91,8 +90,8 @@ inline bool has_sound_attributes(macro_context& context, statement const& statem
     return is_sound;
 }
 
-/// Breaks the statements with attributes that no statement can have: the fault is reported once,
-/// and not for each layer.
+/// Breaks the statements with attributes that no statement can have, so that each fault is reported
+/// once, and not for each layer.
 inline void check_attributes(macro_context& context, std::vector<statement>& statements) {
     misspelt_words const misspelt(context, statements);
     for (statement& statement : statements) {
@@ -147,8 +146,8 @@ inline std::vector<name> names_of(macro_context& context, outline_set const& los
     return names;
 }
 
-/// Puts a broken statement before all others that reads and binds all names that broken statements
-/// with open numbers may have meant.
+/// Inserts a broken statement before all others. It reads and binds all names that broken
+/// statements with open numbers may have meant.
 inline void restore_lost_names(macro_context& context, std::vector<statement>& statements) {
     if (context.lost.empty())
         return;
@@ -173,7 +172,7 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
     });
 }
 
-/// Warns of statements that share a line, as texts do that a comma was to part.
+/// Warns of statements that share a line, as joined texts do if a comma is missing between them.
 inline void warn_of_joined(macro_context& context, std::vector<statement> const& statements) {
     for (std::size_t i = 1; i < statements.size(); ++i)
         if (text_span const where = statements[i].where;
@@ -183,7 +182,7 @@ inline void warn_of_joined(macro_context& context, std::vector<statement> const&
                          "in a list of texts; write it on its own line");
 }
 
-/// Applies all macros, each to everything that the one before it made.
+/// Applies all macros in order, each to the results of the macro before it.
 ///
 /// \throws failed_statement with errc::limit_exceeded
 inline void apply_macros(macro_context& context, std::vector<statement>& statements) {

@@ -17,7 +17,7 @@
 
 namespace reshard::aoa::detail {
 
-/// Gives the scales that patterns name to what statements make of their tensors.
+/// Gives the results of statements the scales that patterns name for their operands.
 class scale_follower {
 public:
     explicit scale_follower(lower_context& context) : in_(context) {}

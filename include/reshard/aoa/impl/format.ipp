@@ -21,7 +21,7 @@ constexpr std::string_view trimmed(std::string_view text) {
     return text.substr(std::min(text.size(), text.find_first_not_of(" \t\r\n")));
 }
 
-/// The rest of the line that begins with a text, and takes it off, with its end.
+/// Removes the first line and its end from a text, and returns the line.
 constexpr std::string_view take_line(std::string_view& text) {
     std::size_t const end = std::min(text.size(), text.find_first_of("\r\n"));
     std::string_view const line = text.substr(0, end);
@@ -68,7 +68,7 @@ RESHARD_DECL statement_comments comments_of(std::string_view text) {
     return comments;
 }
 
-/// The most columns of a line that can be broken.
+/// The most columns of a line, if it can be broken.
 inline constexpr std::size_t page_width = 100;
 
 /// The most columns of a left side whose arrow is put below others.

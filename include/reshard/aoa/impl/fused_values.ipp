@@ -79,9 +79,9 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
     }
 }
 
-/// The same statement with operands known by name alone: the facts about its results.
+/// The statement on operands without elements, to find the facts about its results.
 ///
-/// \param first_shape of its first result
+/// \param first_shape the shape of its first result
 /// \pre   the statement has been carried out, and all operands are fused
 inline mapping with_stand_ins(lower_context const& context, statement const& statement,
                               std::vector<std::uint32_t> const& operands,
@@ -129,7 +129,7 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& statement,
         }
 }
 
-/// The source tensors that a macro takes apart with a statement: all that its operand is made of.
+/// The source tensors that a macro takes apart with a statement: the sources of its operand.
 inline std::vector<taken_apart> apart_by(lower_context& context, statement const& statement,
                                          std::vector<std::uint32_t> const& operands) {
     std::vector<taken_apart> split_sources;
@@ -139,7 +139,7 @@ inline std::vector<taken_apart> apart_by(lower_context& context, statement const
     return split_sources;
 }
 
-/// The source tensors of which macros took apart all that the operands have.
+/// The source tensors of the operands that macros took apart completely.
 inline std::vector<taken_apart> apart_in(lower_context& context,
                                          std::vector<std::uint32_t> const& operands) {
     std::vector<taken_apart> split_sources;

@@ -27,7 +27,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Goes through a program forwards with known facts, and backwards from results.
+/// Goes through a program forwards from known facts, then backwards from its results.
 class source_inferrer {
 public:
     source_inferrer(inference& result, program const& code,
@@ -69,7 +69,7 @@ private:
         result_.findings.push_back(make_finding(code_, statement, error));
     }
 
-    /// Whether a value is a tensor of the target; its number there, or `none`.
+    /// The number of the target tensor that a value is, or `none`.
     key_id kept(std::uint32_t version) const {
         name const& called = versions_.called(version);
         bool const may_be = called.kind == name::kind_type::text && versions_.is_last(version) &&
@@ -142,7 +142,7 @@ private:
 
     static bool is_open(partial_shape const& facts) { return !facts.shape || !facts.dtype; }
 
-    /// Notes the statement that loses a type or a shape, for the values before it too.
+    /// Notes the statement that loses a type or a shape, also for the values before it.
     void note_losses(statement const& current_statement) {
         statement const* by = &current_statement;
         key_id like = source_names::none;
@@ -158,7 +158,7 @@ private:
         }
     }
 
-    /// Refuses a tensor of which the target has elements, and whose shape or type is unknown.
+    /// Refuses a tensor whose elements are in the target and whose shape or type is unknown.
     void refuse_open(std::uint32_t version) {
         partial_shape const& facts = facts_[version];
         statement const* const by = lost_by_[version];
@@ -189,7 +189,7 @@ private:
         return last;
     }
 
-    /// How the program itself would state the type before a cast.
+    /// Advice on how the program itself can state the type before a cast.
     static std::string other_cast(attribute const& cast) {
         auto const* const text = std::get_if<std::string>(&cast.value);
         return text ? words(", or write  src_dtype=\"...\", dst_dtype=\"", *text, "\"") : "";
@@ -207,15 +207,15 @@ private:
         return id ? versions_.removed_by(*id) : none;
     }
 
-    /// Whether nothing reads the tensor of the source that has a key, and its name is bound.
+    /// Whether nothing reads the source tensor of that key, and a statement binds its name.
     bool is_replaced(std::string_view key) const {
         auto const id = code_.find(key);
         return id && versions_.source(*id) == none &&
                (versions_.last(*id) != none || versions_.added_by(*id) != none);
     }
 
-    /// Whether a tensor that is known is one of the source: without a target, removed and replaced
-    /// tensors are.
+    /// Whether a known tensor is a tensor of the source. Without a target, removed and replaced
+    /// tensors are, too.
     bool is_wanted(std::string_view key) const {
         auto const match = known_.find(key);
         return match != known_.end() &&
@@ -223,8 +223,8 @@ private:
                 (!has_target() && (removed_by(key) != none || is_replaced(key))));
     }
 
-    /// Refuses tensors that statements remove and nothing else describes. A target without such a
-    /// tensor does not need it.
+    /// Refuses tensors that statements remove and that nothing else describes. If a target lacks
+    /// such a tensor, it does not need it.
     void refuse_removed() {
         for (statement const& statement : code_.statements()) {
             std::string const key(
@@ -320,7 +320,7 @@ private:
                 {std::move(key), dtype, shape, index_vector::filled(shape.size(), 1)});
     }
 
-    /// Whether a tensor of the target is one of the source, and no statement reads it.
+    /// Whether a tensor of the target is also a tensor of the source, and no statement reads it.
     bool is_untouched(std::string_view key) const {
         auto const is_made = [&](std::string_view name) {
             auto const id = code_.find(name);

@@ -17,7 +17,7 @@
 
 namespace reshard::aoa::detail {
 
-/// A tensor of these facts, to call the algebra on.
+/// A tensor with these facts, on which the algebra can be called.
 inline expression probe(tensor_facts const& facts) {
     return source_tensor(0, facts.shape, facts.dtype);
 }
@@ -36,7 +36,7 @@ RESHARD_DECL tensor_facts apply(attribute const& current_attribute, tensor_facts
     return {expression.shape, expression.dtype, type};
 }
 
-/// Whether an attribute says something of the whole program.
+/// Whether an attribute is a declaration about the whole program.
 inline bool is_declaration(attribute const& attribute) {
     return attribute.word == "scales" || attribute.word == "blocks";
 }

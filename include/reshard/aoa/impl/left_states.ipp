@@ -39,7 +39,7 @@ struct name_range {
     std::size_t begin = 0, end = 0;
 };
 
-/// Names of tensors of which a program makes something else, to be found in other names.
+/// Names of tensors that a program changes, to be found inside other names.
 class used_names {
 public:
     explicit used_names(lower_context& context) : source_(context.source) {
@@ -56,9 +56,9 @@ public:
         }
     }
 
-    /// The one that is in a longer name, between separators or joined with the name of a state, and
-    /// of which that may be a state; of an optimizer that numbers its parameters, one that does not
-    /// stay whole. Empty if there is none.
+    /// The name that a longer name contains, between separators or joined with the name of a state,
+    /// if the longer name may be its state. For an optimizer that numbers its parameters, the first
+    /// tensor that does not stay whole. Empty if there is none.
     std::string_view inside(std::string_view longer) const {
         std::string const copy = is_dotted(longer) ? std::string() : with_dots(longer);
         std::string_view const dotted = copy.empty() ? longer : copy;
@@ -115,7 +115,7 @@ private:
         return {};
     }
 
-    /// Whether a longer name may name a state of the tensor that it has inside.
+    /// Whether a longer name may be a state of the tensor that it contains.
     bool may_be_state(longer_key const& longer, name_range name_range,
                       used_name const& used) const {
         std::string_view const before = longer.dotted.substr(0, name_range.begin);
@@ -133,7 +133,7 @@ private:
         return is_meant && !is_of_kept(longer, name_range, model);
     }
 
-    /// Whether a part of a key is more than the last word of a name, as `weight`.
+    /// Whether a part of a key is more than the last word of a name, such as `weight`.
     static bool is_whole_name(std::string_view key, name_range name_range) {
         std::string_view const part =
             key.substr(name_range.begin, name_range.end - name_range.begin);
@@ -141,7 +141,7 @@ private:
                std::ranges::count(optimizer_readings(key), part, &state_reading::parameter) > 0;
     }
 
-    /// Whether a segment of a text, or what follows `_`, is a word that optimizers have.
+    /// Whether a segment of a text, or the text after its `_`, is a word of optimizers.
     static bool has_state_word(std::string_view text) {
         for (std::size_t begin = 0; begin < text.size();) {
             std::size_t const end = std::min(text.find_first_of(separators, begin), text.size());
@@ -176,9 +176,9 @@ private:
                 element_count(source_.entry(id).shape) == 1);
     }
 
-    /// Whether a longer name has, around a position, the name of a tensor that does not change;
-    /// another state of the same parameter, as `exp_avg` beside `exp_avg_sq_row`, is not such a
-    /// tensor.
+    /// Whether a longer name has, around a position, the name of a tensor that does not change.
+    /// Another state of the same parameter does not count, for example `exp_avg` beside
+    /// `exp_avg_sq_row`.
     bool is_of_kept(longer_key const& longer, name_range name_range, std::string_view model) const {
         auto const& [key, dotted] = longer;
         for (std::size_t begin = 0; begin <= name_range.begin; ++begin) {
@@ -222,9 +222,9 @@ private:
 
     source_names const& source_;
     std::deque<std::string> dotted_; ///< keys that `names_` refers to
-    /// By the text that a longer name may contain.
+    /// The used names, by the text that a longer name may contain.
     std::unordered_map<std::string_view, used_name> names_;
-    std::unordered_set<std::string_view> firsts_; ///< what these begin with, up to a separator
+    std::unordered_set<std::string_view> firsts_; ///< first segments of these texts
     std::string_view changed_; ///< the first that is joined with others, split or removed
 };
 

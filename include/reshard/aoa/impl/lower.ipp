@@ -39,14 +39,14 @@ struct tied_output {
     auto key() const { return std::tie(value, output->key); }
 };
 
-/// The identity of the value of text number `id`, if an output may have that text as its key: one
-/// that the target has or, if the target is unknown, any.
+/// The identity of the value of text number `id`, if the text may be the key of an output: a key of
+/// the target or, if the target is unknown, any key.
 inline std::optional<value_identity> output_identity(lower_context& context, std::uint32_t id) {
     binding const& bound = context.names[name{name::kind_type::text, false, id, {}}];
     return bound.is_wanted || !context.target ? context.names.identity(id) : std::nullopt;
 }
 
-/// The texts of a program whose values have other such texts as well, by number.
+/// The numbers of the texts whose values also have another text that may be an output's key.
 inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
     std::vector<bool> is_named[2], is_tied[2]; // a value that was made, a tensor of the source
     for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
@@ -65,7 +65,7 @@ inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
     return matches;
 }
 
-/// Their outputs, by value, then by key. Most programs have none: no key is looked for then.
+/// The outputs of tied texts, by value, then by key. Most programs have none, and need no look-up.
 inline std::vector<tied_output> tied_outputs(lower_context& context) {
     std::vector<tied_output> outputs;
     for (std::uint32_t const id : tied_texts(context)) {
@@ -142,7 +142,7 @@ RESHARD_DECL void declare_fused(lower_context& context) {
     }
 }
 
-/// The axis along which a tensor is `operands` tensors of the source, one after the other.
+/// The axis along which a tensor consists of `operands` source tensors, one after the other.
 inline std::optional<std::size_t> concat_axis(expression const& tensor, std::size_t operands) {
     if (tensor.pieces.size() != operands)
         return std::nullopt;
@@ -233,9 +233,9 @@ RESHARD_DECL std::string same_for(std::vector<std::string> const& keys) {
     return keys.empty() ? "" : "the same holds for " + listed(quoted, keys.size());
 }
 
-/// The first error, and which other tensors are missing as its own.
+/// The first error, and the other tensors that are missing for the same reason.
 ///
-/// \pre there is one
+/// \pre there is an error
 inline std::string described_error(program const& code, std::vector<finding> const& findings) {
     std::string const text = describe(code, *first_error_of(findings));
     std::string const same = same_for(equally_missing(findings));

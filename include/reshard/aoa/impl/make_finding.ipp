@@ -111,7 +111,7 @@ inline std::map<std::uint32_t, replacement> replacements(program const& whole_pr
     return replacements;
 }
 
-/// A piece of a program's text in one line, without comments, with other names.
+/// A range of a program's text in one line, without comments, with names replaced.
 inline std::string in_one_line(std::string_view text, text_span where,
                                std::map<std::uint32_t, replacement> const& names) {
     std::string line;
@@ -149,7 +149,7 @@ RESHARD_DECL std::string shown_statement(program const& whole_program, statement
     return line == in_one_line(whole_program.source_text(), statement.where, {}) ? "" : line;
 }
 
-/// The user's names for the tensors whose parts a name has; the name itself if it is not a
+/// The user's names for the tensors that a name has parts of; the name itself if it is not a
 /// temporary of a fused macro.
 inline void find_written(program const& whole_program, statement_group const& group,
                          name const& which, int depth, std::vector<name>& found_names) {

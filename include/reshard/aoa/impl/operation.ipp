@@ -101,7 +101,7 @@ RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& t
     return static_cast<std::size_t>(axis);
 }
 
-/// Refuses a word of the macros in a statement that is run.
+/// Refuses a word of a macro in a statement that runs.
 ///
 /// \throws statement_error with errc::bad_macro for a macro, errc::syntax for its attributes
 [[noreturn]] inline void refuse_macro_word(attribute const& attribute) {
@@ -210,7 +210,7 @@ RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size
     if (attribute.word == "sizes")
         return check_sizes(list, i);
     if (attribute.word == "scales" || attribute.word == "blocks")
-        return; // of the whole program: with_scales has read it
+        return; // a declaration about the whole program: with_scales has read it
     refuse_macro_word(attribute);
 }
 

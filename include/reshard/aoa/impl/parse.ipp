@@ -22,7 +22,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a text begins with one of those.
+/// Whether a text begins with one of these texts.
 constexpr bool begins_with(std::string_view text, std::initializer_list<std::string_view> any) {
     return std::ranges::any_of(any, [&](std::string_view name) { return text.starts_with(name); });
 }
@@ -85,7 +85,7 @@ inline std::string arrow_advice(std::string_view remainder) {
                : "";
 }
 
-/// What to do about characters that mean something in other languages.
+/// Advice about characters that have a meaning in other languages.
 inline std::string habit_advice(std::string_view before, std::string_view remainder) {
     bool const is_apart = before.empty() || ends_statement(before.back()) || before.back() == ' ' ||
                           before.back() == '\t';
@@ -102,7 +102,7 @@ inline std::string habit_advice(std::string_view before, std::string_view remain
     return {};
 }
 
-/// What to do about a comma that is missing or superfluous.
+/// Advice about a comma that is missing or superfluous.
 inline std::string comma_advice(std::string_view before, std::string_view remainder,
                                 std::string_view expected) {
     bool const is_end =
@@ -155,7 +155,7 @@ RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
     return match.empty() ? name_advice(before, remainder) : match;
 }
 
-/// The error of a text that the grammar does not know.
+/// Fails with the error of a text that the grammar does not accept.
 [[noreturn]] inline void fail_syntax(program const& whole_program, std::size_t offset,
                                      std::string const& expected) {
     std::string_view const text = whole_program.source_text();

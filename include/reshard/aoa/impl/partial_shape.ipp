@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// One statement on tensors of which not everything is known: forwards, and from right to left.
+/// Runs one statement forwards or backwards on tensors with only some known facts.
 
 namespace reshard::aoa::detail {
 
@@ -35,7 +35,7 @@ struct partial_shape {
 /// The operands that a statement must have read.
 struct open_operands {
     std::vector<partial_shape> facts; ///< empty if nothing is known
-    bool are_assumed = false;         ///< several were taken to be of equal size
+    bool are_assumed = false;         ///< several were assumed to be of equal size
 };
 
 /// Shape and type after an attribute; an unknown type stays unknown, unless it is cast.
@@ -69,7 +69,7 @@ inline partial_shape undo_partial(std::vector<attribute> const& list, std::size_
     return after;
 }
 
-/// A statement whose attributes are looked at in two halves, before and after `axis`.
+/// A statement whose attributes are split in two: before and after `axis`.
 class open_statement {
 public:
     open_statement(program const& code, statement const& statement)

@@ -33,9 +33,9 @@ struct recovery_options {
 
 /// Goes through the statements of a program from the last to the first.
 ///
-/// A value can be recovered when it is a tensor of the target, or when a statement reads it and all
+/// A value can be recovered if it is a tensor of the target, or if a statement reads it and all
 /// results of that statement can be recovered. If there are several ways, the target's own tensor
-/// is taken, else the statement that comes first.
+/// is used, else the first statement.
 class recovery {
 public:
     static constexpr std::uint32_t none = version_table::none;
@@ -83,7 +83,7 @@ public:
     /// Asks for a value.
     void want(std::uint32_t version) { is_wanted_[version] = true; }
 
-    /// Finds out which statements have to be reversed for all that has been asked for.
+    /// Finds the statements that have to be reversed for all requested values.
     void find_needed() {
         std::vector<statement> const& statements = code_.statements();
         is_needed_.assign(statements.size(), false);
@@ -100,8 +100,8 @@ public:
     /// \pre `find_needed` has been called
     bool is_needed(std::uint32_t i) const { return is_needed_[i]; }
 
-    /// Whether name number `k` of statement `i`, on its left, is the reason for the reversed
-    /// statement; otherwise its result is a copy.
+    /// Whether the reversed statement `i` is needed for name number `k` on its left; otherwise its
+    /// result for that name is a copy.
     bool gives(std::uint32_t i, std::size_t k) const {
         std::uint32_t const version = versions_.at(code_.statements()[i], k);
         return version != none && is_wanted_[version] && makers_[version] == i && !is_kept(version);

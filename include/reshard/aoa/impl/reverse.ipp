@@ -10,6 +10,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/reassembler.hpp>
+#include <reshard/aoa/scale_suffix.hpp>
 #include <reshard/core/config.hpp>
 
 #include <cstddef>
@@ -125,7 +126,7 @@ private:
         result_.findings.push_back(make_finding(code_, statement, error));
     }
 
-    /// A tensor of the source that nothing recovers; `reason` follows its key.
+    /// Reports a tensor of the source that nothing recovers; `reason` follows its key.
     void lose(catalog_entry const& entry, std::uint32_t by, std::string const& reason,
               text_span where = {}) {
         std::string const& key = entry.key;
@@ -158,8 +159,8 @@ private:
         want_unread(entry, id);
     }
 
-    /// Puts together a tensor that no statement recovers, if nothing of it is lost; a tensor
-    /// without elements is added.
+    /// Puts together a tensor that no statement recovers, if none of it is lost; adds a tensor
+    /// without elements.
     bool put_together_again(catalog_entry const& entry, std::uint32_t id, std::uint32_t by) {
         if (lost_.has(entry.key) || code_.text(text_name(id)) != entry.key)
             return false;
@@ -173,7 +174,7 @@ private:
         return temporary.has_value();
     }
 
-    /// The name of a key in statements: the parameter, if the source has only its state.
+    /// The name that statements use for a key: the parameter's, if the source has only its state.
     std::string parameter_name(std::string_view key) const {
         auto const is_read = [&](std::string_view called) {
             auto const id = code_.find(called);
@@ -228,7 +229,7 @@ private:
                                     statement.where, statement.origin});
     }
 
-    /// Some results of a reversed statement may be recovered from elsewhere.
+    /// Notes the results of a reversed statement that are recovered from elsewhere.
     void note_copies(std::uint32_t i) {
         statement const& statement = code_.statements()[i];
         std::unordered_set<std::uint32_t> visited;
@@ -248,7 +249,7 @@ private:
         return last == none ? none : found_.versions().maker(last);
     }
 
-    /// The statement that makes a tensor of the target from which nothing is taken, or adds it.
+    /// The statement that makes, or adds, a tensor of the target from which nothing is recovered.
     std::uint32_t statement_that_leaves_out(std::uint32_t id) const {
         std::string const key(code_.text(text_name(id)));
         if (made_.find_parameter(key) == source_names::none || parts_.reads(key))
@@ -259,7 +260,7 @@ private:
                                          : maker;
     }
 
-    /// A tensor of the target from which nothing is taken is removed: it is added, or a copy.
+    /// Removes a tensor of the target from which nothing is recovered: it was added, or is a copy.
     void leave_out(std::uint32_t id) {
         std::string const key(code_.text(text_name(id)));
         std::uint32_t const by = statement_that_leaves_out(id), maker = last_maker(id);
@@ -300,7 +301,7 @@ private:
         return {};
     }
 
-    /// The names that a reversed statement binds: nothing for copies.
+    /// The names that a reversed statement binds: std::nullopt for copies.
     std::vector<std::optional<name>> results(std::uint32_t i) {
         statement const statement = code_.statements()[i];
         std::vector<std::optional<name>> names;

@@ -29,8 +29,8 @@
 
 namespace reshard::aoa::detail {
 
-/// Compares the heads that `q, k, v -> d, fused_qkv` cuts its queries and its keys into: attention
-/// multiplies one with the other, so they are of one size.
+/// Compares the heads that `q, k, v -> d, fused_qkv` cuts its queries and keys into. Attention
+/// multiplies queries and keys, so their heads must be of the same size.
 ///
 /// \par Source in the original any numbers that divide the extents are taken
 class head_widths {
@@ -73,8 +73,8 @@ private:
     bool is_compared_ = false;
 };
 
-/// Refuses a split that a fused macro made of a tensor that does not divide into its pieces; other
-/// statements, and other faults of this one, are the algebra's to find.
+/// Refuses a split by a fused macro if the tensor does not divide into the pieces. The algebra
+/// finds other faults, and the faults of other statements.
 ///
 /// \throws statement_error with errc::shape_mismatch
 inline void check_fused_cut(program const& code, statement const& statement,
@@ -111,7 +111,7 @@ inline void check_fused_cut(program const& code, statement const& statement,
                           cut.where, shown_key(code, statement, cut)};
 }
 
-/// The statements of a program at work.
+/// Runs the statements of a program.
 class statement_runner {
 public:
     explicit statement_runner(lower_context& context) : in_(context) {}
@@ -140,7 +140,8 @@ private:
         return statement.left == 1 && statement.right == 1;
     }
 
-    /// Removal holds for the whole program, so that a use before it is found as well.
+    /// Finds removed tensors first: a removal holds for the whole program, so an earlier use is
+    /// found as well.
     void find_removed() {
         for (statement const& statement : in_.code.statements())
             if (is_removal(in_.code, statement) &&

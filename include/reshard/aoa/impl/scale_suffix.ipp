@@ -34,7 +34,7 @@ inline index_vector block_of(attribute const& blocks) {
     return index_vector(extents.begin(), extents.end());
 }
 
-/// Whether `scales` has the patterns of tensors and of their scales, and no ending.
+/// Whether `scales` has patterns for the names of tensors and of their scales, and not an ending.
 inline bool has_patterns(attribute const* scales) {
     auto const* const text = scales ? std::get_if<std::string>(&scales->value) : nullptr;
     return text && text->find("=>") != text->npos;

@@ -150,7 +150,7 @@ inline std::vector<state_reading> bare_readings(std::string_view key) {
     return readings;
 }
 
-/// How likely models are called so, by the first and the last word of the text before their
+/// The rank of a name of models, from the first and the last word of the text before their
 /// parameters; 0 is the likeliest.
 inline std::size_t rank_of(std::string_view container) {
     if (container.empty())
@@ -188,7 +188,7 @@ public:
             containers_.emplace(owner, most_voted(vote));
     }
 
-    /// Adds what state there is, once for each way in which parameters may be called.
+    /// Adds the kinds of state in the catalog, once for each way in which parameters may be named.
     void add_to(std::vector<state_suffix>& suffixes) {
         for (state_entry const& entry : states_) {
             auto readings = optimizer_readings(entry.entry->key);
@@ -224,7 +224,7 @@ private:
             parameters_[reading.parameter].insert(owner);
     }
 
-    /// A key may be a parameter that an optimizer has inside its keys.
+    /// Votes for a container if the key may be a parameter whose name an optimizer has in its keys.
     void vote(std::string_view key) {
         if (container_of(key).size > 0)
             return;

@@ -81,7 +81,7 @@ inline expression scales_of(source_names const& source, expression const& tensor
     }
 }
 
-/// Which of the tensors that a value is made of have that state, and which do not.
+/// The tensors of a value that have that state, and the tensors that do not.
 struct state_survey {
     std::vector<std::string> with, without; ///< keys of states; of many, the first ones
     std::size_t with_count = 0, without_count = 0;

@@ -20,7 +20,7 @@ namespace reshard::aoa {
 
 namespace detail {
 
-/// Whether a statement can still say of a name that it has no value; one with open numbers is lost.
+/// Whether a broken statement can keep a name. A name with open numbers is noted as lost.
 inline bool keeps(macro_context& context, name const& name, bool is_read) {
     if (name.kind == name::kind_type::pattern) {
         context.lost.push_back({name, is_read});
@@ -45,7 +45,7 @@ inline statement broken(macro_context& context, statement const& current_stateme
     return context.code.make_statement(names[0], names[1], like);
 }
 
-/// Adds the finding that an error is.
+/// Turns an error into a finding, and adds it.
 inline void add_error(macro_context& context, failed_statement const& failure) {
     if (!context.first_error)
         context.first_error = failure.problem.code;
@@ -60,7 +60,7 @@ inline void add_error(macro_context& context, error const& problem) {
         {severity::error, std::string(reshard::name(problem.code())), {}, problem.what(), {}, 0});
 }
 
-/// Runs a step for a statement; whether that went well. An error is a finding.
+/// Runs a step for a statement; false if it fails. An error becomes a finding.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
 bool succeeds(macro_context& context, statement const& statement, auto const& step) {

@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// What every macro works on.
+/// The data that every macro works on.
 
 namespace reshard::aoa {
 
@@ -181,7 +181,7 @@ inline attribute const* find_attribute(program const& code, statement const& sta
 
 namespace detail {
 
-/// What people call the tensors that names of a side mean.
+/// The words for the tensors that names of a side mean.
 inline std::string_view side_name(macro_context const& context, bool left) {
     return left != context.options.reverse ? "source" : "target";
 }

@@ -29,7 +29,7 @@ struct macro_context;
 
 namespace reshard::aoa::detail {
 
-/// A key that names were followed to, and the axis of it that is the one asked for.
+/// A key that names were followed to, and the requested axis of it.
 struct reached_key {
     catalog_entry const* entry;
     std::size_t axis;
@@ -71,7 +71,7 @@ public:
     /// \throws as `before`; also when it becomes several tensors that are cut differently
     std::optional<index_t> after(statement const& about, std::uint32_t i, index_t axis) const;
 
-    /// The keys that both have looked at, of one that threw as well.
+    /// The keys that `before` and `after` have reached, even if they threw an error.
     std::vector<reached_key> const& reached() const { return reached_; }
 
 private:
@@ -94,8 +94,8 @@ private:
     /// other side's.
     static void note_doubt(statement const& statement, attribute const& by, followed_axis& at);
 
-    /// Whether an attribute may mean that axis: of a tensor that is not known, the last axis and
-    /// axis 0 may be one.
+    /// Whether an attribute may mean that axis: if the number of axes is unknown, the last axis may
+    /// be axis 0.
     static bool may_be(attribute const& by, index_t axis);
 
     /// \throws statement_error if the parts of the key are more than one, and may be others

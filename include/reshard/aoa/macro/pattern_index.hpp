@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// Which keys match names with numbers left open: one pass over the keys for all names.
+/// Which keys match names with open numbers: one pass over the keys for all names.
 
 namespace reshard::aoa::detail {
 

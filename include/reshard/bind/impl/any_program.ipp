@@ -40,7 +40,7 @@ struct shipped_mapping {
     static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
 };
 
-/// The mapping of the lowest rank that has one, on every rank, if some have none.
+/// Sends the mapping of the lowest rank that has one to every rank, if some ranks have none.
 ///
 /// \param  has by rank
 /// \par Collective every rank of the group, in the same order
@@ -87,14 +87,14 @@ inline void check_equal(std::vector<mapping_notice> const& notices) {
 
 /// The mapping that a program makes, on every rank.
 inline mapping make_mapping(any_group const& ranks, any_program const& program,
-                            side_facts const& source, side_facts const& target) {
+                            side_facts const& source, side_facts const* target) {
     if (mapping const* const mapping = program.known())
         return *mapping;
     mapping mapping;
     mapping_notice own_notice{!program.is_of_other_ranks(), {}, 0};
     own_notice.problem = encode(attempt([&] {
-        catalog const wanted = catalog_of(target);
-        mapping = (*program.made())(catalog_of(source), &wanted);
+        catalog const wanted = target ? catalog_of(*target) : catalog();
+        mapping = (*program.made())(catalog_of(source), target ? &wanted : nullptr);
         own_notice.digest = digest_of_program(mapping);
     }));
     std::vector<mapping_notice> notices = gather_values(ranks, own_notice);

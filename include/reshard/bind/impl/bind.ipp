@@ -19,7 +19,7 @@ RESHARD_DECL bound_end<void const*> source_end(bound_plan const& bound, transfer
     cut const geometry = cut_of(bound.whole, t);
     memory_place memory =
         place_in_shard(side.shards, t.source_shard, geometry.source_offset, view.strides);
-    memory.strides = geometry.source_strides(memory.strides);
+    memory.strides = geometry.source_strides(memory.strides, side.shards.cycles(t.source_shard));
     return {view.data, memory};
 }
 
@@ -29,7 +29,7 @@ RESHARD_DECL bound_end<void*> target_end(bound_plan const& bound, transfer const
     cut const geometry = cut_of(bound.whole, t);
     memory_place memory =
         place_in_shard(side.shards, t.target_shard, geometry.target_offset, view.strides);
-    memory.strides = geometry.target_strides(memory.strides);
+    memory.strides = geometry.target_strides(memory.strides, side.shards.cycles(t.target_shard));
     return {view.data, memory};
 }
 
@@ -41,14 +41,14 @@ RESHARD_DECL element_conversion conversion_of(bound_plan const& bound, transfer 
 RESHARD_DECL affine_copy loop_of(bound_plan const& bound, transfer const& t) {
     memory_place const source = source_end(bound, t).position,
                        target = target_end(bound, t).position;
-    return {cut_of(bound.whole, t).extent, source.offset, source.strides, target.offset,
+    return {cut_of(bound.whole, t).loop_extent(), source.offset, source.strides, target.offset,
             target.strides};
 }
 
 /// Zeros, in any data type: all of them are zero bits.
 inline void fill_zeros(bound_plan const& bound, transfer const& t) {
     bound_end<void*> const target = target_end(bound, t);
-    index_vector const extent = cut_of(bound.whole, t).extent;
+    index_vector const extent = cut_of(bound.whole, t).loop_extent();
     std::uint64_t const zero = 0;
     copy_elements({extent, 0, index_vector::filled(extent.size(), 0), target.position.offset,
                    target.position.strides},
@@ -60,8 +60,8 @@ RESHARD_DECL void run_locally(bound_plan const& bound, transfer const& t) {
         return fill_zeros(bound, t);
     bound_end<void const*> const source = source_end(bound, t);
     bound_end<void*> const target = target_end(bound, t);
-    copy_elements({cut_of(bound.whole, t).extent, source.position.offset, source.position.strides,
-                   target.position.offset, target.position.strides},
+    copy_elements({cut_of(bound.whole, t).loop_extent(), source.position.offset,
+                   source.position.strides, target.position.offset, target.position.strides},
                   conversion_of(bound, t), source.data, target.data);
 }
 

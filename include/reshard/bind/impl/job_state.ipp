@@ -16,10 +16,8 @@
 namespace reshard::detail {
 
 RESHARD_DECL compared_values call_fingerprint(options const& options) {
-    mapping const* const mapping = options.program.known();
     compared_values fingerprint;
-    fingerprint.add_digest("options.program", mapping ? options.program.steps()->digest(*mapping)
-                                                      : options.program.is_by_name());
+    fingerprint.add_digest("options.program", digest_of_given(options.program));
     fingerprint.add("options", options);
     fingerprint.add("options.strict", options.strict);
     fingerprint.add_presence("options.cache", options.cache != nullptr);

@@ -73,8 +73,9 @@ inline job prepare_call(solo const& alone, source_tensors have, target_tensors w
     planned->target = layout_alone(want, "target");
     std::optional<mapping> program;
     if (program_steps const* const steps = options.program.steps()) {
-        program = steps->make_mapping(any_group(alone), options.program, {&planned->source, {}},
-                                      {&planned->target, {}});
+        side_facts const wanted{&planned->target, {}};
+        program =
+            steps->make_mapping(any_group(alone), options.program, {&planned->source, {}}, &wanted);
         if (runs_at_once)
             steps->compare_copies(any_group(alone), have.tensors, *program,
                                   [&](const_state_dict const& from, state_dict const& to) {

@@ -197,10 +197,9 @@ inline void check_rounds(source_tensors const& have, target_tensors const& want,
     if (!want.layout || !want.tensors.empty())
         fail(errc::usage, "options.memory makes the targets in rounds, but ", want.tensors.size(),
              " are given; give the layout of the targets alone");
-    if (options.relays)
-        fail(errc::usage,
-             "a redistribution in rounds passes nothing on; leave options.relays out, or "
-             "options.memory");
+    if (options.between_nodes.has_relays())
+        fail(errc::usage, "a redistribution in rounds passes nothing on; leave relays() out of "
+                          "options.between_nodes, or leave options.memory out");
     if (have.arena || want.arena)
         fail(errc::usage, "a redistribution in rounds moves ",
              counted(have.tensors.size(), "source"),

@@ -107,7 +107,8 @@ private:
             bool const is_zeros = t.source_holder == no_holder;
             own.transfers.push_back({t.source_holder, t.target_holder,
                                      is_zeros ? zero_source : t.operand, 0, t.source_shard,
-                                     t.target_shard, static_cast<std::uint32_t>(cuts.size()), 0, 0,
+                                     t.target_shard, static_cast<std::uint32_t>(cuts.size()),
+                                     t.source_part, t.target_part,
                                      chain_number(made_.whole.chains, content.chains[t.chain])});
             cuts.push_back(content.cut_of(
                 t, is_zeros ? index_vector() : shape_of_source(operands[t.operand]), shape));

@@ -273,7 +273,7 @@ RESHARD_DECL void target_state::sleep_until(std::uint64_t least, waiting& patien
         patience.pause();
 }
 
-/// Every version was overwritten while it was read, for as long as may be waited.
+/// Reports that every version until the deadline was overwritten while it was read.
 inline seen_source always_overwritten(std::filesystem::path const& path, std::uint64_t times,
                                       double seconds) {
     seen_source source;

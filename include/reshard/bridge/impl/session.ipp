@@ -7,6 +7,7 @@
 
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/bytes.hpp>
+#include <reshard/plan/between_nodes.hpp>
 
 #include <string>
 #include <utility>
@@ -62,7 +63,8 @@ RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted,
     planned_.target = wanted.whole;
     fit_program(planned_, program_of(planned_, content_.program, options.program),
                 {options.strict, options.shape_mismatch, check_scales});
-    plan_transfers(planned_, {holder_set::nobody(), holder_set({wanted.me})}, {});
+    plan_transfers(planned_, {holder_set::nobody(), holder_set({wanted.me})},
+                   {.between_nodes = balanced_senders()});
 }
 
 RESHARD_DECL void bridge_session::bind() {

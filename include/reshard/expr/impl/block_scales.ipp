@@ -44,9 +44,9 @@ inline void check_blocks(axis_span const& span, axis_span const& axis_span, inde
         }
 }
 
-/// A piece whose axes are several factors, and what its scales are made of. An axis of the source
-/// that is an axis of the target keeps its blocks, in any case. Blocks of the others have to be
-/// made of whole factors.
+/// A piece whose axes consist of several factors, and its scales. If an axis of the source is an
+/// axis of the target, it keeps its blocks. Along other axes, blocks have to consist of whole
+/// factors.
 class reshaped_scales {
 public:
     reshaped_scales(piece const& p, index_vector const& shape, scale_source const& from)
@@ -100,7 +100,7 @@ private:
             }
     }
 
-    /// The factors of an axis of the source, the innermost first.
+    /// The factors of an axis of the source, innermost first.
     std::vector<std::size_t> factors_of_source(std::size_t axis) const {
         std::vector<std::size_t> matches;
         for (std::size_t index = p_.extent.size(); index-- > 0;)
@@ -110,7 +110,7 @@ private:
         return matches;
     }
 
-    /// Finds how many elements of each factor of an axis have one scale.
+    /// Finds how many elements of each factor of an axis share one scale.
     void share_out(std::size_t axis) {
         index_t const count = from_.form.count_of(axis);
         index_t remainder = from_.form.block[axis];
@@ -128,7 +128,7 @@ private:
             refuse(axis);
     }
 
-    /// How many elements of an axis of the target have one scale, and how many scales these have.
+    /// The form along an axis of the target: the elements of a block, and its number of scales.
     std::pair<index_t, index_t> form_along(std::size_t axis) const {
         if (std::size_t const from = partner_[axis]; from != none)
             return {from_.form.block[from], from_.form.count_of(from)};
@@ -182,7 +182,7 @@ private:
     /// The scales of the piece as pieces of `new_box`, a box of the target's scales.
     piece_list scales(box const& new_box) const {
         box const read = scales_of_box(source_, from_.form);
-        index_vector extents, order; // of factors of several scales, in the order of the source
+        index_vector extents, order; // of factors with several scales, in the order of the source
         std::vector<std::size_t> places;
         for (std::size_t index = 0; index < p_.extent.size(); ++index)
             for (std::size_t k = 0; k < p_.extent.size(); ++k)
@@ -213,9 +213,9 @@ private:
     index_vector const& shape_;
     scale_source const& from_;
     box source_, target_;
-    std::vector<std::size_t> partner_; ///< by axis of the target: the axis of the source that it is
-    std::vector<bool> is_kept_;        ///< by axis of the source: it is one of the target
-    std::vector<index_t> shared_;      ///< by factor, of other axes: elements with one scale
+    std::vector<std::size_t> partner_; ///< by axis of the target: the same axis of the source
+    std::vector<bool> is_kept_;        ///< by axis of the source: it is an axis of the target
+    std::vector<index_t> shared_;      ///< by factor of other axes: elements that share a scale
 };
 
 RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,
@@ -257,7 +257,7 @@ RESHARD_DECL void add_scales(piece_list& pieces, piece const& p, block_form cons
     pieces.push_back(p);
 }
 
-/// Adds zeros for what no piece from number `i` on has of a box.
+/// Adds zeros for the elements of a box that no piece from number `i` on has.
 inline void add_zeros(piece_list& pieces, box const& region, data_type dtype, std::size_t i) {
     box box = region;
     for (; i < pieces.size(); ++i)

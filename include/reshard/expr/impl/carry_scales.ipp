@@ -27,7 +27,7 @@ inline bool is_whole_source(expression const& value, source_list const& sources)
            sources[value.pieces.source(0)].shape == value.shape;
 }
 
-/// `carry_scales` at work.
+/// Does the work of `carry_scales`.
 class scale_carrier {
 public:
     scale_carrier(mapping& program, layout const& source)
@@ -66,7 +66,7 @@ private:
             judge(output, *rule, ids);
     }
 
-    /// Whether stored values are cast that mean nothing without their scales.
+    /// Refuses a cast of stored values that mean nothing without their scales; true if it did.
     bool refuses_cast(mapping_output const& output) {
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             piece const p = output.value.pieces[i];
@@ -115,8 +115,8 @@ private:
         }
     }
 
-    /// Refuses scales that do not follow, unless they are a list of numbers, one of each tensor
-    /// that is joined. Scales with all axes are read as scales of equal blocks.
+    /// Refuses scales that do not follow, unless they are a list of numbers, one for each joined
+    /// tensor. Scales with all axes are read as scales of equal blocks.
     void refuse_or_relate(mapping_output const& output, mapping_output const& scales,
                           scale_rule const& rule, error const& problem) {
         bool const are_numbers = problem.code() == errc::overlap &&
@@ -141,7 +141,7 @@ private:
         return match == last ? nullptr : &match->second;
     }
 
-    /// Compares scales that `scales=` names, if it has the blocks that their keys and extents say.
+    /// Checks scales that `scales=` names against the blocks that their keys and extents say.
     void check_declared(mapping_output const& output, relation const& declared,
                         scale_rule const& rule) {
         mapping_output const& scales = *program_.find(declared.companion);
@@ -180,7 +180,7 @@ private:
     }
 
     /// The output that has the scales of another output, or null: the convention names it, or it is
-    /// made of them under a new name.
+    /// made of these scales under a new name.
     mapping_output const* scales_of(mapping_output const& output, scale_rule const& rule,
                                     found_scales const& scaled) {
         if (auto const key = with_ending(output.key, rule.tensor, rule.scales))
@@ -193,7 +193,7 @@ private:
         return nullptr;
     }
 
-    /// How to let scales follow the tensor that a statement makes.
+    /// Advice on how scales can follow the tensor that a statement makes.
     static std::string advice(std::string const& result, scale_rule const& rule,
                               std::string const& tensor, std::string const& scales) {
         auto const own = with_ending(result, rule.tensor, rule.scales);
@@ -234,7 +234,7 @@ private:
                              std::move(text), std::move(by), own ? scales + '=' + *own : ""});
     }
 
-    /// Refuses a cast of scales that are packed, or exponents.
+    /// Refuses a cast of scales that are packed, or exponents; true if it did.
     bool refuses_cast_of(mapping_output const& scales, found_scales const& scaled) {
         for (std::size_t i = 0; i < scales.value.pieces.size(); ++i) {
             piece const p = scales.value.pieces[i];
@@ -251,9 +251,9 @@ private:
         return false;
     }
 
-    /// The form with which an output has its scales.
+    /// The form that relates an output to its scales.
     ///
-    /// \throws error with errc::bad_layout if they are not those that it needs
+    /// \throws error with errc::bad_layout if the output needs other scales
     block_form compare(mapping_output const& output, mapping_output const& scales,
                        made_scales const& expected) const {
         index_vector const shape(scales.value.shape), wanted(expected.scales.shape);
@@ -264,7 +264,7 @@ private:
         return *std::move(form);
     }
 
-    /// Refuses scales that a reader of the outputs gives to other elements.
+    /// Refuses scales that a reader of the outputs would apply to other elements.
     ///
     /// \throws error with errc::bad_layout
     void check_read(mapping_output const& output, mapping_output const& scales,
@@ -294,7 +294,8 @@ private:
             relate(output.key, scales.key, std::move(*form));
     }
 
-    /// Relates scales that belong to a part of an output: as extents say, or as a whole.
+    /// Relates scales that belong to a part of an output: by their extents, or to the output as a
+    /// whole.
     void relate_by_shape(mapping_output const& output, mapping_output const& scales,
                          scale_rule const& rule) {
         if (auto form =

@@ -16,8 +16,9 @@
 
 namespace reshard::detail {
 
-/// The source tensor that an output is, whole and unchanged, or null. A tensor without elements has
-/// no pieces that would say so; it is the one of its name, if that is one like it.
+/// The source tensor that equals an output, whole and unchanged, or null. A tensor without elements
+/// has no pieces that name its source; the source tensor of its name counts, if it has the same
+/// shape and type.
 inline std::optional<key_id> whole_source_of(mapping const& map, catalog const& source,
                                              mapping_output const& output) {
     expression const& value = output.value;
@@ -35,13 +36,13 @@ inline std::optional<key_id> whole_source_of(mapping const& map, catalog const& 
     return map.sources()[id].shape == value.shape ? std::optional(id) : std::nullopt;
 }
 
-/// The tensors of a source that have no elements, by shape and data type: all that is to know of
-/// one.
+/// The tensors of a source that have no elements, by shape and data type: nothing else
+/// distinguishes them.
 class empty_tensors {
 public:
     explicit empty_tensors(catalog const& source) : source_(source) {}
 
-    /// Whether there is one like it.
+    /// Whether the source has an empty tensor of the same shape and type.
     bool has(expression const& value) {
         if (!std::exchange(is_filled_, true))
             for (catalog_entry const& entry : source_)
@@ -89,7 +90,7 @@ RESHARD_DECL bool report::ok() const {
 
 namespace detail {
 
-/// A check at work.
+/// Does the work of `check`.
 class mapping_checker {
 public:
     mapping_checker(mapping const& map, catalog const& source, catalog const* target)
@@ -116,7 +117,7 @@ private:
             {severity::error, std::string(name(code)), key, std::move(message)});
     }
 
-    /// Compares the tensors that the mapping was made for with those that there are.
+    /// Compares the tensors that the mapping was made for with the source's tensors.
     void check_sources() {
         int searches_left = 32;
         for (mapping_source const& wanted : map_.sources()) {

@@ -23,12 +23,12 @@
 #include <vector>
 
 /// \file
-/// The tensors that a fused one was made of: their extents, the tensor with one after the other,
-/// and programs that interleave it once more.
+/// The tensors that a fused tensor was made of: their extents, the fused tensor with these tensors
+/// one after the other, and programs that interleave it once more.
 
 namespace reshard::detail {
 
-/// The positive number after one of two words and `=` in a text, or 0.
+/// The positive number that follows one of two words and `=` in a text, or 0.
 inline index_t number_after(std::string_view text, std::string_view word, std::string_view other) {
     for (std::string_view const name : {word, other}) {
         std::size_t const index = text.find(std::string(name) + '=');
@@ -42,7 +42,7 @@ inline index_t number_after(std::string_view text, std::string_view word, std::s
     return 0;
 }
 
-/// The numbers of `[512, 16]` in a text; none if one is less than 1.
+/// The numbers of `[512, 16]` in a text; empty if a number is less than 1.
 inline std::vector<index_t> numbers_in_list(std::string_view text) {
     text = text.substr(0, text.find(']'));
     text.remove_prefix(std::min(text.size(), text.find('[') + 1));
@@ -59,8 +59,8 @@ inline std::vector<index_t> numbers_in_list(std::string_view text) {
     return numbers;
 }
 
-/// The ratio of the extents of the tensors that a macro fuses: `{8, 4, 4}` for
-/// `fused_qkv_old, num_heads=8, num_key_value_groups=4`; none for another text.
+/// The ratio of the extents of the tensors that a macro fuses: `{8, 4, 4}` for `fused_qkv_old,
+/// num_heads=8, num_key_value_groups=4`; empty for other texts.
 inline std::vector<index_t> member_weights(std::string_view macro) {
     std::string_view const word = macro.substr(0, macro.find(','));
     if (word == "fused_ffn")
@@ -114,10 +114,10 @@ inline std::string operands_of(std::string_view macro) {
     return names;
 }
 
-/// More blocks than a job has ranks, which a damaged file may ask for.
+/// More blocks than a job has ranks for; a damaged file may ask for them.
 inline constexpr index_t too_many_blocks = (1 << 20) + 1;
 
-/// A fused tensor with the tensors that it was made of one after the other.
+/// A fused tensor rearranged: the tensors that it was made of come one after the other.
 inline expression deinterleaved(expression const& fused, std::size_t axis, index_t blocks,
                                 std::vector<index_t> const& sizes) {
     std::vector<index_t> cuts;
@@ -132,7 +132,7 @@ inline expression deinterleaved(expression const& fused, std::size_t axis, index
     return concat(order, axis);
 }
 
-/// The shards of a tensor, if a layout lists them and none is of blocks; otherwise null.
+/// The shards of a tensor, if a layout lists them and none consists of blocks; otherwise null.
 inline shard_table const* listed_shards(layout const& target, std::string_view key) {
     tensor_layout const* const layout = target.find(key);
     auto const* const list =
@@ -143,7 +143,7 @@ inline shard_table const* listed_shards(layout const& target, std::string_view k
     return list;
 }
 
-/// The first shard that is not exactly one of a number of equal parts along an axis.
+/// The first shard that is not exactly one of `parts` equal parts along an axis.
 inline std::optional<box> find_other_shard(shard_table const& list, index_t extent,
                                            std::size_t axis, index_t parts) {
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -155,14 +155,14 @@ inline std::optional<box> find_other_shard(shard_table const& list, index_t exte
     return std::nullopt;
 }
 
-/// Whether a target has a tensor whole along an axis, on each rank that has it.
+/// Whether each rank of a target that has a tensor has it whole along an axis.
 inline bool is_whole(layout const& target, catalog_entry const& wanted, std::size_t axis) {
     shard_table const* const list = listed_shards(target, wanted.key);
     return wanted.parts[axis] == 1 && !wanted.is_scattered(axis) &&
            !(list && find_other_shard(*list, wanted.shape[axis], axis, 1));
 }
 
-/// The fused outputs of several blocks that a target has whole along their axis.
+/// The fused outputs of several blocks that a target does not cut along their axis.
 inline fused_tensors whole_outputs(mapping const& program, layout const* target) {
     fused_tensors tensors;
     std::optional<catalog> wanted;
@@ -180,7 +180,7 @@ inline fused_tensors whole_outputs(mapping const& program, layout const* target)
     return tensors;
 }
 
-/// Gives the scales of an output the order that its elements have got: of the tensors of `sizes`.
+/// Reorders the scales of an output in the same way as its elements, tensors of extents `sizes`.
 inline void deinterleave_scales(mapping& program, relation const& of, fused_tensor const& tensor,
                                 std::vector<index_t> const& sizes) {
     mapping_output const* const scales = program.find(of.companion);
@@ -208,7 +208,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
     fused_tensors const tensors = whole_outputs(program, target);
     if (tensors.empty())
         return {};
-    mapping related = program; // to scales; their faults are found later
+    mapping related = program; // related to scales here; their faults are reported later
     carry_scales(related, source);
     for (auto const& [key, tensor] : tensors) {
         auto const axis = static_cast<std::size_t>(tensor.axis);
@@ -233,7 +233,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
            key + " -> " + key + ", " + result.macro + "  does; --cut-fused writes it as it is";
 }
 
-/// Which of the fused tensors each index along the axis belongs to.
+/// The fused tensor that each index along the axis belongs to.
 class member_places {
 public:
     /// \pre `sizes` is not empty
@@ -246,24 +246,25 @@ public:
         auto const match = std::ranges::upper_bound(ends_, index % ends_.back());
         return static_cast<std::size_t>(match - ends_.begin());
     }
-    /// The end of the run of that tensor's indices that contains `index`.
+    /// The end of the run of one tensor's indices that contains `index`.
     index_t end(index_t index) const { return index - index % ends_.back() + ends_[at(index)]; }
 
 private:
-    std::vector<index_t> ends_; ///< in a block
+    std::vector<index_t> ends_; ///< of each tensor, in a block
 };
 
-/// Says of each tensor of an output which tensors of a fused source it has elements of.
+/// The tensor of a fused source whose elements each tensor of an output has.
 class member_pairs {
 public:
-    /// Notes a pair of a tensor of the output and one of the source; false if the former has
-    /// elements of another one.
+    /// Notes that a tensor of the output has elements of a tensor of the source; false if it also
+    /// has elements of another tensor.
     bool add(std::size_t of_output, std::size_t of_source) {
         return pairs_.emplace(of_output, of_source).first->second == of_source;
     }
 
-    /// The same for places along an axis of the output, and along one of the source, of which each
-    /// goes with each, or if `is_parallel` the first with the first, and so on.
+    /// The same for a range of indices along an axis of the output and a range along an axis of the
+    /// source. If `is_parallel`, the first index goes with the first, and so on; otherwise each
+    /// index goes with every other.
     bool add(member_places const& output, std::pair<index_t, index_t> target,
              member_places const& source, std::pair<index_t, index_t> from, bool is_parallel) {
         index_t at = target.first, there = from.first;
@@ -287,8 +288,8 @@ private:
     std::map<std::size_t, std::size_t> pairs_;
 };
 
-/// Whether an output that a macro interleaves has, as one of its tensors, several that the source
-/// `id` has interleaved.
+/// Whether one of the tensors that a macro interleaves in an output consists of several tensors
+/// that the source `id` has interleaved.
 inline bool fuses_again(expression const& value, fused_tensor const& tensor, key_id id,
                         index_vector const& shape, fused_tensor const& fused_tensor) {
     auto const axis = static_cast<std::size_t>(tensor.axis);
@@ -331,8 +332,8 @@ inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output con
     return found_tensors;
 }
 
-/// The first output that a macro interleaves of a fused tensor of the source as if that were a
-/// plain one, so that the facts about the source would be lost; std::nullopt if there is none.
+/// The first output whose macro interleaves a fused tensor of the source as if it were a plain one,
+/// so that the facts about the source would be lost; std::nullopt if there is none.
 inline std::optional<std::string> find_fused_again(mapping const& program,
                                                    fused_tensors const& tensors) {
     for (auto const& [key, result] : program.fused()) {

@@ -15,22 +15,22 @@
 
 namespace reshard::detail {
 
-/// Which axes of a quantised tensor the axes of its scales go with.
+/// The axes of a quantised tensor that the axes of its scales correspond to.
 enum class scale_axes : std::uint8_t {
     leading, ///< the first ones
     last,    ///< the last one
-    fitting, ///< the first ones if along each there is one scale, or one an element; else `none`
+    fitting, ///< the first ones if each has one scale or one for each element; else `none`
     none,    ///< they belong to the tensor as a whole
 };
 
 /// The names of a quantised tensor and of its scales.
 struct scale_rule {
-    std::string_view tensor; ///< how the key of the tensor ends
+    std::string_view tensor; ///< the ending of the tensor's key
     std::string_view scales; ///< the ending of the scales' key
     scale_axes axes = scale_axes::leading;
-    bool is_packed = false; ///< several values are one element of either, so any ratio may be right
+    bool is_packed = false; ///< one element may hold several values, so any ratio may be right
     index_t block = 0;      ///< the usual extent of a block; 0: there is none
-    bool is_aside = false;  ///< true of one tensor alone, so that a fused one may lack it
+    bool is_aside = false;  ///< for one tensor alone, so that a fused tensor may lack it
 };
 
 /// The conventions of quantised checkpoints.
@@ -68,7 +68,7 @@ inline constexpr scale_rule scale_rules[] = {
     {".weight", ".scale_input", scale_axes::none, false, 0, true},
     {".weight", ".input_scale", scale_axes::none, false, 0, true},
     {".weight", ".activation_scale", scale_axes::none, false, 0, true},
-    // ModelOpt; of NVFP4 the scale of the scales
+    // ModelOpt; for NVFP4, the scale of the scales
     {"", "_scale_2"},
     {".weight", ".weights_scaling_factor", scale_axes::leading, true},
     {".weight", ".weights_scaling_factor_2"},
@@ -119,7 +119,7 @@ inline constexpr scale_rule scale_rules[] = {
     {".weight", ".weight_format", scale_axes::none, false, 0, true},
 };
 
-/// What `key` would be without `ending`, and with another; nothing for other keys.
+/// `key` with another ending in place of `ending`; std::nullopt if it does not end so.
 inline std::optional<std::string> with_ending(std::string_view key, std::string_view ending,
                                               std::string_view other) {
     if (!key.ends_with(ending) || key.size() == ending.size())
@@ -133,7 +133,7 @@ struct axis_form {
     index_t count = 0;
 };
 
-/// The extents of blocks that are likely along an axis of a tensor, the likeliest first.
+/// The likely extents of blocks along an axis of a tensor, the likeliest first.
 inline std::vector<index_t> likely_blocks(scale_rule const& rule, std::size_t axis,
                                           std::size_t ndim, quantisation_facts const& said) {
     std::vector<index_t> likely;
@@ -158,7 +158,8 @@ inline index_t power_of_two(index_t extent, index_t scales) {
     return 0;
 }
 
-/// How `scales` scales go with `extent` elements, if either has several values in one element.
+/// How `scales` scales correspond to `extent` elements, if an element of either holds several
+/// values.
 inline axis_form packed_along(index_t extent, index_t scales) {
     bool const is_whole_number = extent % scales == 0;
     index_t const power = power_of_two(extent, scales);
@@ -170,7 +171,7 @@ inline axis_form packed_along(index_t extent, index_t scales) {
     return {extent / common, scales / common};
 }
 
-/// How `scales` scales go with `extent` elements; nullopt if they do not.
+/// How `scales` scales correspond to `extent` elements; std::nullopt if they do not.
 inline std::optional<axis_form> form_along(index_t extent, index_t scales, scale_rule const& rule,
                                            std::vector<index_t> const& likely) {
     if (extent == scales)
@@ -195,7 +196,7 @@ inline std::optional<axis_form> form_along(index_t extent, index_t scales, scale
     return is_whole_number ? std::optional(axis_form{extent / scales, 1}) : std::nullopt;
 }
 
-/// The form of scales that have the axes of a tensor from `first` on.
+/// The form of scales whose axes correspond to the axes of a tensor from `first` on.
 inline std::optional<block_form> form_from(std::size_t first, index_vector const& shape,
                                            index_vector const& scales, scale_rule const& rule,
                                            quantisation_facts const& said) {
@@ -218,7 +219,7 @@ inline std::optional<block_form> form_from(std::size_t first, index_vector const
     return form;
 }
 
-/// Whether there is one scale along each axis, or one for each element.
+/// Whether each axis has one scale, or one for each element.
 inline bool fits_plainly(index_vector const& shape, index_vector const& scales) {
     for (std::size_t axis = 0; axis < scales.size(); ++axis)
         if (scales[axis] != 1 && scales[axis] != shape[axis])
@@ -226,8 +227,8 @@ inline bool fits_plainly(index_vector const& shape, index_vector const& scales) 
     return true;
 }
 
-/// The first axis of a tensor that the axes of its scales go with: for several scales in a row not
-/// the rule's axis, if only another one has that number of elements.
+/// The first axis of a tensor that the axes of its scales correspond to. Several scales in a row do
+/// not belong to the rule's axis if only another axis has that number of elements.
 ///
 /// \pre `scales` has no more axes than `shape`
 inline std::size_t first_scaled_axis(scale_rule const& rule, index_vector const& shape,
@@ -255,7 +256,7 @@ inline std::optional<block_form> form_by_rule(scale_rule const& rule, index_vect
         return form;
     }
     auto form = form_from(first_scaled_axis(rule, shape, scales), shape, scales, rule, said);
-    // Input channels, the rows of qweight, are of any group if they are reordered.
+    // Reordered input channels (the rows of qweight) may belong to any group.
     bool const is_of_gptq = rule.tensor == ".qweight";
     if (form && said.is_reordered && scales.size() == shape.size() &&
         (is_of_gptq || rule.tensor == "_packed")) {
@@ -275,8 +276,8 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
     return form_by_rule({}, tensor.shape, scales.shape, said);
 }
 
-/// `*.weight_packed => *.weight_scale`: the names of a tensor and of its scales, as `scales=` has
-/// them.
+/// `*.weight_packed => *.weight_scale`: the names of a tensor and of its scales, as `scales=`
+/// writes them.
 inline std::string names_as_pattern(std::string const& tensor, std::string const& scales) {
     std::size_t const dot = std::min(tensor.rfind('.'), tensor.size());
     std::size_t const begin = scales.starts_with(tensor.substr(0, dot)) ? dot : 0;
@@ -299,7 +300,8 @@ struct found_scales {
     block_form form;
 };
 
-/// All of them, in the order of their tensors. Most layouts have none, and no key is looked for.
+/// All scales of a layout, in the order of their tensors. Most layouts have no quantised tensor,
+/// and need no look-up.
 inline std::vector<found_scales> find_scales(layout const& source) {
     std::vector<found_scales> scales;
     std::unordered_map<std::string_view, std::size_t> places;

@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// The attributes of a statement, with that axis.
+/// The attributes of a macro, with another axis.
 inline std::string with_axis(std::string_view macro, index_t axis) {
     std::string text;
     while (!macro.empty()) {
@@ -39,7 +39,7 @@ inline fused_tensor along_axis(fused_tensor tensor, index_t axis) {
     return tensor;
 }
 
-/// The facts of the source of a piece that has all of its fused axis, as an axis of the output;
+/// The facts of a piece's source, if the piece has all of its fused axis, as an axis of the output;
 /// std::nullopt for other pieces.
 inline std::optional<fused_tensor> fused_source(piece const& piece, expression const& output,
                                                 source_list const& sources,
@@ -57,7 +57,7 @@ inline std::optional<fused_tensor> fused_source(piece const& piece, expression c
     return along_axis(match->second, static_cast<index_t>(*axis));
 }
 
-/// Whether all zeros that an output has are of whole columns along an axis.
+/// Whether all zeros of an output make up whole columns along an axis.
 inline bool has_whole_zeros(expression const& value, std::size_t axis) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i)
         if (value.pieces.source(i) == zero_source &&
@@ -96,7 +96,7 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source) {
                 program.fuse(relation.companion, match->second);
 }
 
-/// The fault in a target's cut of a fused tensor, and its consequence.
+/// The fault in how a target cuts a fused tensor, and its consequence.
 ///
 /// \param box a shard that is not one of its parts
 inline std::string cut_text(catalog_entry const& wanted, std::size_t axis,
@@ -161,14 +161,14 @@ RESHARD_DECL void check_fused(mapping const& program, layout const& target) {
              "it");
 }
 
-/// How much an output has of each part of a fused tensor of the source.
+/// How many elements of each part of a fused tensor of the source an output has.
 struct parts_taken {
     key_id source;
     fused_tensor const* made;
     member_places members;
     std::vector<index_t> elements; ///< of each part
     bool crosses = false;          ///< a piece has elements of several tensors, or parts
-    index_t first = 0;             ///< the first place along the axis
+    index_t first = 0;             ///< the first index along the axis
     bool is_sized = false;         ///< the extents of its tensors are known
 
     bool is_even() const {
@@ -195,7 +195,7 @@ public:
                 followed_.emplace(relation.companion, relation.key);
     }
 
-    /// The parts of each that an output has.
+    /// How much of the parts of each fused tensor an output has.
     std::vector<parts_taken> taken_by(expression const& value) const {
         std::vector<parts_taken> taken;
         for (std::size_t i = 0; i < value.pieces.size(); ++i) {
@@ -206,9 +206,9 @@ public:
         return taken;
     }
 
-    /// Whether an output alternates the tensors of a fused one, and no macro took them apart.
+    /// Whether an output alternates the tensors of a fused tensor, and no macro took them apart.
     ///
-    /// \pre each of its pieces has elements of one of these tensors
+    /// \pre each piece has elements of only one of these tensors
     bool are_in_turns(mapping_output const& output, parts_taken const& taken) const {
         std::size_t const along = axis(taken.source);
         auto pieces = member_pieces(output.value.pieces, taken);
@@ -223,7 +223,7 @@ public:
         return false;
     }
 
-    /// The fault of a tensor if the tensor that it follows was taken apart into other parts.
+    /// The fault of an output if the tensor that it follows was taken apart into other parts.
     std::optional<std::string> find_other_parts(mapping_output const& output) const {
         auto const followed = followed_.find(output.key);
         if (followed == followed_.end())
@@ -245,7 +245,7 @@ public:
     }
 
 private:
-    /// Whether a tensor has those parts, several and not more than a job has ranks.
+    /// Whether a tensor divides into its parts: several, and not more than a job has ranks.
     static bool has_parts(index_vector const& shape, fused_tensor const& tensor) {
         constexpr index_t most = 1 << 20;
         auto const axis = static_cast<std::size_t>(tensor.axis);
@@ -324,7 +324,7 @@ private:
     fused_tensors const& known_;
     taken_apart_lists const& apart_;
     std::vector<fused_tensor const*> made_;                      ///< null: not fused
-    std::map<std::string_view, std::string_view> followed_ = {}; ///< by what follows
+    std::map<std::string_view, std::string_view> followed_ = {}; ///< the parameter, by its state
 };
 
 /// `24 elements of each of the parts 0 to 1, none of the parts 2 to 3`.
@@ -360,7 +360,7 @@ inline std::string receivers_of(mapping const& program, fused_sources const& sou
                : operands_of(from.made->macro);
 }
 
-/// The fault in an output's parts of a fused tensor of the source.
+/// The fault in how much of a fused tensor's parts an output has.
 inline std::string taken_fault(mapping const& program, fused_sources const& sources,
                                std::string const& output, parts_taken const& taken) {
     mapping_source const from = program.sources()[taken.source];

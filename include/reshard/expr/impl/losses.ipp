@@ -121,7 +121,7 @@ inline void add_usage(std::vector<source_usage>& usages, source_list const& sour
     }
 }
 
-/// Boxes of a tensor that none of `boxes` has elements of; of many, the first ones, and one more.
+/// The boxes of a tensor that share no elements with `boxes`; of many, the first ones and one more.
 inline std::vector<box> gaps_of(index_vector const& shape, box_list boxes) {
     constexpr std::size_t most = 4;
     std::vector<box> gaps;

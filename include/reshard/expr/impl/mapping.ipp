@@ -115,7 +115,7 @@ namespace detail {
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     std::uint64_t const digest =
         digest_of_all(program.sources(), program.outputs(), program.removed());
-    std::vector<relation> copies; // these are compared; other relations are not carried out
+    std::vector<relation> copies; // these are compared; other relations have no effect
     for (relation const& relation : program.relations())
         if (relation.is_compared())
             copies.push_back(relation);

@@ -13,18 +13,18 @@
 #include <vector>
 
 /// \file
-/// How an output has the tensors of a fused one beside each other.
+/// How an output arranges the tensors of a fused tensor.
 
 namespace reshard::detail {
 
-/// A piece of an output that has elements of one of the tensors of a fused one.
+/// A piece of an output that has elements of one tensor of a fused tensor.
 struct member_piece {
     index_t member = 0;
     index_t part = 0;
     box target, source;
 };
 
-/// Whether two boxes have places in common on all axes but one.
+/// Whether two boxes overlap along all axes except one.
 inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
     for (std::size_t i = 0; i < a.ndim(); ++i)
         if (i != axis && (a.offset[i] >= b.end(i) || b.offset[i] >= a.end(i)))
@@ -32,14 +32,14 @@ inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
     return true;
 }
 
-/// Whether tensors alternate along an axis of an output, as they do along the fused axis `along`.
+/// Whether tensors alternate along an axis of an output, as along the fused axis `along`.
 inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
     std::ranges::sort(pieces, {}, [&](auto const& element) { return element.target.offset[axis]; });
     auto const is_behind = [&](member_piece const& a, member_piece const& b) {
         return b.target.offset[axis] >= a.target.end(axis) &&
                overlap_beside(a.target, b.target, axis);
     };
-    auto const is_repeated = [&](std::size_t n) { // as of copies one after the other
+    auto const is_repeated = [&](std::size_t n) { // a further copy of an earlier piece
         return &*std::ranges::find(pieces, pieces[n].source, &member_piece::source) != &pieces[n];
     };
     for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -60,9 +60,9 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
     return false;
 }
 
-/// Whether rows of a tensor are contiguous along an axis of an output, and so are rows of another
-/// tensor, and the rows of other parts are on other lines: the fused axis, `along`, was split into
-/// parts and their rows.
+/// Whether the fused axis `along` was split into parts and their rows: on one line along `axis`, an
+/// output has several rows of one tensor and rows of another, and rows of other parts are on other
+/// lines.
 inline bool are_parts_on_lines(std::vector<member_piece> const& pieces, std::size_t axis,
                                std::size_t along) {
     std::set<std::pair<index_t, index_t>> pairs; // one piece of a tensor and part is enough
@@ -84,7 +84,7 @@ inline bool are_parts_on_lines(std::vector<member_piece> const& pieces, std::siz
     return false;
 }
 
-/// \param is_sized the tensors are known, not only that each part has rows of all
+/// \param is_sized whether the tensors are known, not only that each part has rows of every tensor
 inline bool are_interleaved(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along,
                             bool is_sized) {
     return are_in_turns(pieces, axis, along) ||

@@ -16,8 +16,8 @@
 
 namespace reshard::detail {
 
-/// Extents and distances in the source of the elements of a piece, in the order of the target and
-/// with as few loops as there can be.
+/// The loops over a piece's elements, as extents and distances in the source: in the order of the
+/// target, and as few as possible.
 inline std::vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector const& from) {
     index_vector const steps = p.order.apply(
         factor_strides(row_major_strides(from), p.order.undo(p.extent), p.joins.source));
@@ -33,7 +33,8 @@ inline std::vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_v
     return loops;
 }
 
-/// Whether two pieces take the same elements of a source of shape `from` in the box that both have.
+/// Whether two pieces take the same elements of a source of shape `from` in the box that they
+/// share.
 inline bool reads_same_elements(piece const& a, piece const& b, index_vector const& from) {
     auto const common = intersect(a.target_box(), b.target_box());
     if (!common)

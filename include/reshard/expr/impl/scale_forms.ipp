@@ -11,12 +11,12 @@
 #include <optional>
 
 /// \file
-/// How scales of some shape go with a tensor.
+/// How scales of a given shape correspond to a tensor.
 
 namespace reshard::detail {
 
-/// The form with which scales of some shape go with a tensor, if they have axes of extent 1 more or
-/// less than the form says; nullopt if they differ otherwise.
+/// The form that relates scales of a given shape to a tensor, if they have more or fewer axes of
+/// extent 1 than the form says; std::nullopt if they differ otherwise.
 inline std::optional<block_form> with_axes_of(block_form form, index_vector const& shape,
                                               index_vector const& scales) {
     std::size_t used = 0;
@@ -44,8 +44,8 @@ inline bool is_one_scale(block_form const& form) {
     return true;
 }
 
-/// The form in which one scale along an axis belongs to a block of all elements along it. Tensors
-/// that have scales in that form may be joined along that axis.
+/// The form in which a single scale along an axis belongs to a block of all elements. Tensors whose
+/// scales have that form may be joined along that axis.
 inline block_form in_whole_blocks(block_form form, index_vector const& shape) {
     bool const is_one = is_one_scale(form);
     for (std::size_t axis = 0; axis < form.ndim(); ++axis)
@@ -67,10 +67,10 @@ inline index_vector scales_of_all_axes(block_form form, index_vector const& shap
     return scale_counts(shape, form);
 }
 
-/// How scales that a tensor has in one form are read in another one.
+/// The result of reading scales of one form as scales of another form.
 enum class scales_read : std::uint8_t {
-    right,        ///< or each is applied to all elements of its axis
-    other_blocks, ///< of the same axes
+    right,        ///< correct, or each scale applies to all elements of its axis
+    other_blocks, ///< other blocks of the same axes
     other_axes,
 };
 

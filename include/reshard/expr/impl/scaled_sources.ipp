@@ -79,7 +79,7 @@ public:
         });
     }
 
-    /// Whether each tensor that an output is made of has one scale.
+    /// Whether each tensor that an output is made of has exactly one scale.
     bool are_numbers(mapping_output const& output, scale_rule const& rule) const {
         return std::ranges::all_of(sources_of(output.value), [&](key_id id) {
             found_scales const* const scales = scales_of(id, rule);
@@ -87,7 +87,7 @@ public:
         });
     }
 
-    /// Whether scales are in the order of the tensors that an output is made of.
+    /// Whether scales come in the order of the tensors that an output is made of.
     bool are_in_order(mapping_output const& output, mapping_output const& scales,
                       scale_rule const& rule) const {
         numbers ids = sources_in_order(output.value);
@@ -97,10 +97,11 @@ public:
         return ids == sources_in_order(scales.value);
     }
 
-    /// The scales that an output needs. Joined tensors may have one scale along the axis along
-    /// which they are joined: then `scales` have to be made of all of these.
+    /// The scales that an output needs. Joined tensors may each have one scale along the axis of
+    /// the join; `scales` then has to be made of all these scales.
     ///
-    /// \throws error if they cannot follow; errc::overlap if elements would have several
+    /// \throws error if the scales cannot follow; errc::overlap if an element would have several
+    ///         scales
     made_scales expected(mapping_output const& output, mapping_output const& scales,
                          scale_rule const& rule) const {
         numbers const ids = sources_of(output.value);
@@ -136,7 +137,7 @@ public:
     }
 
 private:
-    /// \throws error with errc::shape_mismatch if a tensor has none
+    /// \throws error with errc::shape_mismatch if the tensor has no scales
     scale_source scale_source_of(key_id id, scale_rule const& rule) const {
         found_scales const* const scales = scales_of(id, rule);
         if (!scales)
@@ -146,14 +147,14 @@ private:
                 source_.shape_of(source_.tensors[scales->tensor]), scales->form};
     }
 
-    /// Whether companions are the groups of input channels, which are in their order: then they are
-    /// equal for tensors that are joined along another axis.
+    /// Whether the companions list the groups of input channels, and these are in their order. Then
+    /// they are equal for tensors that are joined along another axis.
     bool is_plain_index(scale_rule const& rule) const {
         return rule.scales.ends_with("g_idx") && !source_.quantised.is_reordered;
     }
 
-    /// The tensors of the source that an output has elements of, each once, as they follow along
-    /// its axes.
+    /// The source tensors that an output has elements of, each once, in the order of their
+    /// positions.
     static numbers sources_in_order(expression const& value) {
         std::vector<std::pair<index_vector, key_id>> places;
         for (std::size_t i = 0; i < value.pieces.size(); ++i)

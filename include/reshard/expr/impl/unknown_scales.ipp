@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// Whether a name says that a tensor has scales or zero points.
+/// Whether a name suggests that a tensor holds scales or zero points.
 inline bool is_called_scales(std::string_view name) {
     std::string lower(name);
     std::ranges::transform(lower, lower.begin(), to_lower);
@@ -28,7 +28,7 @@ inline bool is_called_scales(std::string_view name) {
         [&](std::string_view word) { return lower.find(word) != lower.npos; });
 }
 
-/// Whether a tensor is likely to be a weight in few bits: 32 bits may also have positions.
+/// Whether a tensor is likely to be a weight in few bits; 32-bit tensors may also hold positions.
 inline bool is_likely_quantised(tensor_layout const& tensor) {
     std::string_view const name =
         std::string_view(tensor.key).substr(tensor.key.find_last_of("./") + 1);
@@ -37,7 +37,7 @@ inline bool is_likely_quantised(tensor_layout const& tensor) {
             name.find("packed") != name.npos);
 }
 
-/// Finds tensors that may have the scales of quantised ones, by no convention that is known.
+/// Finds tensors that may be scales of quantised tensors, but follow no known convention.
 class unknown_scale_finder {
 public:
     unknown_scale_finder(mapping const& program, layout const& source, layout const* target)
@@ -83,7 +83,7 @@ private:
         return key.substr(0, key.find_last_of("./") + 1);
     }
 
-    /// The quantised tensor to which a key that is called scales belongs; empty if there is none.
+    /// The quantised tensor that a key named like scales belongs to; empty if there is none.
     std::string_view owner_of(std::string_view key) const {
         for (std::size_t size = key.size(); size-- > 1;)
             if (auto const match = quantised_.find(key.substr(0, size));
@@ -94,7 +94,7 @@ private:
         if (module.empty() || beside == by_module_.end() ||
             !is_called_scales(key.substr(module.size())))
             return {};
-        auto const likeness = [&](std::string_view name) { // a key like this one is next to it
+        auto const likeness = [&](std::string_view name) { // similar keys are neighbours
             return std::ranges::mismatch(name, key).in1 - name.begin();
         };
         std::vector<std::string_view> const& keys = beside->second;
@@ -117,8 +117,8 @@ private:
                 pairs_.emplace(owner, tensor.key);
     }
 
-    /// Says how an output differs from its source tensor, so that it may need other scales; empty
-    /// if it does not differ.
+    /// How an output differs from its source tensor, so that it may need other scales; empty if it
+    /// does not differ.
     std::string what_is_wrong(mapping_output const& output, key_id id) const {
         std::string const from(program_.sources().key(id));
         auto const scales = pairs_.find(from);

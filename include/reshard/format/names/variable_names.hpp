@@ -16,7 +16,8 @@
 #include <vector>
 
 /// \file
-/// PaddlePaddle's names of an optimizer's variables, from any code path, and their keys.
+/// PaddlePaddle's names of an optimizer's variables, from any code path, and their keys; master
+/// weights beside weights in a Unified Checkpoint.
 
 namespace reshard::model {
 
@@ -133,9 +134,25 @@ RESHARD_DECL std::vector<std::string>
 state_variables(std::string_view parameter, variable_form form,
                 std::vector<state_kind> const& kinds = paddle_states());
 
+/// The permitted substitutes for a tensor that a checkpoint does not have.
+struct master_rule {
+    bool weights_of_masters = false; ///< for a weight, its master weight
+    bool masters_of_weights = false; ///< for a master weight, its weight
+};
+
+/// Defines the wanted keys that a rule lets be made of others, each as a cast to its data type.
+///
+/// A weight is made of its master weight also if it is stored only as that, in its data type.
+///
+/// \return the list of substitutes, in the order of the keys: to be reported, never used silently
+/// \par Source `skip_save_model_weight` and `master_weight_compatible` of PaddleNLP
+RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
+                                                     catalog const& stored, master_rule rule);
+
 } // namespace reshard::model
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/format/names/impl/master_weights.ipp>
 #include <reshard/format/names/impl/variable_names.ipp>
 #endif
 

@@ -38,8 +38,8 @@ RESHARD_DECL local_error decode(std::string const& bytes) {
     return error(static_cast<errc>(bytes.front() - 1), bytes.substr(1));
 }
 
-/// The text of a call is `\0`, the call, `#` and a digest; with an attachment, then `\0` and that. A
-/// call has no `\0`: an operation may name a path.
+/// The text of a call is `\0`, the call, `#` and a digest; an attachment follows, after `\0`, if
+/// there is one. A call has no `\0`: an operation may name a path.
 RESHARD_DECL std::string encode(call_opening const& opening) {
     if (opening.problem)
         return encode(opening.problem);
@@ -67,7 +67,7 @@ RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size
         fail(errc::ranks_disagree, "rank 0 runs ", first, " and rank ", rank, " runs ", other,
              "; every rank must make the same call");
     if (!std::ranges::all_of(all, [&](auto const& bytes) { return named_call(bytes) == first; }))
-        fail_with_different_values(first, rank); // not all would come to compare values
+        fail_with_different_values(first, rank); // not all ranks would call the exchange of values
 }
 
 RESHARD_DECL void fail_with_different_values(std::string const& call, std::size_t rank) {

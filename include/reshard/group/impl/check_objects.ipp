@@ -56,7 +56,8 @@ RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy
     return copies;
 }
 
-/// Refuses an array of which nobody has cell number `missing`; `some` is one that somebody has.
+/// Refuses an array if nobody has its cell number `missing`; `some` is a cell of the array that
+/// somebody has.
 [[noreturn]] inline void fail_missing(object_cell const& some, index_t missing) {
     fail(errc::not_covered, "'", some.key, "': no rank has the object ",
          unravel_index(missing, some.array), " of an array of shape ", some.array);

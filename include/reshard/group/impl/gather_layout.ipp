@@ -76,7 +76,7 @@ inline void check_same_tensor(merged_tensor const& first, cut_tensor const& tens
              ranks(std::string(name(first.cuts.dtype)), std::string(name(tensor.dtype))));
 }
 
-/// Tensors by key; the tensors of `rank` join them.
+/// Collects tensors by key. `rank` is the rank whose tensors are added.
 class tensor_merger {
 public:
     void add(cut_tensor const& tensor, std::size_t rank) {
@@ -117,7 +117,7 @@ RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const
     return std::move(merger).merged();
 }
 
-/// Which rank first has several parts of a tensor along an axis, and how many.
+/// The first rank that has several parts of a tensor along an axis, and how many parts it has.
 struct several_parts {
     std::size_t rank;
     std::size_t held;

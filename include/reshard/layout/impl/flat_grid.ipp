@@ -50,7 +50,7 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
 inline index_t largest_box(shard_grid const& grid) {
     index_t number = 0;
     for (grid_axis const& axis : grid.axes()) {
-        auto const& sizes = axis.spread.sizes; // elsewhere the first part is the largest
+        auto const& sizes = axis.spread.sizes; // otherwise the first part is the largest
         auto const most = std::max_element(sizes.begin(), sizes.end());
         if (axis.spread.cuts())
             number += (most - sizes.begin()) * axis.part_stride;
@@ -60,7 +60,7 @@ inline index_t largest_box(shard_grid const& grid) {
 
 /// The number of ranks that share a box.
 ///
-/// \throws error with errc::bad_layout if the grid does not copy along an axis of them
+/// \throws error with errc::bad_layout if the grid does not copy along one of the axes
 inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> const& axes) {
     index_t count = 1;
     for (std::size_t i = 0; i < axes.size(); ++i) {

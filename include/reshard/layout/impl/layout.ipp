@@ -36,7 +36,7 @@ inline void check_apart(std::vector<flat_grid> const& grids, std::string const& 
     }
 }
 
-/// Refuses a holder that there is not.
+/// Refuses a holder that does not exist.
 inline void check_holders(shard_grid const& grid, std::string const& key, holder_t holders) {
     if (index_t const end = end_of_holders(grid.recipe()); end > holders)
         fail(errc::bad_layout, "it has shards of '", key, "' on ", detail::counted(end, "rank"),
@@ -76,7 +76,7 @@ inline void check_shards(grid_list const& list, std::string const& key, index_ve
     check_apart(list.recipe(), key, shape);
 }
 
-/// \param key a tensor that is spread so, for messages
+/// \param key a tensor with that spread, for messages
 inline void check_spread(tensor_spread const& spread, std::string const& key, holder_t holders) {
     check_tensor(key, data_type::u8, spread.shape);
     std::visit(
@@ -145,7 +145,7 @@ RESHARD_DECL std::vector<index_t> sorted_once(std::vector<index_t> numbers) {
     return numbers;
 }
 
-/// The different places at which shards that are not empty begin along an axis, in order.
+/// The different offsets along an axis of shards that are not empty, in order.
 inline std::vector<index_t> begins_of(shard_table const& shards, std::size_t axis) {
     std::vector<index_t> begins;
     for (std::size_t i = 0; i < shards.size(); ++i)
@@ -173,7 +173,7 @@ inline std::vector<index_t> begins_of(grid_list const& grids, std::size_t axis) 
     return sorted_once(std::move(begins));
 }
 
-/// A rank that has a shard which begins there.
+/// The offset of a shard, and the rank that holds it.
 struct held_begin {
     holder_t rank;
     index_t begin;
@@ -181,7 +181,7 @@ struct held_begin {
     auto operator<=>(held_begin const&) const = default;
 };
 
-/// Whether some rank of a list has several shards, or one of blocks.
+/// Whether some rank of a list has several shards, or a shard that consists of blocks.
 inline bool has_several(shard_table const& shards) {
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (!shards.cycles(i).empty() || (i > 0 && shards.holder(i) <= shards.holder(i - 1)))
@@ -189,7 +189,7 @@ inline bool has_several(shard_table const& shards) {
     return false;
 }
 
-/// Records along an axis the first rank that holds several parts there.
+/// Records the first rank that holds several parts along an axis.
 inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& shards) {
     if (!has_several(shards))
         return;
@@ -212,7 +212,7 @@ inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& 
     }
 }
 
-/// The same for computed shards, if all ranks except those at an end hold the same number.
+/// The same for computed shards. All ranks except the first and the last hold the same number.
 inline void add_held(catalog_entry& entry, std::size_t axis, auto const& computed) {
     if (computed.size() == 0)
         return;
@@ -239,7 +239,7 @@ RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spr
     return entry;
 }
 
-/// A list in which the shards of files belong to ranks.
+/// A list in which the shards of files belong to the files' ranks.
 inline tensor_spread by_rank(tensor_spread const& spread, std::vector<holder_t> const& ranks) {
     auto const* const files = std::get_if<shard_table>(&spread.shards);
     if (!files || ranks.empty())

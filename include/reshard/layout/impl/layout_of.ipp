@@ -19,30 +19,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The axes of the part's grid along which its ranks share boxes. Axes of one rank, and axes on
-/// which only one coordinate holds the part, are omitted.
-inline std::vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
-    std::vector<std::uint8_t> axes;
-    std::uint8_t next = 0;
-    for (std::size_t i = 0; i < segment.spread.ranks().ndim(); ++i) {
-        if (segment.spread.placements()[i].type == placement::kind::only ||
-            segment.spread.ranks().all_axes[i].extent == 1)
-            continue;
-        if (has_axis(segment.flat->axes, i))
-            axes.push_back(next);
-        ++next;
-    }
-    return axes;
-}
-
-inline flat_grid flat_grid_of(sharding_part const& segment) {
-    std::optional<grid_sharing> sharing;
-    if (segment.flat)
-        sharing = grid_sharing{sharing_axes(segment), segment.flat->slices};
-    return {segment.offset, grid_of(segment.spread), std::move(sharing)};
-}
-
-/// True if each element is in one part.
+/// True if no element is in two parts.
 inline bool are_apart(std::vector<sharding_part> const& segments) {
     for (std::size_t i = 0; i < segments.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
@@ -52,25 +29,13 @@ inline bool are_apart(std::vector<sharding_part> const& segments) {
     return true;
 }
 
-/// The shards of all ranks, those without elements among them, as grids have them.
-inline shard_table table_over_listed(tensor_sharding const& tensor) {
-    holder_t end = 0;
-    for (sharding_part const& segment : tensor.parts)
-        end = std::max(end, segment.spread.held_by().rank_end());
-    shard_table table(tensor.shape.size());
-    for (holder_t rank = 0; rank < end; ++rank)
-        for (shard_descriptor const& shard : shards_of(tensor, rank))
-            table.push_back(rank, shard.region, shard.flat, shard.cycles);
-    return table;
-}
-
 RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     bool const is_computed =
         std::ranges::all_of(tensor.parts, [](sharding_part const& sharding_part) {
             return sharding_part.spread.held_by().is_plain();
         });
     if (!is_computed)
-        return {tensor.shape, table_over_listed(tensor)};
+        return {tensor.shape, table_over_listed(tensor.shape, tensor.parts)};
     if (tensor.parts.empty() || !are_apart(tensor.parts))
         return {tensor.shape, table_of(tensor)};
     if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
@@ -82,7 +47,7 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     return {tensor.shape, grid_list(std::move(grids))};
 }
 
-/// The last rank that these tensors are for, plus one.
+/// The last rank that holds some of these tensors, plus one.
 inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
     holder_t end = 0;
     for (tensor_sharding const& sharding : tensors)

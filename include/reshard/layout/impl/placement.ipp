@@ -20,7 +20,7 @@ RESHARD_DECL std::string to_string(placement const& placement) {
                std::to_string(placement.block);
     std::string text =
         (placement.strided ? "strided shard " : "shard ") + std::to_string(placement.axis);
-    if (placement.type == placement::kind::even)
+    if (placement.type == placement::kind::equal)
         text += " even";
     for (std::size_t i = 0; i < placement.sizes.size(); ++i)
         text += (i ? ", " : " by ") + std::to_string(placement.sizes[i]);

@@ -18,7 +18,7 @@
 
 namespace reshard::detail {
 
-/// `text` with `by` instead of each `*`.
+/// `text` with `by` in place of each `*`.
 inline std::string with_star(std::string_view text, std::string_view by) {
     std::string result;
     for (char const character : text)
@@ -86,7 +86,7 @@ private:
             lacking_.emplace(key, std::move(why));
     }
 
-    /// A key with a similar name; a key that is needed itself is not a candidate.
+    /// A similar key; a key that is needed itself is not a candidate.
     std::string near(std::string const& key) const {
         std::vector<std::string> unused;
         std::ranges::set_difference(present_, used_, std::back_inserter(unused));
@@ -95,7 +95,7 @@ private:
 
     std::set<std::string> present_;
     std::set<std::string> used_;
-    std::map<std::string, std::string> lacking_; ///< and its message
+    std::map<std::string, std::string> lacking_; ///< the message for each missing key
 };
 
 RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,

@@ -39,10 +39,10 @@ RESHARD_DECL std::vector<state_kind> torch_states() {
 
 namespace reshard::detail {
 
-/// The distribution of a number that belongs to a tensor: on the stages, experts and owners that
-/// have some of it.
+/// The distribution of a number that belongs to a tensor: the number is on the stages, experts and
+/// owners that have some of the tensor.
 ///
-/// Axes that cut the tensor replicate, and so do tensor-parallel axes in any case.
+/// Axes that cut the tensor replicate the number; tensor-parallel axes always do.
 inline distribution scalar_of(distribution const& distribution, index_vector const& shape,
                               std::string_view key) {
     std::vector<placement> placements = distribution.placements();

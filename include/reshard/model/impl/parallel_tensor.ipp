@@ -27,7 +27,7 @@ public:
         axis_ = cut.axis;
         switch (cut.type) {
         case kind::none: return {segment(0, shape_, on_.ranks, {})};
-        case kind::even: return {even(0, extent())};
+        case kind::equal: return {even(0, extent())};
         case kind::vocabulary: return {vocabulary(cut.heads)};
         case kind::heads: return {heads(cut.heads)};
         case kind::gate_up: return gate_up();
@@ -60,7 +60,7 @@ private:
         return shape;
     }
 
-    /// Equal parts of `extent` elements from `offset` on.
+    /// Equal parts of the `extent` elements from `offset` on.
     sharding_part even(index_t offset, index_t extent) const {
         return segment(offset, shape_of(extent), on_.ranks,
                        {{on_.cut_axis, shard{axis_, split_rule::even}}});
@@ -77,7 +77,7 @@ private:
         return segment(0, shape_, on_.ranks, {{on_.cut_axis, placement(axis_, std::move(sizes))}});
     }
 
-    /// The elements of each of `count` equal units.
+    /// The number of elements of each of `count` equal units.
     index_t unit(index_t count, std::string const& noun) const {
         if (count < 1 || extent() % count != 0)
             refuse("axis ", axis_, ": the extent ", extent(), " cannot be divided into ", count,
@@ -85,7 +85,7 @@ private:
         return extent() / count;
     }
 
-    /// Refuses ranks that can neither share `count` things equally nor be shared by them.
+    /// Refuses a count that is neither a multiple of the number of ranks nor a divisor of it.
     void check_shares(index_t count, std::string const& noun) const {
         index_t const ranks = rank_count();
         if (count % ranks != 0 && ranks % count != 0)
@@ -93,7 +93,7 @@ private:
                    ": one must divide the other");
     }
 
-    /// The mesh with an axis `sharing`, along which ranks share one of `count` things.
+    /// The mesh with an additional axis `sharing`: the ranks along it share one of `count` things.
     mesh grouped(index_t count) const {
         return model::split_axis(on_.ranks, on_.cut_axis, count, sharing);
     }
@@ -125,7 +125,8 @@ private:
         return shared_groups(query_heads / groups * head, head, groups);
     }
 
-    /// Groups of `queries` elements of queries, a key and a value head; several ranks for each.
+    /// The parts of groups that several ranks share: `queries` elements of queries, a key head and
+    /// a value head in each group.
     std::vector<sharding_part> shared_groups(index_t queries, index_t head, index_t groups) const {
         mesh const ranks = grouped(groups);
         std::vector<sharding_part> segments;
@@ -176,7 +177,7 @@ RESHARD_DECL holder_t parallel_job::rank_count() const { return dense_.rank_coun
 
 namespace detail {
 
-/// The stages that hold a tensor; empty: all.
+/// The stages that hold a tensor; empty for all stages.
 inline std::vector<index_t> stages_of(model::stage_place const& stage_place,
                                       model::pipeline const& stages) {
     index_t const last = stages.stages() - 1;

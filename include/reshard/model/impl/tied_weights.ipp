@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// Appends the tensors of a part, its own first.
+/// Appends the tensors of a part: first its own tensors, then the tensors of the parts inside it.
 inline void append_tensors(model::model_part const& layer, std::string const& before, int depth,
                            std::vector<model::parallel_tensor>& tensors) {
     constexpr int deepest = 64;

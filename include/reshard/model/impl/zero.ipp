@@ -16,7 +16,7 @@
 
 namespace reshard::detail {
 
-/// The coordinate along an axis at which alone a distribution holds something, or -1.
+/// The only coordinate along an axis at which a distribution holds something, or -1.
 inline index_t kept_at(distribution const& distribution, std::string_view axis) {
     auto const i = find_axis(distribution.ranks(), axis);
     if (!i || distribution.placements()[*i].type != placement::kind::only)
@@ -120,7 +120,7 @@ RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
     return data_ranks(tensor.parts[parts_in(tensor, group).front()]).count();
 }
 
-/// The distribution of which data-parallel rank `owner` alone holds something.
+/// The distribution in which only data-parallel rank `owner` holds something.
 inline distribution held_by(distribution const& distribution, index_t owner, std::string_view key) {
     std::vector<placement> placements = distribution.placements();
     for (std::size_t i = distribution.ranks().ndim(); i-- > 0;) {

@@ -24,7 +24,8 @@
 
 namespace reshard::detail {
 
-/// The number of a rank within the node of an arena whose memory it shares; nothing for others.
+/// The number of a rank within the node of an arena whose memory it shares; std::nullopt for other
+/// ranks.
 inline std::optional<int> node_number(arena_state const* arena, int rank) {
     if (!arena || !arena->segments)
         return std::nullopt;
@@ -38,16 +39,16 @@ inline std::optional<int> node_number(arena_state const* arena, int rank) {
 /// Finds transfers whose source or target lies in an arena, and lets one of the two ranks make
 /// them.
 ///
-/// For each pair of ranks both list the transfers between them in the order of the plan, and send
-/// each other the position of the ends that the other one reaches. So both know the same: a
-/// transfer with a known target is pushed by the source, another one with a known source is pulled
-/// by the target.
+/// Both ranks of a pair list the transfers between them in the order of the plan, and send each
+/// other the positions of the ends that the other rank reaches. So both have the same facts: the
+/// source pushes a transfer whose target is known, and the target pulls any other transfer whose
+/// source is known.
 class node_transfers {
 public:
     node_transfers(bound_plan const& bound, side_arenas const& arenas, mpi_group const& ranks)
         : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
 
-    /// The data that each neighbour needs of this rank's memory.
+    /// The facts about this rank's memory that each neighbour needs.
     std::vector<addressed_text> tell(sorted_transfers const& transfers) const {
         std::vector<addressed_text> texts;
         for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
@@ -62,10 +63,10 @@ public:
         return texts;
     }
 
-    /// Takes the transfers that need no message out of `transfers`; those that this rank makes are
-    /// the result.
+    /// Removes the transfers that need no message from `transfers`. Returns the transfers that this
+    /// rank makes.
     ///
-    /// \pre `addressed_texts` is what came of the texts of all ranks
+    /// \pre `addressed_texts` are the texts that arrived from all ranks
     std::vector<node_transfer> take(sorted_transfers& transfers,
                                     std::vector<addressed_text> const& addressed_texts) const {
         std::vector<node_transfer> new_transfers;
@@ -90,13 +91,13 @@ public:
 private:
     using numbers = std::vector<std::uint32_t>;
 
-    /// The position of an end, in bytes from the begin of its rank's arena; none if it lies
-    /// elsewhere.
+    /// The position of an end, in bytes from the beginning of its rank's arena; std::nullopt if the
+    /// end lies elsewhere.
     using peer_end = std::optional<bound_end<index_t>>;
     using peer_ends = std::vector<peer_end>::const_iterator;
 
-    /// Transfers from a neighbour whose targets may lie in the arena, and to one that may lie
-    /// there.
+    /// Transfers from a neighbour whose targets may lie in the arena, and transfers to a neighbour
+    /// whose sources may lie there.
     numbers const& incoming(sorted_transfers const& transfers, int peer) const {
         return node_number(arenas_.target.get(), peer) ? transfers.from[at(peer)] : none_;
     }
@@ -110,8 +111,7 @@ private:
 
     /// This rank's end of a transfer, if it lies in the arena.
     ///
-    /// Elements of less than a byte are not written by others: two ranks would change the same
-    /// byte.
+    /// Other ranks do not write elements of less than a byte: two ranks would change the same byte.
     std::optional<bound_end<void const*>> own_target(std::uint32_t number) const {
         transfer const& transfer = moved(number);
         if (bits(bound_.whole.target_dtypes[transfer.target_key]) < 8 ||
@@ -164,7 +164,7 @@ private:
         });
     }
 
-    /// Transfers from `peer`: pushed by it, or pulled by this rank.
+    /// Transfers from `peer`: pushed by the peer, or pulled by this rank.
     void take_pulled(peer_ends& from, int peer, numbers& all_numbers,
                      std::vector<node_transfer>& transfers) const {
         bool const is_stated = node_number(arenas_.source.get(), peer).has_value();
@@ -183,7 +183,7 @@ private:
         });
     }
 
-    /// How many ranks on `peer` is, counted round.
+    /// The cyclic distance from this rank to `peer`.
     int turn_of(int peer) const { return peer > rank_ ? peer - rank_ : peer - rank_ + size_; }
 
     bound_plan const& bound_;
@@ -214,7 +214,8 @@ inline std::vector<shared_barrier> meetings_of(side_arenas const& arenas) {
     return meetings;
 }
 
-/// Segments of the target's arena without writes, this rank's first and then the ones after it.
+/// Segments of the target's arena without writes, this rank's first, and then the segments of the
+/// ranks after it.
 inline std::vector<segment_writes> segments_of(arena_state const& arena) {
     std::vector<segment_writes> writes;
     int const size = arena.node.size();
@@ -224,11 +225,11 @@ inline std::vector<segment_writes> segments_of(arena_state const& arena) {
     return writes;
 }
 
-/// What this process writes to the segments of an arena, its own first.
+/// The bytes that this process writes to the segments of an arena, its own segment first.
 ///
 /// \pre   the arena has segments
-/// \param taken copies of other ranks that it makes
-/// \param local the numbers of those that it makes for itself
+/// \param taken transfers of other ranks that this process makes
+/// \param local the numbers of the transfers that it makes for itself
 inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_state const& arena,
                                              std::vector<node_transfer> const& taken,
                                              std::vector<std::uint32_t> const& local) {
@@ -236,7 +237,7 @@ inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_stat
     auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
         transfer const& moved = bound.whole.transfers[number];
         data_type const dtype = bound.whole.target_dtypes[moved.target_key];
-        index_vector const shape = cut_of(bound.whole, moved).extent;
+        index_vector const shape = cut_of(bound.whole, moved).loop_extent();
         auto const* const data = static_cast<std::byte const*>(end.data) +
                                  byte_place_of(end.position.offset, dtype).bytes;
         address_range const range = addresses({data, dtype, shape, end.position.strides});
@@ -256,7 +257,7 @@ inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_stat
     return elements;
 }
 
-/// Has the system take, at once, pages that were not written yet: a fault for each costs half as
+/// Prefaults pages that were not written yet, many in one call: a fault for each page costs half as
 /// much again.
 inline void prefault(bound_plan const& bound, arena_state const& target,
                      std::vector<node_transfer> const& taken,

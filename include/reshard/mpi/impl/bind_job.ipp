@@ -23,7 +23,7 @@
 
 namespace reshard::detail {
 
-/// A job over a communicator: which transfer goes which way.
+/// A job over a communicator. It decides how each transfer moves.
 class mpi_job final : public bound_job {
 public:
     using bound_job::bound_job;
@@ -32,12 +32,12 @@ public:
     index_t staging_bytes() const override { return moving->staging_bytes(); }
 
     side_arenas arenas;
-    detail::arena_steps const* arena_steps = nullptr; ///< of the arenas, if there are any
+    detail::arena_steps const* arena_steps = nullptr; ///< of the arenas, if the job has any
     std::shared_ptr<node_rings const> rings;
     std::optional<exchange> moving;
 };
 
-/// The most bytes of chunks: those that pass through rings fit their slots.
+/// The most bytes of chunks: chunks that pass through rings fit their slots.
 ///
 /// \param relayed the least that any rank can pass on
 inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, index_t relayed) {
@@ -48,8 +48,8 @@ inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, in
             mpi_job.rings->node().numbers};
 }
 
-/// The most bytes of a chunk that this rank passes on, or gets from a rank that passes it on: a
-/// slot, if any goes through a ring.
+/// The most bytes of a chunk that this rank passes on, or gets from a rank that passes it on. It is
+/// a slot's bytes if any such chunk goes through a ring.
 inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sorted) {
     auto const is_near = [&](relay_transfers const& transfers) {
         return std::ranges::binary_search(mpi_job.rings->node().numbers, transfers.peer);
@@ -59,7 +59,7 @@ inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sor
     return is_a_slot ? static_cast<index_t>(mpi_job.rings->slot_bytes()) : chunk_bytes;
 }
 
-/// Takes the lanes of a peer out of all.
+/// Removes the lanes of a peer from all lanes, and returns them.
 inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
     auto const taken =
         std::ranges::stable_partition(all, [&](lane const& lane) { return lane.peer != peer; });
@@ -68,7 +68,7 @@ inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
     return lanes;
 }
 
-/// Takes what passes through rings out of the lanes.
+/// Removes the transfers that pass through rings from the lanes, and returns them.
 inline std::vector<ring_transfers> take_through_rings(node_rings const& rings,
                                                       process_transfers& transfers) {
     std::vector<ring_transfers> taken;
@@ -83,7 +83,7 @@ inline std::vector<ring_transfers> take_through_rings(node_rings const& rings,
     return taken;
 }
 
-/// A job, its transfers by peer, and its cost if all of them were messages.
+/// A job, its transfers by peer, and its bytes if all of them were messages.
 struct sorted_job {
     std::unique_ptr<mpi_job> all;
     sorted_transfers sorted;
@@ -93,7 +93,7 @@ struct sorted_job {
 
 /// Prepares the exchange. Does not communicate. A second call replaces the first.
 ///
-/// \param transfers those that are neither messages nor rings
+/// \param transfers those that use neither messages nor rings
 inline void open(sorted_job& sorted_job, mpi_group const& ranks, process_transfers transfers,
                  chunk_limits const& limits) {
     mpi_job& mpi_job = *sorted_job.all;
@@ -143,7 +143,7 @@ struct bind_notice {
     static constexpr void members(auto& self, auto&& visit) { visit(self.problem, self.bytes); }
 };
 
-/// Meets the tensors of this rank. Does not communicate.
+/// Binds the job to this rank's tensors and sorts its transfers. Does not communicate.
 inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
                            source_tensors const& have, target_tensors const& want) {
     planned_job const& planned = *plan.planned;
@@ -169,7 +169,7 @@ inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_n
     return std::ranges::max(notices, {}, &bind_notice::bytes).bytes;
 }
 
-/// Opens a job with memory that ranks of a node share, as far as it has any.
+/// Opens a job with memory that ranks of a node share, if there is any.
 ///
 /// \param most the most bytes that any two ranks exchange
 /// \par Collective every rank of the group, in the same order
@@ -186,7 +186,7 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     }
     mpi_job.rings = rings_for(group, sorted_job.bytes, most, options.on_node);
     index_t relayed = relayed_limit(mpi_job, sorted_job.sorted);
-    if (options.relays)
+    if (options.between_nodes.has_relays())
         relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {
         if (mpi_job.arenas.target)
@@ -207,7 +207,7 @@ RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
     notice.problem = encode(plan.problem ? plan.problem : attempt([&] {
         sorted_job = sort_job(ranks, plan, have, want);
         notice.bytes = std::ranges::max(sorted_job.bytes);
-        is_open = !have.arena && !want.arena && !options.relays &&
+        is_open = !have.arena && !want.arena && !options.between_nodes.has_relays() &&
                   !rings_are_worth_it(ranks.size(), notice.bytes, options.on_node);
         if (is_open)
             open(sorted_job, ranks, {}, limits_of(*sorted_job.all, ranks, chunk_bytes));

@@ -24,7 +24,7 @@ chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t l
             if (chunks.empty() || chunks.back().bytes + bytes > limit)
                 chunks.emplace_back();
             chunks.back().packets.push_back({number, packet::all_of_it, bytes});
-            if (element_count(region) != element_count(cut_of(plan, transfer).extent)) {
+            if (element_count(region) != cut_of(plan, transfer).elements()) {
                 chunks.back().packets.back().region =
                     static_cast<std::uint32_t>(chunks.back().regions.size());
                 chunks.back().regions.push_back(region);
@@ -37,7 +37,7 @@ chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t l
 
 RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& packet) {
     return packet.region == packet::all_of_it
-               ? reshard::whole(cut_of(plan, plan.transfers[packet.transfer]).extent)
+               ? reshard::whole(cut_of(plan, plan.transfers[packet.transfer]).loop_extent())
                : chunk.regions[packet.region];
 }
 

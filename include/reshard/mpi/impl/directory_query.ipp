@@ -35,11 +35,9 @@ public:
         : world_(world),
           me_(static_cast<holder_t>(world.rank())),
           how_(options),
-          nodes_{.processes_per_node = options.processes_per_node > 0
-                                           ? options.processes_per_node
-                                           : equal_ranks_per_node(nodes)},
+          nodes_(nodes_of(options, nodes)),
           exchange_(world) {
-        nodes_.replicas = replica_choice::by_target; // nobody knows the others' targets
+        nodes_.between_nodes = {sender_choice::by_target}; // nobody knows the others' targets
     }
 
     std::shared_ptr<planned_job> run(known_side const& source, known_side const& target,
@@ -72,8 +70,8 @@ private:
                            : gather_keys(world_, exchange_, side.held);
     }
 
-    /// All keys; if the holders are not known, the lowest rank that has some of a tensor counts as
-    /// the holder of all of it, in a layout that is `layout`.
+    /// The layout of a side, with all keys. If the holders are not known, the lowest rank that has
+    /// some of a tensor counts as the holder of all of it, in a layout that is stored in `layout`.
     layout const& layout_of_side(known_side const& side, std::vector<directory_key> const& keys,
                                  layout& layout) const {
         if (side.layout)
@@ -123,7 +121,7 @@ private:
         });
     }
 
-    /// The regions of source tensors that the shards of this rank are made of.
+    /// The regions of source tensors that make up the shards of this rank.
     std::vector<directory_entry> questions_to(shard_directory const& directory,
                                               std::vector<directory_key> const& keys) const {
         std::vector<directory_entry> questions;
@@ -152,7 +150,7 @@ private:
         return planned_->target.spread_of(tensor).shape;
     }
 
-    /// Shards get the numbers that they have at their holder.
+    /// Gives shards the numbers that they have at their holder.
     void number_by_holder(plan_problem const& problem,
                           std::vector<std::vector<std::uint32_t>> const& positions) {
         for (transfer& moved : planned_->whole.transfers) {
@@ -163,7 +161,7 @@ private:
         }
     }
 
-    /// Each source learns its transfers.
+    /// Sends each source its transfers.
     void tell() {
         std::vector<addressed_text> texts;
         agree_on(world_, [&] {

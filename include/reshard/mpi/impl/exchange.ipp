@@ -39,7 +39,7 @@ RESHARD_DECL void exchange::run() {
     rings_.rewind();
     arrivals_.rewind();
     post();
-    meet(); // no rank touches memory whose owner still uses it
+    meet(); // no rank may touch memory that its holder still uses
     run_local();
     bounded_wait wait(world_.limit());
     while (pending_ > 0 || !rings_.is_done()) {
@@ -102,7 +102,7 @@ RESHARD_DECL void exchange::run_local() {
         blocks.add(copies_[copy.copy], copy.source, copy.target, copy.joins_next);
         bytes += copy.bytes;
         if (bytes >= chunk_bytes) {
-            while (advance()) // others wait for all that can be sent, not for one chunk
+            while (advance()) // others wait for all chunks that can be sent, not for one
                 ;
             bytes = 0;
         }
@@ -149,7 +149,7 @@ RESHARD_DECL void exchange::unpack(std::size_t slot) const {
 RESHARD_DECL bool exchange::advance() {
     bool const moved = rings_.advance();
     if (moved && !arrivals_.is_empty())
-        post(); // what came through a ring may go on in a message
+        post(); // a chunk that came through a ring may continue in a message
     bool const finished = pending_ > 0 && finish_request();
     return moved || finished;
 }

@@ -31,10 +31,10 @@
 
 namespace reshard::detail {
 
-/// The note from one job to the other one, in a file.
+/// The note in a file from one job to the other job.
 struct joining_note {
-    std::uint64_t token = 0; ///< of the first job; the second one repeats it
-    std::string port;        ///< as MPI has it; empty in an answer: it cannot be reached
+    std::uint64_t token = 0; ///< of the first job; the second job repeats it
+    std::string port;        ///< as MPI names it; empty in an answer: it cannot be reached
     process_mark writer;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -45,7 +45,7 @@ struct joining_note {
 template <>
 inline constexpr stored_form form_of<joining_note>{"note of an MPI job", 200};
 
-/// The note in a file; none without a file.
+/// The note in a file; std::nullopt without a file.
 ///
 /// \throws error with errc::already_exists for another file; errc::io
 inline std::optional<joining_note> note_in(std::string const& file) {
@@ -67,13 +67,13 @@ inline std::optional<joining_note> note_in(std::string const& file) {
          ": the existing file is not a note of an MPI job; remove it, or give another path");
 }
 
-/// The note of a job that lives; none without such a job.
+/// The note of a running job; std::nullopt without such a job.
 inline std::optional<joining_note> read_note(std::string const& file) {
     auto note = note_in(file);
     return note && !has_ended(note->writer) ? std::move(note) : std::nullopt;
 }
 
-/// Waits for a note that answers `token`, or for any if that is 0.
+/// Waits for a note that answers `token`, or for any note if `token` is 0.
 inline joining_note wait_for_note(std::string const& file, std::uint64_t token, double seconds) {
     waiting patience(seconds);
     for (;; patience.pause()) {
@@ -87,8 +87,8 @@ inline joining_note wait_for_note(std::string const& file, std::uint64_t token, 
     }
 }
 
-/// False if it is known that the launcher connects no jobs: with Open MPI, without a server that
-/// both know, MPI would end this job, and let the other one wait for ever.
+/// False if the launcher is known to connect no jobs. With Open MPI, but without a server that both
+/// jobs know, MPI would end this job and let the other job wait forever.
 inline bool can_join() {
 #ifdef OPEN_MPI
     return std::getenv("OMPI_MCA_pmix_server_uri") != nullptr;
@@ -111,7 +111,7 @@ inline std::string offer_port(std::string const& file, double seconds) {
         fail(errc::already_exists, file,
              ": another job waits there as the first; let one of both be the second, or give "
              "another path");
-    static_cast<void>(note_in(answer)); // refuses a file that is not ours to remove
+    static_cast<void>(note_in(answer)); // refuses a file that this job may not remove
     joining_note note{new_token(), {}, this_process()};
     char port[MPI_MAX_PORT_NAME] = {};
     if (can_join() && MPI_Open_port(MPI_INFO_NULL, port) == MPI_SUCCESS)
@@ -129,7 +129,7 @@ inline std::string offer_port(std::string const& file, double seconds) {
     return note.port;
 }
 
-/// Finds the port of the other job, and notes whether it can be reached.
+/// Finds the port of the other job, and answers whether it can be reached.
 inline std::string find_port(std::string const& file, double seconds) {
     joining_note note = wait_for_note(file, 0, seconds);
     if (!can_join())
@@ -140,7 +140,7 @@ inline std::string find_port(std::string const& file, double seconds) {
     return note.port;
 }
 
-/// Ends the program if MPI has not connected the jobs in time: nothing else ends its call, for
+/// Ends the program if MPI has not connected the jobs in time. Nothing else ends MPI's call, for
 /// example if the other job was killed after its answer.
 ///
 /// \par Units seconds; ten at least, which MPI may need
@@ -184,7 +184,7 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
         limit.emplace(file, longest.seconds);
     });
     port = gather_values(ranks, port).front();
-    MPI_Comm between = MPI_COMM_NULL; // what fails now ends the program, as MPI does
+    MPI_Comm between = MPI_COMM_NULL; // an error from here on ends the program, as MPI's errors do
     if (is_first)
         MPI_Comm_accept(port.c_str(), MPI_INFO_NULL, 0, ranks.base(), &between);
     else
@@ -195,7 +195,7 @@ RESHARD_DECL mpi_group joined_programs(mpi_group const& side, std::string const&
 }
 
 RESHARD_DECL mpi_group joint_group(boost::mpi::intercommunicator const& between, bool is_first) {
-    return between.merge(!is_first); // ranks with true come last
+    return between.merge(!is_first); // ranks that pass true come last
 }
 
 } // namespace reshard

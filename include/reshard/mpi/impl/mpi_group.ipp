@@ -132,7 +132,7 @@ struct text_row {
     std::string_view beginning;
 };
 
-/// The rows of all ranks while they are gathered, each of equally many bytes.
+/// The rows of all ranks while they are gathered. All rows have the same size.
 struct gathered_rows {
     std::string mine, all;
     MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -147,7 +147,7 @@ inline std::string machine_name() {
 
 inline constexpr std::size_t row_head = 2 * sizeof(std::uint64_t);
 
-/// The bytes of a row: short texts, as most agreements are, need no second step.
+/// The bytes of a row: short texts, as in most agreements, need no second step.
 inline std::size_t row_bytes(std::size_t ranks) {
     return std::clamp(std::size_t{65536} / ranks, std::size_t{256}, std::size_t{2048});
 }

@@ -19,13 +19,14 @@
 
 namespace reshard::detail {
 
-/// Cuts transfers into panels, some rows of a source at a time, and lets each row go to all ranks
-/// that get a part of it before the next one is read.
+/// Cuts transfers into panels, some rows of a source at a time. Each row goes to all ranks that get
+/// a part of it before the next row is read.
 ///
-/// Each source is then read once, from its beginning to its end, even if the runs for one rank are
-/// short; and ranks begin with their own rows and then their neighbours', so that no memory is
-/// written by all at once. Pulled transfers are cut likewise, by target. Transfers too small to be
-/// cut come in the order of the addresses of their own rank's memory, so that this is passed once.
+/// So each source is read once, from its beginning to its end, even if the runs for one rank are
+/// short. Ranks begin with their own rows and continue with their neighbours' rows, so that not all
+/// ranks write to the same memory at once. Pulled transfers are cut likewise, by target. Transfers
+/// too small to be cut are ordered by the addresses in their own rank's memory, so that this memory
+/// is passed over once.
 class panel_order {
 public:
     panel_order(chunk_binder const& binder, bound_plan const& bound, copy_table const& copies)
@@ -70,14 +71,14 @@ private:
 
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
-    /// The number of rows of a panel of the whole source, if the transfer is rows; else the amount
-    /// that moves between two looks at the network. All of it if it is small.
+    /// The number of rows of a panel of the whole source, if the transfer consists of rows; else
+    /// the amount that moves between two looks at the network. A small transfer is one panel.
     index_t panel_elements(node_transfer const& node_transfer) const {
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
         affine_copy const fused =
-            fuse({cut_of(bound_.whole, moved).extent, 0, node_transfer.ends.source.strides, 0,
-                  node_transfer.ends.target.strides});
+            fuse({cut_of(bound_.whole, moved).loop_extent(), 0, node_transfer.ends.source.strides,
+                  0, node_transfer.ends.target.strides});
         index_t const most = std::max<index_t>(1, chunk_bytes * 8 / size);
         if (fused.ndim() < 2 || is_small(element_count(fused) * size / 8))
             return most;
@@ -103,7 +104,7 @@ private:
         return sorted;
     }
 
-    /// True if both copy some of the same rows.
+    /// True if both panels copy some of the same rows.
     bool join(panel const& a, panel const& b) const {
         return a.group == b.group && a.number == b.number && a.is_pull == b.is_pull &&
                are_identical(copies_[a.copy.copy], copies_[b.copy.copy],

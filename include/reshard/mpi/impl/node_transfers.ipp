@@ -19,14 +19,15 @@
 
 namespace reshard::detail {
 
-/// A transfer of a tree, and who is at its other end.
+/// A transfer of a tree, and the rank at its other end.
 struct relay_with {
     int peer = 0;
     relay step;
 };
 
-/// What passes between this process and each peer by each tree, in an order that all holders of the
-/// tree have, however their shards are numbered: by target tensor, by box of it, and by place.
+/// The transfers between this process and each peer in each tree. All holders of the tree have the
+/// same order, even if they number their shards differently: by target tensor, by its box, and by
+/// position.
 inline std::vector<relay_transfers> by_peer_and_tree(plan const& plan,
                                                      std::vector<relay_with> relays) {
     auto const order = [&](relay_with const& relay) {
@@ -97,7 +98,7 @@ RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
     return lanes;
 }
 
-/// True if a chunk has, packet by packet, what another one is to pass on.
+/// True if a chunk brings, packet by packet, the elements that another chunk passes on.
 inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
     auto const is_input = [&](packet const& in, packet const& out) {
         relay const* const step = find_relay(plan.relays, out.transfer);
@@ -108,7 +109,7 @@ inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
 
 RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
                                      std::vector<lane>& receives) {
-    std::vector<lane*> by_tree; // a rank gets a tree's elements from one other
+    std::vector<lane*> by_tree; // a rank gets a tree's elements from one other rank
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
@@ -116,7 +117,7 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
     std::size_t count = 0;
     for (lane& to : sends) {
         if (to.tree == lane::no_tree || to.first_turn == 0)
-            continue; // the source gives it
+            continue; // this process is its source
         auto const position = std::ranges::lower_bound(by_tree, to.tree, {}, &lane::tree);
         lane* const from =
             position != by_tree.end() && (*position)->tree == to.tree ? *position : nullptr;
@@ -172,7 +173,7 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
     std::erase_if(sorted.relays_from, is_left_out);
 }
 
-/// True if anything passes between this process and a peer, in one direction.
+/// True if any transfer goes between this process and a peer, in one direction.
 inline bool gives_any(std::vector<std::uint32_t> const& numbers,
                       std::vector<relay_transfers> const& relays, std::size_t peer) {
     return !numbers.empty() ||

@@ -26,13 +26,13 @@
 
 namespace reshard::detail {
 
-/// True if source shards share elements without being equal: replicas that one rank has in one
-/// piece of memory, and another one in several. Shards that have no more elements than the tensor
-/// are none.
+/// True if source shards share elements without being equal: one rank has a replica in one piece of
+/// memory, and another rank has it in several. Shards with no more elements than the tensor are not
+/// replicas.
 inline bool has_unequal_replicas(layout const& layout) {
     return std::ranges::any_of(layout.spreads, [](tensor_spread const& spread) {
         tensor_shards const shards = spread.view();
-        std::uint64_t held_count = 0; // of many replicas, more than a tensor may have
+        std::uint64_t held_count = 0; // with many replicas, this is more than a tensor may have
         for (std::size_t i = 0; i < shards.size(); ++i)
             held_count += static_cast<std::uint64_t>(shards.elements(i));
         return held_count != static_cast<std::uint64_t>(element_count(spread.shape)) &&
@@ -40,7 +40,7 @@ inline bool has_unequal_replicas(layout const& layout) {
     });
 }
 
-/// The facts with the shards of all ranks, which are sent now if they were not before.
+/// The facts with the shards of all ranks. The shards are sent now if they were not sent before.
 ///
 /// \par Collective every rank of the group, in the same order
 inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
@@ -68,7 +68,7 @@ inline layout layout_told(call_facts const& facts, bool is_source) {
 
 /// The layouts of both sides, neighbours in memory as one shard if ranks sent their shards.
 ///
-/// Sources have to be equal if they are replicas: else every shard is sent.
+/// Sources that are replicas must be equal; otherwise every shard is sent.
 ///
 /// \par Collective every rank of the group, in the same order, if replicas differ
 inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call_facts facts) {
@@ -87,28 +87,22 @@ inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call
     return planned;
 }
 
-/// The nodes of the group, if they matter. If they differ, or there is only one, nothing is passed
-/// on.
-inline plan_options nodes_for(layout const& source, std::vector<int> const& ranks,
-                              options const& options) {
-    bool const matters =
-        options.relays || std::ranges::any_of(source.spreads, [](auto const& spread) {
-            return shard_index(spread.view()).most_replicas() > 1;
-        });
-    plan_options nodes{.processes_per_node = options.processes_per_node};
-    if (matters && options.processes_per_node == 0)
-        nodes.processes_per_node = equal_ranks_per_node(ranks);
-    nodes.relays = options.relays && nodes.processes_per_node > 0;
-    return nodes;
+RESHARD_DECL plan_options nodes_of(options const& options, std::vector<int> const& nodes) {
+    plan_options result{.processes_per_node = options.processes_per_node};
+    if (options.processes_per_node == 0)
+        result.processes_per_node = equal_ranks_per_node(nodes);
+    if (!options.between_nodes.has_relays() || result.processes_per_node > 0)
+        result.between_nodes = options.between_nodes;
+    return result;
 }
 
-/// A plan that nobody shares yet.
+/// A plan that is not shared yet.
 struct new_plan {
     std::shared_ptr<planned_job> planned;
     local_error problem = {};
 };
 
-/// Plans without a search for earlier plans.
+/// Makes a plan without looking for earlier plans.
 ///
 /// \par Collective every rank of the group, in the same order
 inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
@@ -128,7 +122,7 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
     auto problem = attempt([&] {
         holder_set const me({static_cast<holder_t>(ranks.rank())});
         fit_program(*planned, std::move(program), rules_of(options));
-        plan_transfers(*planned, {me, me}, nodes_for(planned->source, nodes, options));
+        plan_transfers(*planned, {me, me}, nodes_of(options, nodes));
     });
     return {std::move(planned), std::move(problem)};
 }

@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// A job in rounds, which knows both layouts whole.
+/// A job in rounds. It knows both layouts completely.
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_facts const& facts,
@@ -33,16 +33,14 @@ inline job prepare_rounds(mpi_group const& ranks, source_tensors have, call_fact
                               const_state_dict const& some, state_dict const& filled) {
         return bind_messages(ranks, std::move(round), some, filled);
     };
-    plan_options const nodes{.processes_per_node = options.processes_per_node > 0
-                                                       ? options.processes_per_node
-                                                       : equal_ranks_per_node(facts.nodes)};
+    plan_options const nodes = nodes_of(options, facts.nodes);
     return job(options.memory.steps->prepare(any_group(ranks),
                                              {layouts_of_rounds(facts, options), std::move(program),
                                               nodes, std::move(have.tensors), bind},
                                              options));
 }
 
-/// What this rank gives and wants, in the first message to all others.
+/// The tensors that this rank gives and wants, for the first message to all others.
 struct entered_call {
     two_sides own;
     call_opening opening;
@@ -61,7 +59,7 @@ inline call_opening opening_of(mpi_group const& world, source_tensors const& hav
     return opening;
 }
 
-/// Reads what this rank gives and wants. Does not communicate.
+/// Reads the tensors that this rank gives and wants. Does not communicate.
 inline entered_call enter_call(mpi_group const& world, source_tensors const& have,
                                target_tensors const& want, options const& options,
                                bool runs_at_once) {
@@ -76,7 +74,7 @@ inline entered_call enter_call(mpi_group const& world, source_tensors const& hav
     return call;
 }
 
-/// Prepares a job; if it is to run at once, tensors that the program calls copies are compared.
+/// Prepares a job. If it runs at once, tensors that the program calls copies are compared.
 ///
 /// \par Collective every rank of the group, in the same order
 inline job prepare_call(mpi_group const& caller, source_tensors have, target_tensors want,
@@ -88,8 +86,9 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     call_facts facts = facts_of_call(ranks, std::move(call.own), std::move(notices));
     std::optional<mapping> program;
     if (program_steps const* const steps = options.program.steps()) {
+        side_facts const wanted = facts_of_side(facts, false);
         program = steps->make_mapping(any_group(ranks), options.program, facts_of_side(facts, true),
-                                      facts_of_side(facts, false));
+                                      &wanted);
         if (runs_at_once)
             steps->compare_copies(any_group(ranks), have.tensors, *program,
                                   [&](const_state_dict const& from, state_dict const& to) {

@@ -205,7 +205,7 @@ shard_directory::chosen(std::vector<directory_entry> entries, holder_t target,
         return std::tie(entry.key, entry.region, entry.flat, entry.cycles);
     };
     sort_by(entries, [&](auto const& a, auto const& b) {
-        return described(a) < described(b); // still by holder and position among equal ones
+        return described(a) < described(b); // equal entries stay ordered by holder and position
     });
     std::vector<directory_entry> result;
     for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {

@@ -22,7 +22,7 @@ using free_list = boost::interprocess::basic_managed_external_buffer<
     char, boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family>,
     boost::interprocess::null_index>;
 
-/// The books that an arena's memory begins with.
+/// The free list at the beginning of an arena's memory.
 inline free_list free_list_in(void* memory, std::size_t bytes) {
     return {boost::interprocess::open_only, memory, bytes};
 }

@@ -68,7 +68,7 @@ RESHARD_DECL void input_file::read(std::uint64_t position, std::span<std::byte> 
 }
 
 RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const& path) {
-    std::error_code unknown; // opening it says more
+    std::error_code unknown; // opening it gives a better error
     auto const status = std::filesystem::status(path, unknown).type();
     if (status == std::filesystem::file_type::not_found) // also if a parent is a file
         return std::nullopt;
@@ -190,7 +190,7 @@ RESHARD_DECL output_file put_file(std::filesystem::path const& path, std::string
     std::filesystem::path fresh = path;
     fresh += ".new";
     std::error_code ignored;
-    std::filesystem::remove(fresh, ignored); // of a program that was killed as it wrote it
+    std::filesystem::remove(fresh, ignored); // left by a program that was killed while writing
     output_file file = output_file::create(fresh, text.size());
     file.write(0, std::as_bytes(std::span(text)));
     if (int const problem = try_rename(fresh, path))

@@ -49,7 +49,8 @@ RESHARD_DECL void touch_pages(std::byte* memory, std::size_t bytes) {
     }
 }
 
-/// The large pages in the free blocks of one line, which follow a zone's name, by size.
+/// The number of large pages in one line's free blocks. The line lists the blocks by size, after a
+/// zone's name.
 inline std::int64_t large_pages_in(std::istringstream& line, std::size_t order) {
     std::int64_t pages = 0, count = 0;
     for (std::size_t size = 0; line >> count; ++size)

@@ -36,12 +36,12 @@ RESHARD_DECL private_mapping::private_mapping(std::size_t bytes, bool huge)
         advise_pages(first_, bytes, true);
 }
 
-/// Whether large pages are free, looked at seldom enough to cost nothing.
+/// Whether large pages are free. It checks rarely, so that the checks cost nothing.
 class large_page_supply {
 public:
     explicit large_page_supply(page_calls const& calls) : calls_(calls) {}
 
-    /// True if they are enough for the next piece, or if the system does not say.
+    /// True if enough large pages are free for the next piece, or if the system does not say.
     bool is_enough() {
         constexpr unsigned pieces_a_look = 16;
         if (asked_++ % pieces_a_look == 0)
@@ -63,7 +63,8 @@ private:
     bool is_enough_ = false;
 };
 
-/// Whole large pages; not so few that a mapping falls into more regions than the system allows.
+/// A multiple of the large page. A smaller piece could split a mapping into more regions than the
+/// system allows.
 inline std::size_t piece_bytes(std::size_t bytes) {
     constexpr std::size_t most_pieces = 4096;
     std::size_t const pages = bytes / private_mapping::alignment;
@@ -99,7 +100,7 @@ RESHARD_DECL prefaulted_memory::prefaulted_memory(index_t bytes, page_advice adv
             filling_ = std::jthread([this, advice, calls](std::stop_token const& stop) {
                 detail::take_pages(mapping_.data(), bytes_, advice.huge, calls, stop);
             });
-        } catch (std::system_error const&) { // no more threads: pages come when they are written
+        } catch (std::system_error const&) { // no more threads: the first write brings each page
         }
 }
 

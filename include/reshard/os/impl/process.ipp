@@ -21,7 +21,7 @@ namespace reshard::detail {
 
 /// The system's facts about a process.
 struct process_facts {
-    char state = 'X'; ///< Z, X: it has ended
+    char state = 'X'; ///< Z or X: the process has ended
     std::uint64_t started = 0;
 };
 
@@ -48,7 +48,7 @@ inline process_facts facts_of(std::uint64_t number) {
     return facts_in({std::istreambuf_iterator<char>(file), {}});
 }
 
-/// The space of numbers in which this process has its own; 0 if the system does not say.
+/// The space of numbers that this process's number belongs to; 0 if the system does not say.
 inline std::uint64_t space_of_numbers() {
     struct stat status {};
     return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;

@@ -101,7 +101,7 @@ RESHARD_DECL void shared_segment::take_name(system_calls const& calls) {
         std::string const text = new_segment_name();
         file_ = file_descriptor(calls.create_named(text.c_str()));
         if (file_.is_open())
-            name_ = segment_name(text); // another's name is not ours to take away
+            name_ = segment_name(text); // a name that another process has taken must stay
         else if (errno != EEXIST)
             return;
     }

@@ -3,12 +3,12 @@
 #ifndef RESHARD_PLAN_IMPL_BALANCE_SENDERS_IPP
 #define RESHARD_PLAN_IMPL_BALANCE_SENDERS_IPP
 
-#include <reshard/plan/balance_senders.hpp>
-
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/sorting.hpp>
 #include <reshard/plan/load_balance.hpp>
+#include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/sender_classes.hpp>
+#include <reshard/plan/source_indices.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +19,25 @@
 
 namespace reshard::detail {
 
-/// How much more than the least possible the busiest sender and the busiest link may carry, so
-/// that no cut, or only few, have to be cut again: 4.8 % and 2.5 %.
+/// The most transfers of a plan whose senders are balanced. With more transfers, replicas take
+/// turns. That is as good if layouts are regular, and it does not need the other ranks' targets.
+inline constexpr std::size_t most_balanced_transfers = std::size_t{1} << 17;
+
+/// True if there is something to balance. The result is the same on every process.
+inline bool can_balance(plan_problem const& problem, plan_options const& options,
+                        source_indices const& sources) {
+    if (options.shared_sources || !sources.have_replicas())
+        return false;
+    std::size_t transfers = 0;
+    for (target_side const& target : problem.targets)
+        for (std::size_t i = 0; target.shards && !target.added && i < target.pieces->size(); ++i)
+            if (key_id const source = target.pieces->source(i); source != zero_source)
+                transfers += std::max(target.shards.size(), sources.of(source).size());
+    return transfers <= most_balanced_transfers;
+}
+
+/// How much more than the least possible the busiest sender and the busiest link may carry: 4.8 %
+/// and 2.5 %. With these limits, few or no cuts must be cut again.
 inline constexpr index_t sender_thousandths = 48;
 inline constexpr index_t link_thousandths = 25;
 
@@ -40,7 +57,7 @@ struct plan_processes {
     holder_t nodes() const { return node_count(count, per_node); }
 };
 
-/// Gives each cut to those who have the least to send so far: most often that is good enough.
+/// Gives each cut to the senders that have the least to send so far. That is usually good enough.
 class cut_dealer {
 public:
     cut_dealer(sender_classes& classes, plan_processes const& processes)
@@ -51,7 +68,7 @@ public:
 
     /// Chooses the senders of all cuts.
     ///
-    /// \return false if it is not, and nothing is chosen
+    /// \return false if that is not good enough; then nothing is chosen
     bool deal() {
         for (std::uint32_t const i : all_.largest_first())
             deal(all_.cuts[i]);
@@ -115,7 +132,7 @@ struct given_range {
     std::pair<std::uint32_t, std::uint32_t> tensor() const { return {group, number}; }
 };
 
-/// Gives senders what `load_balance` says, as far as cuts can be kept whole; others are cut again.
+/// Gives senders their shares by `load_balance`. Cuts that do not fit a share are cut again.
 class cut_divider {
 public:
     cut_divider(sender_classes& classes, plan_processes const& processes,
@@ -134,7 +151,7 @@ public:
     }
 
 private:
-    /// The bytes that each sender has to send of each load, and how much more it may send.
+    /// Sets the bytes that each sender has to send of each load, and how much more it may send.
     void share_out(load_balance const& balance) {
         auto const spare = [](std::vector<index_t> const& sent, index_t thousandths) {
             index_t const most = *std::max_element(sent.begin(), sent.end());
@@ -168,7 +185,8 @@ private:
             spare_link_[processes_.node_of(process)] -= more;
     }
 
-    /// The sender that has the most to send still, or else one that has room for `bytes`, if any.
+    /// The sender that still has the most to send, or else a sender that has room for `bytes`, if
+    /// any.
     std::size_t next_sender(std::uint32_t load, index_t bytes) const {
         std::vector<index_t> const& remaining = rest_[load];
         auto const best = static_cast<std::size_t>(
@@ -181,7 +199,7 @@ private:
         return best;
     }
 
-    /// Divides the tensors of a class among those who could give this cut.
+    /// Divides the tensors of a class among the possible senders of this cut.
     void choose(class_cut& cut) {
         for (std::uint32_t done = 0; done < all_.counts[cut.group];) {
             std::size_t const sender = next_sender(cut.load, cut.bytes);
@@ -230,11 +248,12 @@ private:
     bool can_be_cut(class_cut const& cut) const {
         reshard::detail::cut const geometry = geometry_of(cut);
         index_t const elements = element_count(geometry.extent);
-        return elements > 1 && cut.bytes % elements == 0 && !geometry.joins.any();
+        return elements > 1 && cut.bytes % elements == 0 && !geometry.joins.any() &&
+               !geometry.repeats.any();
     }
 
-    /// A cut is cut between multiples of this number of elements in row-major order: whole rows, as
-    /// long as a sixty-fourth of it at most.
+    /// A cut is cut between multiples of this number of elements in row-major order: whole rows, if
+    /// a row is at most a sixty-fourth of the cut.
     static index_t grain_of(reshard::detail::cut const& geometry) {
         index_t const most = element_count(geometry.extent) / 64;
         index_t grain = 1;
@@ -254,7 +273,7 @@ private:
     std::vector<given_range> ranges_;
 };
 
-/// Gives tensors of which a cut was cut again a pattern alone.
+/// Gives tensors separate patterns if one of their cuts was cut again.
 class lone_patterns {
 public:
     lone_patterns(pattern_plan& patterns, std::vector<sender_table::member> const& members,
@@ -300,7 +319,7 @@ private:
         patterns_.patterns.push_back(std::move(finer));
     }
 
-    /// \pre no reshape has touched the cut, whose elements `region` counts from its first
+    /// \pre no reshape has touched the cut, and `region` counts from the cut's first element
     static reshard::detail::cut part_of(reshard::detail::cut cut, box const& region) {
         cut.extent = region.shape;
         for (std::size_t axis = 0; axis < region.ndim(); ++axis) {
@@ -334,9 +353,14 @@ inline void write_senders(sender_classes const& classes, pattern_plan& patterns)
     }
 }
 
-RESHARD_DECL void balance_senders(plan_problem const& problem, plan_options const& options,
-                                  source_indices const& sources, shard_kinds const& targets,
-                                  pattern_plan& patterns) {
+/// Chooses the sender of each cut, and writes it into the patterns of all transfers.
+///
+/// Whole cuts are dealt out to the senders with the least to send. If that leaves the busiest
+/// sender or node link too far from its least load, a fractional division decides how much each
+/// sender sends, and cuts that one sender should not send alone are cut again.
+inline void balance_senders(plan_problem const& problem, plan_options const& options,
+                            source_indices const& sources, shard_kinds const& targets,
+                            pattern_plan& patterns) {
     sender_classes classes =
         sender_class_finder(problem, options, sources, targets, patterns).find();
     if (std::none_of(classes.loads.begin(), classes.loads.end(),

@@ -29,7 +29,7 @@ class key_walk {
 public:
     key_walk(Iterator first, Iterator last) : next_(first), last_(last) {}
 
-    /// The thing of that key, or null; `search()` finds it anywhere, or returns the end.
+    /// The thing with that key, or null. `search()` finds it anywhere, or returns the end.
     auto find(std::string_view key, auto&& search) {
         if (next_ == last_ || next_->key != key)
             next_ = search();
@@ -140,9 +140,9 @@ inline box hull_of(std::set<box> const& boxes) {
 }
 
 /// The axis along which a holder lacks some of the scales it wants; the first axis if it lacks some
-/// within.
+/// in the middle.
 ///
-/// \pre it has some
+/// \pre the holder has some of the scales
 inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
     box const box = hull_of(boxes);
     for (std::size_t axis = 0; axis < wanted.ndim(); ++axis)
@@ -151,7 +151,8 @@ inline std::size_t lacking_axis(std::set<box> const& boxes, box const& wanted) {
     return 0;
 }
 
-/// How a tensor has to be cut along an axis so that each rank has the scales of its elements.
+/// The text that says how to cut a tensor along an axis so that each rank has the scales of its
+/// elements.
 inline std::string cut_advice(relation const& scaled, std::size_t axis) {
     block_form const form{scaled.block, scaled.count};
     std::string const text = "do not cut '" + scaled.companion + "'";
@@ -177,7 +178,8 @@ inline std::size_t torn_axis(box const& region, block_form const& form) {
     return 0;
 }
 
-/// The scales of its blocks that a holder of `region` lacks, if it has `boxes` of these.
+/// The text about the scales that a holder of `region` lacks for its blocks, if it has `boxes` of
+/// the scales.
 inline std::string scales_text(relation const& scaled, holder_t holder, box const& region,
                                std::set<box> const& boxes) {
     block_form const form{scaled.block, scaled.count};
@@ -209,7 +211,7 @@ inline std::string scales_fault(relation const& scaled, layout const& target,
     return {};
 }
 
-/// Whether one tensor has the scales of each block of the other.
+/// True if one tensor has the scales of each block of the other tensor.
 inline bool are_scales(relation const& scaled, index_vector const& shape,
                        index_vector const& scales) {
     auto const is_form = [](index_vector const& numbers) {

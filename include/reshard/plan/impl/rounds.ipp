@@ -16,7 +16,7 @@ namespace reshard {
 
 namespace detail {
 
-/// What processes need, as tensors come and go.
+/// The memory that processes need as tensors are allocated and released.
 class memory_ledger {
 public:
     constexpr memory_ledger(holder_t processes) : held_(processes, 0), staged_(processes, 0) {}
@@ -65,7 +65,7 @@ private:
     std::vector<index_t> staged_; ///< sent and received in the round
 };
 
-/// Puts target tensors into rounds, in their order, each filled as far as possible.
+/// Puts target tensors into rounds, in their order. Each round is filled as far as possible.
 class round_maker {
 public:
     constexpr round_maker(plan_flows const& flows, holder_t processes)
@@ -106,7 +106,7 @@ public:
 private:
     using shares = std::vector<process_share>;
 
-    /// What one target tensor of a kind moves.
+    /// The bytes that one target tensor of a kind moves.
     struct kind_cost {
         shares staged;
         index_t transfers = 0;
@@ -132,7 +132,7 @@ private:
         return cost;
     }
 
-    /// Sources that nothing uses go with the first.
+    /// Sources without a use are released with the first target tensor.
     constexpr void find_last_uses() {
         auto const& problem = flows_.problem();
         std::vector<std::uint32_t> last(problem.sources.size(), 0);
@@ -153,7 +153,7 @@ private:
         ledger.remove_staged(kinds_[flows_.kind_of(t)].staged);
     }
 
-    /// True if no process that target `t` concerns needs more than the budget.
+    /// True if no process that has a part in target `t` needs more than the budget.
     constexpr bool fits(std::uint32_t t, memory_ledger const& ledger, index_t budget) const {
         auto const fine = [&](process_share const& share) {
             return ledger.needed(share.process) <= budget;
@@ -188,8 +188,7 @@ private:
     holder_t processes_;
     side_shares sources_;
     side_shares targets_;
-    std::vector<std::vector<key_id>>
-        released_; ///< by target tensor: the sources it is the last to use
+    std::vector<std::vector<key_id>> released_; ///< by target tensor: the sources that it uses last
     std::vector<kind_cost> kinds_;
 };
 

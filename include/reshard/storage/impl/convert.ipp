@@ -67,7 +67,7 @@ inline std::uint64_t window_bytes_for(bound_plan const& bound,
     std::uint64_t const few = std::uint64_t{1} << 20;
     index_t const elements = window_of(dtype, 1, few).elements;
     for (transfer const* const t : transfers) {
-        if (t->source_key == zero_source || element_count(cut_of(bound.whole, *t).extent) == 0)
+        if (t->source_key == zero_source || cut_of(bound.whole, *t).elements() == 0)
             continue;
         std::optional<affine_copy> first;
         cut_to_windows(loop_of(bound, *t), target_of_loop, elements,

@@ -5,6 +5,8 @@
 
 #include <reshard/storage/file_pieces.hpp>
 
+#include <reshard/expr/cut_piece.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -85,35 +87,57 @@ RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size)
     return pieces;
 }
 
-/// Elements of a whole tensor, in row-major order, that a process holds one after the other.
+/// Elements of a whole tensor, in row-major order, that a process can make one after the other.
 struct held_run {
     index_t begin = 0;
     index_t end = 0;
     holder_t process = 0;
 };
 
-/// The elements of a region, if they are one run of the tensor.
-inline std::optional<flat_range> run_of(box const& region, index_vector const& shape) {
-    std::size_t axis = 0;
-    while (axis < shape.size() && region.shape[axis] == 1)
-        ++axis;
-    for (std::size_t inner = axis + 1; inner < shape.size(); ++inner)
-        if (region.shape[inner] != shape[inner])
-            return std::nullopt;
-    index_t const first = ravel_index(region.offset, shape);
-    return flat_range{first, first + element_count(region.shape)};
+/// Calls `take(box, process)` for each box of a piece's target, and each process that holds what it
+/// is made of.
+void for_each_made(piece const& piece, tensor_shards const& shards, auto&& take) {
+    if (!shards)
+        return;
+    box const wanted = piece.source_box();
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        shards.for_each_box(i, [&](box const& held) {
+            if (auto const common = intersect(held, wanted))
+                cut_to_source(piece, *common,
+                              [&](auto const& part) { take(part.target_box(), shards.holder(i)); });
+        });
 }
 
-inline std::vector<held_run> runs_of(tensor_spread const& spread) {
-    shard_table const shards = blocks_listed(spread);
+/// What processes can make of an output without the others. Zeros everybody can make.
+inline std::vector<held_run> made_runs(expression const& output, source_list const& sources,
+                                       layout const& source, int size) {
     std::vector<held_run> runs;
-    for (std::size_t i = 0; i < shards.size(); ++i) {
-        auto const run = run_of(shards.region(i), spread.shape);
-        if (!run)
+    auto const add = [&](box const& made, holder_t process) {
+        if (auto const run = flat_range_of(made, output.shape))
+            runs.push_back({run->begin, run->end, process});
+    };
+    auto const add_for_all = [&](box const& made) {
+        for (int process = 0; process < size; ++process)
+            add(made, static_cast<holder_t>(process));
+    };
+    if (output.pieces.size() == 0) // a tensor without elements
+        add_for_all(whole(output.shape));
+    for (std::size_t i = 0; i < output.pieces.size(); ++i) {
+        piece const piece = output.pieces[i];
+        if (piece.source == zero_source) {
+            add_for_all(piece.target_box());
             continue;
-        flat_range const part = shards.flat(i).value_or(flat_range{0, run->size()});
-        runs.push_back({run->begin + part.begin, run->begin + part.end, shards.holder(i)});
+        }
+        tensor_layout const* const held = source.find(sources.key(piece.source));
+        for_each_made(piece, held ? source.shards_of(*held) : tensor_shards(), add);
     }
+    return runs;
+}
+
+/// The same, as few and long as they can be.
+inline std::vector<held_run> runs_of(mapping_output const& output, mapping const& program,
+                                     layout const& source, int size) {
+    std::vector<held_run> runs = made_runs(output.value, program.sources(), source, size);
     std::sort(runs.begin(), runs.end(), [](held_run const& a, held_run const& b) {
         return std::pair(a.process, a.begin) < std::pair(b.process, b.begin);
     });
@@ -144,15 +168,15 @@ inline index_t elements_before(std::uint64_t position, data_type dtype, index_t 
     return std::min(count, static_cast<index_t>(position * 8 / static_cast<unsigned>(bits(dtype))));
 }
 
-RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, layout const& layout,
-                                          int size) {
+RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, mapping const& program,
+                                          layout const& source, int size) {
     checkpoint_metadata const& written = files.metadata;
     std::vector<std::uint64_t> to_write(static_cast<std::size_t>(size), 0);
     file_pieces pieces;
     holder_t next = 0;
     for_each_shard(written, [&](shard_place shard_place, checkpoint_shard const& shard) {
         checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
-        auto const runs = runs_of(layout.spread_of(*layout.find(tensor.key)));
+        auto const runs = runs_of(*program.find(tensor.key), program, source, size);
         index_t const count = element_count(shard.region.shape);
         for_each_chunk(written, shard_place, [&](byte_run run) {
             auto const holder =

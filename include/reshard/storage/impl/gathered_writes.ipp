@@ -6,8 +6,8 @@
 #include <reshard/storage/gathered_writes.hpp>
 
 #include <reshard/bind/redistribute.hpp>
-#include <reshard/expr/mapping.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/put_pieces.hpp>
@@ -21,6 +21,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,11 +40,29 @@ inline const_state_dict tensors_of(const_state_dict const& tensors,
     return state;
 }
 
+/// Whether an output has elements without a source.
+inline bool has_zeros(mapping const& program, std::string_view key) {
+    piece_list const& pieces = program.find(key)->value.pieces;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        if (pieces.source(i) == zero_source)
+            return true;
+    return false;
+}
+
+/// Adds the keys of the tensors that an output is made of.
+inline void add_sources(std::set<std::string, std::less<>>& keys, mapping const& program,
+                        std::string_view key) {
+    piece_list const& pieces = program.find(key)->value.pieces;
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+        if (pieces.source(i) != zero_source)
+            keys.emplace(program.sources().key(pieces.source(i)));
+}
+
 /// Writes pieces that were redistributed.
 ///
 /// \par Collective every rank of the group, in the same order
 void put_redistributed(group auto const& world, written_files& writer,
-                       std::span<file_piece const> pieces, const_state_dict const& tensors) {
+                       std::span<file_piece const> pieces, held_sources const& from) {
     std::vector<std::vector<std::byte>> memory;
     std::vector<file_piece> own_pieces;
     const_state_dict have;
@@ -52,7 +71,7 @@ void put_redistributed(group auto const& world, written_files& writer,
     agree_on(world, [&] {
         std::set<std::string, std::less<>> keys;
         for (file_piece const& piece : pieces) {
-            keys.insert(written.tensors[piece.position.tensor].key);
+            add_sources(keys, from.program, written.tensors[piece.position.tensor].key);
             if (piece.process != static_cast<holder_t>(world.rank()))
                 continue;
             shard_descriptor const shard = descriptor_of(written, piece);
@@ -62,9 +81,9 @@ void put_redistributed(group auto const& world, written_files& writer,
             want.add(shard, tensor_view{memory.back().data(), shard.dtype, shape,
                                         row_major_strides(shape)});
         }
-        have = tensors_of(tensors, keys);
+        have = tensors_of(from.tensors, keys);
     });
-    redistribute(world, std::move(have), std::move(want));
+    redistribute(world, std::move(have), std::move(want), {.program = from.program});
     agree_on(world, [&] {
         for (std::size_t i = 0; i < own_pieces.size(); ++i)
             writer.put(own_pieces[i].position, own_pieces[i].bytes.begin, memory[i]);
@@ -75,14 +94,14 @@ void put_redistributed(group auto const& world, written_files& writer,
 ///
 /// \par Collective every rank of the group, in the same order
 void put_in_rounds(group auto const& world, written_files& writer, file_pieces const& gathered,
-                   const_state_dict const& tensors) {
+                   held_sources const& from) {
     std::uint64_t const most = round_bytes * static_cast<std::uint64_t>(world.size());
     for (std::size_t first = 0, last = 0; first < gathered.size(); first = last) {
         std::uint64_t bytes = 0;
         while (last < gathered.size() &&
                (last == first || bytes + gathered[last].bytes.size() <= most))
             bytes += gathered[last++].bytes.size();
-        put_redistributed(world, writer, std::span(gathered).subspan(first, last - first), tensors);
+        put_redistributed(world, writer, std::span(gathered).subspan(first, last - first), from);
     }
 }
 
@@ -108,15 +127,15 @@ inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces co
 /// The members refer to each other.
 struct window_parts {
     window_parts(checkpoint_metadata const& written, file_pieces const& windows,
-                 layout const& layout, const_state_dict const& tensors, mpi_group const& world)
+                 held_sources const& from, mpi_group const& world)
         : target(layout_of(written, windows, world.size())),
-          program(identity_mapping(catalog_of(layout))),
-          problem(problem_of(program, layout, target)),
-          whole(make_plan(
-              problem, {holder_set({static_cast<holder_t>(world.rank())}), holder_set::nobody()})),
+          problem(problem_of(from.program, from.all, target)),
+          me(static_cast<holder_t>(world.rank())),
+          whole(make_plan(problem, {holder_set({me}), holder_set({me})},
+                          {.between_nodes = balanced_senders()})),
           targets(shapes_of(written, windows)),
           transfers(transfers_of(whole, windows)) {
-        sources.add(tensors, layout, static_cast<holder_t>(world.rank()));
+        sources.add(from.tensors, from.all, me);
     }
     window_parts(window_parts const&) = delete;
     window_parts& operator=(window_parts const&) = delete;
@@ -126,14 +145,15 @@ struct window_parts {
     void put(std::size_t window, std::byte* bytes) const {
         bound_plan const bound{whole, problem, sources, targets, &all_conversions()};
         for (transfer const* const t : transfers.of(window))
-            copy_elements(loop_of(bound, *t), conversion_of(bound, *t), source_end(bound, *t).data,
-                          bytes);
+            if (t->source_holder == me)
+                copy_elements(loop_of(bound, *t), conversion_of(bound, *t),
+                              source_end(bound, *t).data, bytes);
     }
 
     layout target;
-    mapping program;
     plan_problem problem;
-    plan whole;
+    holder_t me;
+    plan whole; ///< of what this process gives, and of its own windows, so that it finds gaps there
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     piece_transfers transfers;
@@ -167,11 +187,12 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
     return problem;
 }
 
-/// True for pieces that pass through slots: elements of whole bytes, of which no two ranks write
-/// the same, in windows that are not too large.
-inline bool fits_slots(checkpoint_metadata const& written, file_piece const& piece) {
+/// True for pieces that pass through slots: elements of whole bytes, each of which one rank puts
+/// there, in windows that are not too large.
+inline bool fits_slots(checkpoint_metadata const& written, mapping const& program,
+                       file_piece const& piece) {
     checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
-    return bits(tensor.dtype) % 8 == 0 &&
+    return bits(tensor.dtype) % 8 == 0 && !has_zeros(program, tensor.key) &&
            written.files[tensor.shards[piece.position.shard].file].chunk_bytes <= most_slot_bytes;
 }
 
@@ -179,11 +200,12 @@ inline bool fits_slots(checkpoint_metadata const& written, file_piece const& pie
 ///
 /// \par Collective every rank of the group, in the same order
 inline void put_shared(mpi_group const& world, written_files& writer, file_pieces& pieces,
-                       layout const& layout, const_state_dict const& tensors) {
+                       held_sources const& from) {
     checkpoint_metadata const& written = writer.plan().metadata;
     auto const remainder =
-        std::stable_partition(pieces.begin(), pieces.end(),
-                              [&](file_piece const& piece) { return !fits_slots(written, piece); });
+        std::stable_partition(pieces.begin(), pieces.end(), [&](file_piece const& piece) {
+            return !fits_slots(written, from.program, piece);
+        });
     if (remainder == pieces.end() || world.size() == 1)
         return;
     node_ranks const node = agreed_node_of(world);
@@ -197,9 +219,7 @@ inline void put_shared(mpi_group const& world, written_files& writer, file_piece
     if (!slots)
         return;
     std::unique_ptr<window_parts> parts;
-    agree_on(world, [&] {
-        parts = std::make_unique<window_parts>(written, windows, layout, tensors, world);
-    });
+    agree_on(world, [&] { parts = std::make_unique<window_parts>(written, windows, from, world); });
     agree(world, put_through_slots(node.group, *slots, writer, windows, *parts));
     pieces.erase(remainder, pieces.end());
 }
@@ -210,15 +230,15 @@ inline file_pieces gathered_only(file_pieces pieces) {
 }
 
 RESHARD_DECL void put_gathered(solo const& alone, written_files& writer, file_pieces pieces,
-                               layout const&, const_state_dict const& tensors) {
-    put_in_rounds(alone, writer, gathered_only(std::move(pieces)), tensors);
+                               held_sources const& from) {
+    put_in_rounds(alone, writer, gathered_only(std::move(pieces)), from);
 }
 
 RESHARD_DECL void put_gathered(mpi_group const& world, written_files& writer, file_pieces pieces,
-                               layout const& layout, const_state_dict const& tensors) {
+                               held_sources const& from) {
     file_pieces remaining_pieces = gathered_only(std::move(pieces));
-    put_shared(world, writer, remaining_pieces, layout, tensors);
-    put_in_rounds(world, writer, remaining_pieces, tensors);
+    put_shared(world, writer, remaining_pieces, from);
+    put_in_rounds(world, writer, remaining_pieces, from);
 }
 
 } // namespace reshard::detail

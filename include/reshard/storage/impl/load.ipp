@@ -200,12 +200,13 @@ inline void check_load(checkpoint const& source, target_tensors const& want,
     if (options.memory || options.cache)
         fail(errc::usage, "a load of ", counted(want.tensors.size(), "tensor"),
              " has no rounds and keeps no plans; leave options.memory and options.cache out");
-    if (options.relays && (options.reads == file_reads::direct || source.is_mapped()))
-        fail(errc::usage, "options.relays passes on what one rank has read, and ",
+    if (options.between_nodes.has_relays() &&
+        (options.reads == file_reads::direct || source.is_mapped()))
+        fail(errc::usage, "relays() passes on what one rank has read, and ",
              source.is_mapped()
                  ? "a checkpoint that is mapped is not read; open it without `mapped`"
                  : "with options.reads = direct each rank reads for itself",
-             ", or leave options.relays out");
+             ", or leave relays() out of options.between_nodes");
 }
 
 inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {

@@ -8,8 +8,11 @@
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/expr/check.hpp>
+#include <reshard/expr/fused_outputs.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
+#include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/aliases.hpp>
@@ -42,13 +45,73 @@ inline void check_alias_tensors(layout const& layout, save_options const& option
                  " has no place for names; save a tensor of that name too, or leave the alias out");
 }
 
-inline checkpoint_plan files_to_save(layout const& layout, save_options const& options) {
-    std::vector<std::string> const keys = keys_of(layout.tensors);
+/// Whether whole tensors are written.
+inline bool writes_whole(save_options const& options) {
+    return options.form == save_form::huggingface || !options.program.is_by_name();
+}
+
+/// Refuses options that have no meaning beside a program.
+///
+/// \throws error with errc::usage
+inline void check_program_options(save_options const& options) {
+    if (options.program.is_by_name())
+        return;
+    if (options.form == save_form::sharded)
+        fail(errc::usage, "save_options.program makes whole tensors, and shards are to be written; "
+                          "leave save_options.form out, or redistribute first");
+    if (!options.aliases.empty())
+        fail(errc::usage, "'", options.aliases.begin()->first,
+             "' is to be an alias, and with save_options.program the files have the names that it "
+             "makes; let the program make or remove that one, and leave the aliases out");
+}
+
+inline checkpoint_plan files_to_save(mapping const& program, layout const& layout,
+                                     save_options const& options) {
+    std::vector<std::string> const keys = keys_of(program.outputs());
     check_needs("save_options.needs", options.needs, keys, keys);
     check_alias_tensors(layout, options);
-    return files_for(identity_mapping(catalog_of(layout)),
-                     options.form == save_form::sharded ? std::optional(layout) : std::nullopt,
+    return files_for(program, writes_whole(options) ? std::nullopt : std::optional(layout),
                      options.writing, options.aliases);
+}
+
+/// A program, and sentences for people about what becomes of its tensors in files.
+struct noted_program {
+    mapping program;
+    std::vector<std::string> notes;
+};
+
+/// Makes fused tensors and scales of a program fit for files of whole tensors, and then forgets its
+/// relations.
+///
+/// \throws error as `check_torn`, `deinterleave_whole`, `check_fused_order` and `check_scales`
+inline void fit_whole_files(noted_program& made, layout const& source,
+                            save_options const& options) {
+    carry_fused(made.program, source);
+    check_torn(made.program, source);
+    std::string text = deinterleave_whole(made.program, source, nullptr);
+    if (!text.empty())
+        made.notes.push_back(std::move(text));
+    check_fused_order(fused_of(made.program, std::nullopt), options.writing.format);
+    check_scales(made.program, source, true);
+    made.program.forget_relations();
+}
+
+/// The program of the saved tensors. Those that it calls copies are compared.
+///
+/// \par Collective every rank of the group, in the same order
+/// \throws error as the program, on every rank
+noted_program program_of_save(group auto const& world, layout const& source,
+                              const_state_dict const& tensors, save_options const& options) {
+    program_steps const* const steps = options.program.steps();
+    if (!steps)
+        return {identity_mapping(catalog_of(source)), {}};
+    any_group const ranks(world);
+    noted_program made{steps->make_mapping(ranks, options.program, {&source, {}}, nullptr), {}};
+    steps->compare_copies(
+        ranks, tensors, made.program,
+        [&](const_state_dict const& from, state_dict const& to) { redistribute(world, from, to); });
+    agree_on(world, [&] { fit_whole_files(made, source, options); });
+    return made;
 }
 
 /// The part of a save that does not depend on its tensors' memory, on one process; equal saves
@@ -57,11 +120,12 @@ inline checkpoint_plan files_to_save(layout const& layout, save_options const& o
 /// \invariant the members refer to each other
 struct planned_save {
     layout all;
+    mapping program;                ///< of the saved tensors
+    std::vector<std::string> notes; ///< as `save_report::notes`
     checkpoint_plan files;
     file_pieces pieces;
     file_pieces mine; ///< those whose elements this process holds
     layout target;    ///< of them, as are the others
-    mapping program;
     plan_problem work;
     plan whole;
     shard_views<tensor_view> targets;
@@ -71,9 +135,9 @@ struct planned_save {
     planned_save& operator=(planned_save const&) = delete;
 
     void plan_files(save_options const& options, int size) {
-        files = files_to_save(all, options);
-        pieces = options.form == save_form::sharded ? pieces_by_rank(files, size)
-                                                    : pieces_by_holder(files, all, size);
+        files = files_to_save(program, all, options);
+        pieces = writes_whole(options) ? pieces_by_holder(files, program, all, size)
+                                       : pieces_by_rank(files, size);
     }
 
     void plan_mine(holder_t me, int size) {
@@ -82,7 +146,6 @@ struct planned_save {
             return piece.process != me || piece.is_gathered;
         });
         target = layout_of(files.metadata, mine, size);
-        program = identity_mapping(catalog_of(all));
         work = problem_of(program, all, target);
         whole = make_plan(work, {holder_set::nobody(), holder_set({me})});
         targets = shapes_of(files.metadata, mine);
@@ -150,6 +213,9 @@ std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors&
     planned->all =
         layout_of_ranks(world, std::move(have.layout), have.tensors.descriptors(), "source");
     check_aliases(world, have.tensors, planned->all, options);
+    noted_program made = program_of_save(world, planned->all, have.tensors, options);
+    planned->program = std::move(made.program);
+    planned->notes = std::move(made.notes);
     agree_on_files(world, planned->files, options, [&] {
         at_path(target, [&] {
             planned->plan_files(options, world.size());
@@ -178,13 +244,15 @@ std::shared_ptr<planned_save const> planned_before(group auto const& world, sour
 /// \par Collective every rank of the group, in the same order
 save_report save_as(group auto const& world, source_tensors have,
                     std::filesystem::path const& target, save_options const& options) {
-    bool const is_cached =
-        options.cache && !options.writing.writer && options.writing.format.empty();
+    bool const is_cached = options.cache && options.program.is_by_name() &&
+                           !options.writing.writer && options.writing.format.empty();
     compared_values fingerprint("options", options);
+    fingerprint.add_digest("options.program", digest_of_given(options.program));
     fingerprint.add_presence("options.cache", options.cache);
     fingerprint.add_presence("options.writing.writer",
                              options.cache && options.writing.writer); // uses no cache
     agree_to_run(world, "save to " + target.string(), fingerprint, attempt([&] {
+                     check_program_options(options);
                      have.tensors.check();
                      check_twins(have.tensors);
                  }));
@@ -195,10 +263,11 @@ save_report save_as(group auto const& world, source_tensors have,
         put_held(writer.files(), *planned, have.tensors, static_cast<holder_t>(world.rank()),
                  world.size());
     });
-    put_gathered(world, writer.files(), planned->pieces, planned->all, have.tensors);
+    put_gathered(world, writer.files(), planned->pieces,
+                 {planned->all, planned->program, have.tensors});
     std::string const id = writer.commit(world);
     return {id, data_bytes(planned->files.metadata), writer.reused(),
-            gather_values(world, writer.removed()).front()};
+            gather_values(world, writer.removed()).front(), planned->notes};
 }
 
 } // namespace detail

@@ -75,10 +75,10 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
         fail(errc::usage, "a save in the background has the formats of safetensors; omit "
                           "write_options.format, or use save");
     auto shared = std::make_shared<files_to_write>();
-    shared->plan = files_to_save(layout, options);
-    shared->pieces = options.form == save_form::sharded
-                         ? pieces_by_rank(shared->plan, size)
-                         : pieces_by_holder(shared->plan, layout, size);
+    mapping const program = identity_mapping(catalog_of(layout));
+    shared->plan = files_to_save(program, layout, options);
+    shared->pieces = writes_whole(options) ? pieces_by_holder(shared->plan, program, layout, size)
+                                           : pieces_by_rank(shared->plan, size);
     if (!options.writing.writer) // which the digest does not cover
         state.known_files.add(digest, std::shared_ptr<files_to_write const>(shared));
     return shared;
@@ -101,6 +101,9 @@ std::map<std::string, double> numbers_of_first(group auto const& world,
 
 /// \throws error with errc::usage
 inline void check_async(int size, save_options const& options) {
+    if (!options.program.is_by_name())
+        fail(errc::usage, "save_options.program: a save in the background has the tensors as they "
+                          "are; leave it out, or use save");
     if (options.cache)
         fail(errc::usage, "save_options.cache: an async_saver keeps plans itself; leave it out");
     if (options.writing.files && size > 1)

@@ -262,7 +262,7 @@ inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
                                  std::vector<read_notice> const& notices, options const& options) {
     auto& [reader, loops, windows] = reads;
     local_error problem;
-    if (options.relays)
+    if (options.between_nodes.has_relays())
         problem = read_relayed(world, reader, loops, windows, options.reads);
     node_windows shared{{world, {}}, {}, nullptr};
     if (is_worth_sharing(notices, options.reads))

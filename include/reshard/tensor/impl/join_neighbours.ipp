@@ -49,7 +49,8 @@ private:
                       shards_.end());
     }
 
-    /// Shards of a row along the axis come together, by their position in it.
+    /// Orders shards so that the shards of one row along the axis are together, by their position
+    /// in the row.
     static bool comes_before(shard const& a, shard const& b, std::size_t axis) {
         if (int const order = a.descriptor.key.compare(b.descriptor.key))
             return order < 0;
@@ -76,8 +77,8 @@ private:
                    : 0;
     }
 
-    /// Where the tensor's first element along the axis would be: equal for neighbours in one array,
-    /// so that copies in other arrays do not come between them.
+    /// The address that the tensor's first element along the axis would have. It is equal for
+    /// neighbours in one array, so that copies in other arrays do not come between them.
     static std::uintptr_t line_of(shard const& current_shard, std::size_t axis) {
         return axis < current_shard.tensor.ndim()
                    ? address_of(current_shard.tensor, axis, -offset(current_shard, axis))
@@ -111,7 +112,7 @@ private:
         return -limit < first.strides[axis] && first.strides[axis] < limit;
     }
 
-    /// Where element `index` along the axis is, or would be.
+    /// The address that element `index` along the axis has, or would have.
     static std::uintptr_t address_of(const_tensor_view const& elements, std::size_t axis,
                                      index_t index) {
         auto const size = static_cast<std::uintptr_t>(bits(elements.dtype) / 8);

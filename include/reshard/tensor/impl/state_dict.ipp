@@ -25,10 +25,10 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
                  expected[axis], " in a tensor of extent ", elements.shape[axis]);
 }
 
-/// The axis along which shards fill an array one after the other: the first along which one of them
-/// does not have the array's extent.
+/// The axis along which shards fill an array one after the other: the first axis along which a
+/// shard does not have the array's extent.
 ///
-/// \pre there are several, all with the array's number of axes
+/// \pre there are several shards, all with the array's number of axes
 inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
                                 index_vector const& shape) {
     std::size_t axis = 0;

@@ -287,8 +287,8 @@ inline void check_parts(fused_statement const& fused, head_counts count, index_t
                      {});
 }
 
-/// The statements of one macro; it has three names on the left if it `fuses`, three on the right if
-/// it `parts_it`.
+/// Appends the statements of one macro. It has three names on the left if it `fuses`, and three on
+/// the right if it `parts_it`.
 inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses, bool parts_it,
                            std::vector<statement>& expanded) {
     index_t const source = fuses ? 1 : fused.left_parts();

@@ -15,8 +15,8 @@
 #include <vector>
 
 /// \file
-/// The macros of which a part has an equal share of each tensor: `fused_ffn` of two equal ones,
-/// `fused` of any number and extents.
+/// The macros whose parts have an equal share of each tensor: `fused_ffn` for two equal tensors,
+/// `fused` for any number and extents.
 
 namespace reshard::aoa::detail {
 

@@ -91,7 +91,7 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& current_
         with_names(context, current_statement, segment::kind_type::array, "[a:b]", append));
 }
 
-/// Refuses a bad name with a star, before any key is examined.
+/// Refuses a wrong name with a star, before any key is examined.
 inline void check_star(macro_context const& context, statement const& statement,
                        std::size_t which) {
     name const& starred = context.code.names(statement)[which];
@@ -139,7 +139,7 @@ inline void collect_stars(macro_context const& context, statement const& stateme
     }
 }
 
-/// Says that no key is name number `i` of a statement, which has a star.
+/// Reports that no key matches name number `i` of a statement, which has a star.
 [[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& statement,
                                           std::uint32_t i) {
     name const starred = context.code.names(statement)[i];

@@ -32,7 +32,7 @@ inline std::vector<reached_key> keys_of(macro_context& context, statement const&
     return counter.reached();
 }
 
-/// The axis of the macro, which has `axis`, that `cut` has as its axis number `other`.
+/// The axis to name in the macro, which has `axis` now, to mean axis number `other` of `cut`.
 inline index_t as_macro_axis(reached_key const& cut, index_t axis, std::size_t other) {
     auto const ndim = static_cast<index_t>(cut.entry->shape.size());
     index_t const here = axis < 0 ? axis + ndim : axis;

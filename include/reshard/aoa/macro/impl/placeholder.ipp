@@ -46,7 +46,7 @@ struct placeholder_use {
     std::size_t pattern = 0;             ///< that it is
 };
 
-/// The place of a name in a sorted list that has it.
+/// The index of a name in a sorted list that contains it.
 inline std::size_t position(std::vector<std::string_view> const& names, std::string_view name) {
     return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
 }
@@ -233,7 +233,7 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
     return use;
 }
 
-/// A statement that matches no key is reported as the options say, and has no successors.
+/// Reports a statement that matches no key as the options say; nothing replaces it.
 inline void report_no_match(macro_context& context, statement const& statement,
                             placeholder_use const& use) {
     name const deciding = context.code.names(statement)[use.deciding];

@@ -3,7 +3,7 @@
 #ifndef RESHARD_FORMAT_NAMES_IMPL_MASTER_WEIGHTS_IPP
 #define RESHARD_FORMAT_NAMES_IMPL_MASTER_WEIGHTS_IPP
 
-#include <reshard/format/names/master_weights.hpp>
+#include <reshard/format/names/variable_names.hpp>
 
 #include <reshard/expr/cast.hpp>
 #include <reshard/format/paddle/unified.hpp>

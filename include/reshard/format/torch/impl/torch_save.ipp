@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/hf_index.hpp>
+#include <reshard/format/impl/part_names.ipp>
 #include <reshard/format/pickle/named_values.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/row_major_files.hpp>

@@ -1,0 +1,36 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#ifndef RESHARD_PLAN_BETWEEN_NODES_HPP
+#define RESHARD_PLAN_BETWEEN_NODES_HPP
+
+#include <reshard/core/config.hpp>
+#include <reshard/plan/options.hpp>
+
+/// \file
+/// Chooses the senders of elements that several ranks hold or want: for `options::between_nodes`.
+
+namespace reshard {
+
+/// If several ranks hold the same elements, one of them sends them. It is chosen so that the
+/// busiest node link, and then the busiest rank, sends as little as possible.
+///
+/// This is worth its time if ranks hold replicas of tensors of different sizes. With more than
+/// 131,072 transfers, and for elements that are looked up in a directory, ranks take turns.
+RESHARD_DECL detail::node_traffic balanced_senders();
+
+/// If several ranks on other nodes want the same elements, the source sends them once, and these
+/// ranks pass them on chunk by chunk. A plan also has the transfers that its ranks pass on. If
+/// several ranks could send, they take turns. No elements are passed on if all ranks are on one
+/// node, in rounds, or if elements are looked up in a directory.
+///
+/// In a load, one rank reads the bytes of files that several nodes need, and passes them on. That
+/// is faster if one rank sends more bytes per second than all nodes together read.
+RESHARD_DECL detail::node_traffic relays();
+
+} // namespace reshard
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/plan/impl/between_nodes.ipp>
+#endif
+
+#endif
