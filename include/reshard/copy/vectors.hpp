@@ -32,6 +32,12 @@ struct vector_type {
 template <class Element, std::size_t Bytes>
 using vector_of = typename vector_type<Element, Bytes>::type;
 
+/// A register's value anywhere in memory, whatever was written there.
+template <class Vector>
+struct vector_in_memory {
+    typedef Vector type __attribute__((aligned(1), may_alias));
+};
+
 /// The integer of `Size` bytes.
 template <std::size_t Size>
 using integer_of = std::conditional_t<

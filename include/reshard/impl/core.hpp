@@ -66,6 +66,7 @@
 #include <reshard/copy/impl/loops.ipp>
 #include <reshard/copy/impl/stream_lines.ipp>
 #include <reshard/copy/impl/vector_floats.ipp>
+#include <reshard/copy/impl/vector_lanes.ipp>
 #include <reshard/copy/impl/vectors.ipp>
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>

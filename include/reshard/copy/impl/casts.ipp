@@ -118,13 +118,16 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
          ...);
     }
 
-    /// Makes a dense tile of the lines, and fetches what will be transposed next.
-    RESHARD_INLINE static void gather(memory_lines<unsigned char const> source,
-                                      unsigned char* tile) {
+    /// Makes a dense tile of the lines, and fetches what will be transposed next. g++ would load what
+    /// `read` gives once more in place of the tile.
+    template <std::size_t... I>
+    RESHARD_INLINE static void gather(memory_lines<unsigned char const> source, unsigned char* tile,
+                                      std::index_sequence<I...>) {
         for (index_t i = 0; i < lines_transposed; ++i) {
             unsigned char const* const line = source.first + i * source.pitch;
             __builtin_prefetch(line + square_ahead_bytes, 0, 2);
-            copy_line(tile + i * index_t{line_bytes}, line, false, counted<in_line>());
+            (write(tile + i * index_t{line_bytes} + I * width, read_first(line + I * width, width)),
+             ...);
         }
     }
 
@@ -134,7 +137,7 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
         constexpr auto line = static_cast<index_t>(line_bytes);
         Source const from(format);
         alignas(line_bytes) unsigned char tile[std::size_t{lines_transposed} * line_bytes];
-        gather(source, tile);
+        gather(source, tile, counted<in_line>());
         for (index_t i = 0; i < square_side(source_size); i += 4)
             for (index_t j = 0; j < lines_transposed; j += step)
                 write_four(from, tile + j * line + i * source_size,

@@ -29,14 +29,12 @@ RESHARD_INLINE To as(From value) {
 
 template <class Vector>
 RESHARD_INLINE Vector read(unsigned char const* address) {
-    Vector value;
-    std::memcpy(&value, address, sizeof value);
-    return value;
+    return *reinterpret_cast<typename vector_in_memory<Vector>::type const*>(address);
 }
 
 template <class Vector>
 RESHARD_INLINE void write(unsigned char* address, Vector value) {
-    std::memcpy(address, &value, sizeof value);
+    *reinterpret_cast<typename vector_in_memory<Vector>::type*>(address) = value;
 }
 
 /// Writes past the caches.
@@ -251,6 +249,8 @@ RESHARD_TARGET void transpose(memory_lines<unsigned char const> source,
 } // namespace reshard::detail::RESHARD_VECTORS
 
 #if RESHARD_WIDTH > 16
+#include <reshard/copy/impl/vector_lanes.ipp>
+
 #include <reshard/copy/impl/vector_floats.ipp>
 
 #include <reshard/copy/impl/casts.ipp>
