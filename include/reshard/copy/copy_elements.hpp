@@ -4,7 +4,7 @@
 #define RESHARD_COPY_COPY_ELEMENTS_HPP
 
 #include <reshard/copy/choose.hpp>
-#include <reshard/copy/kernel_elements.hpp>
+#include <reshard/copy/loops.hpp>
 #include <reshard/copy/vector_conversion.hpp>
 #include <reshard/core/config.hpp>
 

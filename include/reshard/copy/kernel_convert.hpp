@@ -4,18 +4,13 @@
 #define RESHARD_COPY_KERNEL_CONVERT_HPP
 
 #include <reshard/copy/bits.hpp>
-#include <reshard/copy/convert_lanes.hpp>
-#include <reshard/copy/convert_lanes512.hpp>
+#include <reshard/copy/kernel_elements.hpp>
 #include <reshard/copy/loops.hpp>
-#include <reshard/copy/stream_lines.hpp>
-#include <reshard/copy/vector_set.hpp>
+#include <reshard/copy/vector_conversion.hpp>
+#include <reshard/copy/vectors.hpp>
 
 /// \file
 /// Copies that change the data type: in registers, or block by block through the nearest cache.
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 namespace reshard::detail {
 
@@ -23,8 +18,8 @@ namespace reshard::detail {
 
 template <data_type Source, data_type Target>
 vector_conversion vector_conversion_between(vector_set set) {
-    return set == vector_set::avx512 ? convert_lanes512<Source, Target>::functions()
-                                     : convert_lanes<Source, Target>::functions();
+    return set == vector_set::avx512 ? vectors64::cast<Source, Target>::functions()
+                                     : vectors32::cast<Source, Target>::functions();
 }
 
 /// From any of the `Sources` to `Target`.
@@ -44,9 +39,8 @@ vector_conversion vector_conversion_from_bytes(data_type source, vector_set set)
     if (!format || bits(source) < 8)
         return vector_conversion_from<Target, Sources...>(source, set);
     vector_conversion const conversion =
-        set != vector_set::avx512 ? convert_lanes<data_type::f8_e4m3, Target>::functions()
-        : format->has_only_nan()  ? convert_lanes512<data_type::f8_e4m3fnuz, Target>::functions()
-                                  : convert_lanes512<data_type::f8_e4m3, Target>::functions();
+        format->has_only_nan() ? vector_conversion_between<data_type::f8_e4m3fnuz, Target>(set)
+                               : vector_conversion_between<data_type::f8_e4m3, Target>(set);
     return conversion.with(format);
 }
 
@@ -87,8 +81,8 @@ inline vector_conversion vector_conversion_of(data_type source, data_type target
 /// cast must not depend on that.
 class float_environment {
 public:
-    float_environment() : saved_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
-    ~float_environment() { _mm_setcsr(saved_); }
+    float_environment() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(0x1f80); }
+    ~float_environment() { __builtin_ia32_ldmxcsr(saved_); }
 
     float_environment(float_environment const&) = delete;
     float_environment& operator=(float_environment const&) = delete;
@@ -144,7 +138,7 @@ void convert_rows(affine_copy const& copy, auto const& convert, element_sizes si
 
 /// True if a tile is whole squares.
 inline bool is_squares(tile_extent extent, element_sizes sizes) {
-    return extent.lines % square_lines(sizes.source) == 0 &&
+    return extent.lines % square_side(sizes.source) == 0 &&
            extent.width % square_width(sizes.source, sizes.target) == 0;
 }
 
@@ -154,7 +148,7 @@ inline bool is_squares(tile_extent extent, element_sizes sizes) {
 inline void convert_squares(vector_conversion const& convert, element_sizes sizes,
                             tile_extent extent, memory_lines<unsigned char const> source,
                             memory_lines<unsigned char> target, bool streaming) {
-    for (index_t i = 0; i < extent.lines; i += square_lines(sizes.source))
+    for (index_t i = 0; i < extent.lines; i += square_side(sizes.source))
         for (index_t j = 0; j < extent.width; j += square_width(sizes.source, sizes.target))
             convert.square({source.first + j * source.pitch + i * sizes.source, source.pitch},
                            {target.first + i * target.pitch + j * sizes.target, target.pitch},

@@ -5,13 +5,46 @@
 
 #include <reshard/copy/bits.hpp>
 #include <reshard/copy/loops.hpp>
-#include <reshard/copy/stream_blocks.hpp>
-#include <reshard/copy/transpose_tile.hpp>
+#include <reshard/copy/vectors.hpp>
 
 /// \file
 /// Elements one by one, for strides that no faster kernel knows.
 
 namespace reshard::detail {
+
+/// Reads lines of the source, `pitch` bytes apart, and writes them as columns of a dense tile.
+///
+/// \par Shape source: `extent.width` lines of `extent.lines` elements; tile: the other way round
+template <std::size_t Size>
+void gather_tile(unsigned char const* source, index_t pitch, tile_extent extent,
+                 unsigned char* tile) {
+    constexpr index_t size = Size;
+    constexpr index_t side = 16 / size;
+    index_t const tile_pitch = extent.width * size;
+    index_t const whole_lines = extent.lines - extent.lines % side;
+    index_t const whole_width = extent.width - extent.width % side;
+    for (index_t j = 0; j < whole_width; j += side)
+        for (index_t i = 0; i < whole_lines; i += side)
+            transpose_square<Size>(source + j * pitch + i * size, pitch,
+                                   tile + i * tile_pitch + j * size, tile_pitch);
+    for (index_t j = 0; j < extent.width; ++j)
+        for (index_t i = j < whole_width ? whole_lines : 0; i < extent.lines; ++i)
+            std::memcpy(tile + i * tile_pitch + j * size, source + j * pitch + i * size, Size);
+}
+
+using gather_function = void (*)(unsigned char const* source, index_t pitch, tile_extent extent,
+                                 unsigned char* tile);
+
+/// `gather_tile` of elements of `size` bytes: 1, 2, 4, 8 or 16.
+inline gather_function gather_tile_of(index_t size) {
+    switch (size) {
+    case 1: return gather_tile<1>;
+    case 2: return gather_tile<2>;
+    case 4: return gather_tile<4>;
+    case 8: return gather_tile<8>;
+    default: BOOST_ASSERT(size == 16); return gather_tile<16>;
+    }
+}
 
 /// Transposes a tile of whole squares one by one, without a copy of it in the cache.
 ///

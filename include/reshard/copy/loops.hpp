@@ -19,59 +19,6 @@
 
 namespace reshard::detail {
 
-#if defined(__SSE2__)
-
-/// The lower (`High` false) or higher halves of two vectors of elements of `Size` bytes,
-/// interleaved.
-template <std::size_t Size, bool High>
-__m128i interleave(__m128i a, __m128i b) {
-    if constexpr (Size == 1)
-        return High ? _mm_unpackhi_epi8(a, b) : _mm_unpacklo_epi8(a, b);
-    else if constexpr (Size == 2)
-        return High ? _mm_unpackhi_epi16(a, b) : _mm_unpacklo_epi16(a, b);
-    else if constexpr (Size == 4)
-        return High ? _mm_unpackhi_epi32(a, b) : _mm_unpacklo_epi32(a, b);
-    else
-        return High ? _mm_unpackhi_epi64(a, b) : _mm_unpacklo_epi64(a, b);
-}
-
-/// Transposes a square of 16 bytes by `16 / Size` lines, from lines `pitch` apart to others.
-///
-/// Interleaving line `i` with line `i + N/2` moves the highest bit of the line's number below the
-/// column's bits; after log2(N) rounds the two numbers are exchanged.
-template <std::size_t Size>
-void transpose_square(unsigned char const* source, index_t source_pitch, unsigned char* target,
-                      index_t target_pitch) {
-    constexpr std::size_t lines = 16 / Size;
-    __m128i values[lines];
-    __m128i transposed[lines];
-    for (std::size_t i = 0; i < lines; ++i, source += source_pitch)
-        values[i] = _mm_loadu_si128(reinterpret_cast<__m128i const*>(source));
-    for (std::size_t round = 1; round < lines; round *= 2) {
-        for (std::size_t i = 0; i < lines / 2; ++i) {
-            transposed[2 * i] = interleave<Size, false>(values[i], values[i + lines / 2]);
-            transposed[2 * i + 1] = interleave<Size, true>(values[i], values[i + lines / 2]);
-        }
-        std::copy_n(transposed, lines, values);
-    }
-    for (std::size_t i = 0; i < lines; ++i, target += target_pitch)
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(target), values[i]);
-}
-
-#else
-
-template <std::size_t Size>
-void transpose_square(unsigned char const* source, index_t source_pitch, unsigned char* target,
-                      index_t target_pitch) {
-    constexpr index_t lines = 16 / Size;
-    for (index_t i = 0; i < lines; ++i)
-        for (index_t k = 0; k < lines; ++k)
-            std::memcpy(target + k * target_pitch + i * index_t{Size},
-                        source + i * source_pitch + k * index_t{Size}, Size);
-}
-
-#endif
-
 /// The extents of a tile in elements: lines of the target, and along them.
 struct tile_extent {
     index_t lines;
@@ -104,40 +51,6 @@ constexpr tile_extent wide_tile(index_t size) {
 /// places for pages in the processor's second translation buffer: beyond that each piece of a line
 /// costs a walk.
 constexpr index_t lines_at_once(index_t size) { return std::min<index_t>(4096 / size, 2048); }
-
-/// Reads lines of the source, `pitch` bytes apart, and writes them as columns of a dense tile.
-///
-/// \par Shape source: `extent.width` lines of `extent.lines` elements; tile: the other way round
-template <std::size_t Size>
-void gather_tile(unsigned char const* source, index_t pitch, tile_extent extent,
-                 unsigned char* tile) {
-    constexpr index_t size = Size;
-    constexpr index_t side = 16 / size;
-    index_t const tile_pitch = extent.width * size;
-    index_t const whole_lines = extent.lines - extent.lines % side;
-    index_t const whole_width = extent.width - extent.width % side;
-    for (index_t j = 0; j < whole_width; j += side)
-        for (index_t i = 0; i < whole_lines; i += side)
-            transpose_square<Size>(source + j * pitch + i * size, pitch,
-                                   tile + i * tile_pitch + j * size, tile_pitch);
-    for (index_t j = 0; j < extent.width; ++j)
-        for (index_t i = j < whole_width ? whole_lines : 0; i < extent.lines; ++i)
-            std::memcpy(tile + i * tile_pitch + j * size, source + j * pitch + i * size, Size);
-}
-
-using gather_function = void (*)(unsigned char const* source, index_t pitch, tile_extent extent,
-                                 unsigned char* tile);
-
-/// `gather_tile` of elements of `size` bytes: 1, 2, 4, 8 or 16.
-inline gather_function gather_tile_of(index_t size) {
-    switch (size) {
-    case 1: return gather_tile<1>;
-    case 2: return gather_tile<2>;
-    case 4: return gather_tile<4>;
-    case 8: return gather_tile<8>;
-    default: BOOST_ASSERT(size == 16); return gather_tile<16>;
-    }
-}
 
 /// Where a kernel reads and writes, and whether its stores are non-temporal.
 struct memory {
@@ -238,10 +151,6 @@ void for_each_piece(index_t extent, index_t first, index_t piece, auto visit) {
          begin = end, end = std::min(end + piece, extent))
         visit(begin, end);
 }
-
-/// Copies one run of bytes, with non-temporal stores if asked for.
-RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
-                           bool streaming);
 
 /// True if runs of `run` bytes are written faster with non-temporal stores: whole lines, or long
 /// enough for their ends not to matter.

@@ -4,7 +4,7 @@
 #define RESHARD_COPY_ROW_BATCH_HPP
 
 #include <reshard/copy/copy_elements.hpp>
-#include <reshard/copy/stream_blocks.hpp>
+#include <reshard/copy/stream_lines.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/sorting.hpp>
 

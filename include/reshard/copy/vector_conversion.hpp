@@ -4,7 +4,7 @@
 #define RESHARD_COPY_VECTOR_CONVERSION_HPP
 
 #include <reshard/copy/byte_float.hpp>
-#include <reshard/copy/stream_lines.hpp>
+#include <reshard/copy/vector_set.hpp>
 #include <reshard/core/data_type.hpp>
 
 #include <algorithm>
@@ -71,21 +71,23 @@ constexpr index_t step_width(index_t target_size) {
     return std::max(index_t{16}, static_cast<index_t>(line_bytes) / target_size);
 }
 
+/// A side of a square of elements of `size` bytes: a line of the cache.
+constexpr index_t square_side(index_t size) { return static_cast<index_t>(line_bytes) / size; }
+
 /// How many elements of a line of the target a square has; two lines if the target's are larger: of
 /// the cache side by side, which memory takes faster than one.
 constexpr index_t square_width(index_t source_size, index_t target_size) {
     index_t const lines = source_size < target_size ? 2 : 1;
-    return std::max(index_t{16}, lines * static_cast<index_t>(line_bytes) / target_size);
-}
-
-/// How many lines of the target a square has.
-constexpr index_t square_lines(index_t source_size) {
-    return static_cast<index_t>(line_bytes) / source_size;
+    return std::max(index_t{16}, lines * square_side(target_size));
 }
 
 /// How far ahead of the conversion a source is fetched: narrowing casts read faster than the
 /// processor foresees.
 inline constexpr index_t ahead_bytes = 1024;
+
+/// How far ahead of a square its lines are fetched, into the second cache: in the first those whose
+/// pitch is a power of two would push each other out.
+inline constexpr index_t square_ahead_bytes = 192;
 
 /// Fetches what will be converted next.
 [[gnu::always_inline]] inline void fetch(unsigned char const* source, index_t bytes) {
@@ -124,7 +126,7 @@ template <data_type Source, data_type Target>
 struct pair_of_sizes {
     static constexpr index_t source_size = bits(Source) / 8;
     static constexpr index_t target_size = bits(Target) / 8;
-    static constexpr index_t width = step_width(target_size);
+    static constexpr index_t step = step_width(target_size);
     static constexpr index_t lines_transposed = square_width(source_size, target_size);
     static constexpr bool is_exact = fits_bf16(Source) && fits_bf16(Target);
 };

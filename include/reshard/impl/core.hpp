@@ -61,8 +61,13 @@
 #include <reshard/bridge/impl/session.ipp>
 #include <reshard/bridge/impl/stored_shards.ipp>
 #include <reshard/copy/impl/bits.ipp>
+#include <reshard/copy/impl/casts.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
+#include <reshard/copy/impl/stream_lines.ipp>
+#include <reshard/copy/impl/vector_floats.ipp>
+#include <reshard/copy/impl/vector_lanes.ipp>
+#include <reshard/copy/impl/vectors.ipp>
 #include <reshard/core/impl/box.ipp>
 #include <reshard/core/impl/index_vector.ipp>
 #include <reshard/core/impl/key_index.ipp>

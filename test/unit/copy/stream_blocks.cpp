@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/stream_blocks.hpp>
+#include <reshard/copy/stream_lines.hpp>
 
 #include "support.hpp"
 #include "vector_sets.hpp"

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/transpose_tile.hpp>
+#include <reshard/copy/vectors.hpp>
 
 #include <reshard/copy/copy_elements.hpp>
 

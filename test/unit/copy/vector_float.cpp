@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/vector_float.hpp>
+#include <reshard/copy/vectors.hpp>
 
 #include <reshard/copy/fast_convert.hpp>
 

@@ -67,8 +67,10 @@ inline constexpr unsigned flushing = 0x9fc0, usual = 0x1f80;
 class arithmetic {
 public:
 #if defined(__SSE2__)
-    explicit arithmetic(unsigned mode) : saved_(_mm_getcsr()) { _mm_setcsr(mode); }
-    ~arithmetic() { _mm_setcsr(saved_); }
+    explicit arithmetic(unsigned mode) : saved_(__builtin_ia32_stmxcsr()) {
+        __builtin_ia32_ldmxcsr(mode);
+    }
+    ~arithmetic() { __builtin_ia32_ldmxcsr(saved_); }
 
 private:
     unsigned saved_;

@@ -5,19 +5,7 @@
 
 #include <reshard/copy/loops.hpp>
 
-#include <reshard/copy/stream_lines.hpp>
-
-#include <cstring>
-
 namespace reshard::detail {
-
-RESHARD_DECL void copy_run(unsigned char* target, unsigned char const* source, std::size_t bytes,
-                           bool streaming) {
-    if (streaming)
-        stream_bytes(target, source, bytes);
-    else
-        std::memcpy(target, source, bytes);
-}
 
 /// True if all runs of the target begin at the same distance from a line of the cache.
 inline bool has_even_rows(affine_copy const& copy) {

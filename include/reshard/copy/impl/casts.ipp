@@ -1,0 +1,153 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/copy/vectors.hpp>
+
+#ifdef RESHARD_WIDTH
+
+namespace reshard::detail::RESHARD_VECTORS {
+
+/// A pair of types by the functions of each.
+template <data_type SourceType, data_type TargetType>
+struct cast : pair_of_sizes<SourceType, TargetType> {
+    using Source = vector_float<SourceType>;
+    using Target = vector_float<TargetType>;
+    using sizes = pair_of_sizes<SourceType, TargetType>;
+    using sizes::source_size, sizes::target_size, sizes::step, sizes::lines_transposed;
+    static constexpr counted<step / lanes> loaded{};
+    static constexpr counted<std::size_t{step * target_size} / width> written{};
+
+    /// Converts `step` elements.
+    template <std::size_t... From, std::size_t... To>
+    RESHARD_INLINE static void convert(Source const& from, unsigned char const* source,
+                                       unsigned char* target, bool streaming,
+                                       std::index_sequence<From...>, std::index_sequence<To...>) {
+        if constexpr (source_size == 1 && target_size == 2) {
+            whole const packed[] = {from.load_bf16(source + To * (width / 2))...};
+            write_all(target, packed, streaming, written);
+        } else {
+            whole const values[] = {
+                from.load(read_elements<source_size>(source + From * (lanes * source_size)))...};
+            whole const packed[] = {Target::template pack<sizes::is_exact, To>(values)...};
+            write_all(target, packed, streaming, written);
+        }
+    }
+
+    RESHARD_INLINE static void convert(Source const& from, unsigned char const* source,
+                                       unsigned char* target, bool streaming) {
+        convert(from, source, target, streaming, loaded, written);
+    }
+
+    /// Converts fewer than `step` elements, among zeros.
+    RESHARD_TARGET [[gnu::noinline]] static void few(byte_float const* format,
+                                                     unsigned char const* source,
+                                                     unsigned char* target, index_t count) {
+        constexpr auto bytes = static_cast<index_t>(width);
+        alignas(line_bytes) unsigned char elements[std::max<index_t>(step * source_size, bytes)];
+        alignas(line_bytes) unsigned char converted[std::max<index_t>(step * target_size, bytes)];
+        for (index_t i = 0; i < step * source_size; i += bytes)
+            write(elements + i, read_first(source + i, count * source_size - i));
+        convert(Source(format), elements, converted, false);
+        for (index_t i = 0; i < step * target_size; i += bytes)
+            write_first(target + i, read<whole>(converted + i), count * target_size - i);
+    }
+
+    /// Converts `step` elements from number `i` on, and fetches those that come later.
+    RESHARD_INLINE static void convert_at(Source const& from, unsigned char const* source,
+                                          unsigned char* target, index_t i, bool streaming) {
+        source += i * index_t{source_size};
+        fetch(source + ahead_bytes, step * source_size);
+        convert(from, source, target + i * index_t{target_size}, streaming);
+    }
+
+    /// Four runs of a row in step, as `stream_in_step` does, each in separate pages on both sides.
+    static constexpr index_t run_length =
+        static_cast<index_t>(page_bytes) / std::min(source_size, target_size);
+
+    RESHARD_TARGET static void row(byte_float const* format, unsigned char const* source,
+                                   unsigned char* target, index_t count, bool streaming) {
+        bool const is_line = in_line == 1;
+        row_parts const parts =
+            parts_of_row(target, {target_size, step}, count, streaming || is_line);
+        bool const past_caches = streaming && parts.has_whole_lines;
+        if (parts.head > 0)
+            few(format, source, target, parts.head);
+        Source const from(format);
+        index_t i = parts.head;
+        for (; is_line && past_caches && i + 4 * run_length <= parts.end; i += 4 * run_length)
+            for (index_t first = i; first < i + run_length; first += step)
+                for (index_t run = 0; run < 4; ++run)
+                    convert_at(from, source, target, first + run * run_length, true);
+        for (; i < parts.end; i += step)
+            convert_at(from, source, target, i, past_caches);
+        if (parts.end < count)
+            few(format, source + parts.end * source_size, target + parts.end * target_size,
+                count - parts.end);
+    }
+
+    static void block(byte_float const* format, unsigned char const* source, unsigned char* target,
+                      index_t count) {
+        row(format, source, target, count, false);
+    }
+
+    /// Four lines of the target from a dense tile, which has a line of the cache of each of
+    /// `lines_transposed` lines.
+    template <std::size_t... I>
+    RESHARD_INLINE static registers<4> transposed(Source const& from, unsigned char const* tile,
+                                                  std::index_sequence<I...>) {
+        return transpose_cells<4>({from.load(read_fours<source_size>(tile + I * line_bytes))...});
+    }
+
+    template <std::size_t Line, std::size_t... From, std::size_t... To>
+    RESHARD_INLINE static void write_line(registers<4> const* lines, unsigned char* target,
+                                          bool streaming, std::index_sequence<From...>,
+                                          std::index_sequence<To...>) {
+        whole const values[] = {lines[From].at[Line]...};
+        whole const packed[] = {Target::template pack<sizes::is_exact, To>(values)...};
+        write_all(target, packed, streaming, written);
+    }
+
+    /// Four lines of `step` elements.
+    template <std::size_t... From, std::size_t... Line>
+    RESHARD_INLINE static void
+    write_four(Source const& from, unsigned char const* tile, memory_lines<unsigned char> target,
+               bool streaming, std::index_sequence<From...>, std::index_sequence<Line...> four) {
+        registers<4> const lines[] = {
+            transposed(from, tile + From * (lanes * line_bytes), four)...};
+        (write_line<Line>(lines, target.first + index_t{Line} * target.pitch, streaming, loaded,
+                          written),
+         ...);
+    }
+
+    /// Makes a dense tile of the lines, and fetches what will be transposed next. g++ would load what
+    /// `read` gives once more in place of the tile.
+    template <std::size_t... I>
+    RESHARD_INLINE static void gather(memory_lines<unsigned char const> source, unsigned char* tile,
+                                      std::index_sequence<I...>) {
+        for (index_t i = 0; i < lines_transposed; ++i) {
+            unsigned char const* const line = source.first + i * source.pitch;
+            __builtin_prefetch(line + square_ahead_bytes, 0, 2);
+            (write(tile + i * index_t{line_bytes} + I * width, read_first(line + I * width, width)),
+             ...);
+        }
+    }
+
+    RESHARD_TARGET static void square(byte_float const* format,
+                                      memory_lines<unsigned char const> source,
+                                      memory_lines<unsigned char> target, bool streaming) {
+        constexpr auto line = static_cast<index_t>(line_bytes);
+        Source const from(format);
+        alignas(line_bytes) unsigned char tile[std::size_t{lines_transposed} * line_bytes];
+        gather(source, tile, counted<in_line>());
+        for (index_t i = 0; i < square_side(source_size); i += 4)
+            for (index_t j = 0; j < lines_transposed; j += step)
+                write_four(from, tile + j * line + i * source_size,
+                           {target.first + i * target.pitch + j * target_size, target.pitch},
+                           streaming, loaded, counted<4>());
+    }
+
+    static vector_conversion functions() { return {row, block, square}; }
+};
+
+} // namespace reshard::detail::RESHARD_VECTORS
+
+#endif

@@ -1,0 +1,258 @@
+// Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
+
+#include <reshard/copy/vectors.hpp>
+
+#ifdef RESHARD_WIDTH
+
+namespace reshard::detail::RESHARD_VECTORS {
+
+/// As many elements of `Size` bytes as a register has of 4.
+template <std::size_t Size>
+RESHARD_INLINE auto read_elements(unsigned char const* address) {
+    if constexpr (Size == 1)
+        return read<quarter_register>(address);
+    else if constexpr (Size == 2)
+        return read<half_register>(address);
+    else if constexpr (Size == 4)
+        return read<whole>(address);
+    else
+        return register_pair{read<whole>(address), read<whole>(address + width)};
+}
+
+/// The distance of lines in `read_fours`.
+inline constexpr std::size_t fours_pitch = 4 * line_bytes;
+
+/// The first four bytes of each line.
+template <std::size_t... I>
+RESHARD_INLINE auto join_words(unsigned char const* address, std::index_sequence<I...>) {
+    return vector_of<std::int32_t, 4 * sizeof...(I)>{
+        read<std::int32_t>(address + I * fours_pitch)...};
+}
+
+/// The first `Bytes` bytes of each line.
+template <std::size_t Bytes, std::size_t Lines>
+RESHARD_INLINE auto join_lines(unsigned char const* address) {
+    if constexpr (Lines == 1)
+        return read<vector_of<std::int32_t, Bytes>>(address);
+    else if constexpr (Lines * Bytes == 16 && Lines == 2)
+        return as<vector_of<std::int32_t, 16>>(vector_of<std::int64_t, 16>{
+            read<std::int64_t>(address), read<std::int64_t>(address + fours_pitch)});
+    else
+        return joined(join_lines<Bytes, Lines / 2>(address),
+                      join_lines<Bytes, Lines / 2>(address + Lines / 2 * fours_pitch));
+}
+
+/// The same, four elements of a line after four of the line before it.
+template <std::size_t Size>
+RESHARD_INLINE auto read_fours(unsigned char const* address) {
+    if constexpr (Size == 1)
+        return as<quarter_register>(join_words(address, counted<width / 16>()));
+    else if constexpr (Size == 2)
+        return as<half_register>(join_lines<8, width / 16>(address));
+    else if constexpr (Size == 4)
+        return join_lines<16, width / 16>(address);
+    else
+        return register_pair{join_lines<32, width / 32>(address),
+                             join_lines<32, width / 32>(address + width / 32 * fours_pitch)};
+}
+
+/// All bits in the lanes with a NaN.
+RESHARD_INLINE whole nans(whole values) { return (values & 0x7fffffff) > 0x7f800000; }
+
+/// How one type is read into registers of f32 patterns and written from them.
+///
+/// \par Shape `load` reads a register of patterns, `pack` makes register `I` of elements out of all
+///            patterns; `Exact`: no element needs rounding
+template <data_type Type>
+struct vector_float;
+
+/// What needs to know no more than its type.
+struct type_alone {
+    explicit type_alone(byte_float const*) {}
+};
+
+template <>
+struct vector_float<data_type::f32> : type_alone {
+    using type_alone::type_alone;
+
+    RESHARD_INLINE static whole load(whole elements) { return elements; }
+
+    template <bool Exact, std::size_t I>
+    RESHARD_INLINE static whole pack(whole const* values) {
+        return values[I];
+    }
+};
+
+template <>
+struct vector_float<data_type::bf16> : type_alone {
+    using type_alone::type_alone;
+
+    RESHARD_INLINE static whole load(half_register elements) { return as_upper_halves(elements); }
+
+    template <bool Exact, std::size_t I>
+    RESHARD_INLINE static whole pack(whole const* values) {
+        if constexpr (Exact)
+            return upper_halves(values[2 * I], values[2 * I + 1]);
+        else
+            return upper_halves(rounded(values[2 * I]), rounded(values[2 * I + 1]));
+    }
+
+private:
+    /// Adds half a unit of the upper half, less one if that half is even; to a NaN nothing, or the
+    /// quiet bit if its payload is in the lower half alone.
+    RESHARD_INLINE static whole rounded(whole values) {
+        whole const half_unit = (values >> 16 & 1) + 0x7fff;
+        whole const quiet = ((values & 0x7f0000) == 0) & 0x400000;
+        return values + (nans(values) ? quiet : half_unit);
+    }
+};
+
+template <>
+struct vector_float<data_type::f16> : type_alone {
+    using type_alone::type_alone;
+
+    RESHARD_INLINE static whole load(half_register elements) {
+        whole const exact = from_f16(elements);
+        return without_quiet_bit(exact, quieted(exact, elements));
+    }
+
+    template <bool Exact, std::size_t I>
+    RESHARD_INLINE static whole pack(whole const* values) {
+        whole const first = values[2 * I], second = values[2 * I + 1];
+        halves const exact = joined(to_f16(first), to_f16(second));
+        constexpr std::int32_t kept = ~0x1fff; // a NaN that has a payload in f16 is still one
+        return as<whole>(
+            without_quiet_bit_f16(exact, signalling(first & kept), signalling(second & kept)));
+    }
+};
+
+template <>
+struct vector_float<data_type::f64> : type_alone {
+    using type_alone::type_alone;
+
+    RESHARD_INLINE static whole load(register_pair elements) {
+        whole const rounded = as<whole>(
+            joined(__builtin_convertvector(as<vector<double>>(elements.first), singles),
+                   __builtin_convertvector(as<vector<double>>(elements.second), singles)));
+        return without_quiet_bit(rounded, quieted(rounded, elements));
+    }
+
+    template <bool Exact, std::size_t I>
+    RESHARD_INLINE static whole pack(whole const* values) {
+        return widened<I % 2 * (lanes / 2)>(values[I / 2], counted<lanes / 2>());
+    }
+
+private:
+    /// Half of the patterns, from number `First` on.
+    template <std::size_t First, std::size_t... I>
+    RESHARD_INLINE static whole widened(whole values, std::index_sequence<I...>) {
+        auto const given = __builtin_shufflevector(values, values, (First + I)...);
+        return without_quiet_bit_f64<First>(to_f64(as<singles>(given)), signalling(values));
+    }
+};
+
+/// The bf16 of a register of patterns of floats of a byte, each of which lies in both halves of 16
+/// bits; the format is known only at run time. That of zero is zero.
+#if RESHARD_WIDTH == 64
+/// Each magnitude is looked up in one of four registers.
+template <bool HasOnlyNan>
+class byte_float_table {
+public:
+    RESHARD_INLINE explicit byte_float_table(byte_float const* format) {
+        std::memcpy(quarters_, format->bf16.data(), sizeof quarters_);
+    }
+
+    RESHARD_INLINE halves operator()(halves twice) const {
+        halves const magnitudes =
+            choose_by_bit(look_up(quarters_[0], twice, quarters_[1]),
+                          look_up(quarters_[2], twice, quarters_[3]), twice, 0x40);
+        halves const values = magnitudes | (twice & -0x8000);
+        if constexpr (HasOnlyNan)
+            return values == -0x8000 ? halves{} - 0x40 : values;
+        else
+            return values;
+    }
+
+private:
+    /// The elements of two registers whose numbers are the lowest six bits.
+    RESHARD_INLINE static halves look_up(halves lower, halves numbers, halves upper) {
+#if defined(__clang__)
+        return __builtin_ia32_vpermi2varhi512(lower, numbers, upper);
+#else
+        return __builtin_ia32_vpermi2varhi512_mask(lower, numbers, upper, all_ones());
+#endif
+    }
+
+    halves quarters_[4];
+};
+#else
+/// Each magnitude with an exponent is multiplied, and the few without one are looked up.
+template <bool HasOnlyNan>
+class byte_float_table {
+public:
+    RESHARD_INLINE explicit byte_float_table(byte_float const* format)
+        : factor_(all(format->factor)),
+          rebias_(all(format->rebias)),
+          first_normal_(all(format->first_normal)),
+          largest_(all(format->largest)),
+          only_nan_(all(format->only_nan)),
+          special_rebias_(all(format->special_rebias)) {
+        auto const small = read<vector_of<std::int64_t, 16>>(format->small.data());
+        small_ = as<vector<char>>(joined(small, small));
+    }
+
+    RESHARD_INLINE halves operator()(halves twice) const {
+        halves const magnitude = twice & 0x7f;
+        auto const numbers = as<vector<char>>((twice & 0x7f7f) + 0x0800);
+        auto const small = as<halves>(__builtin_ia32_pshufb256(small_, numbers));
+        halves const scaled = magnitude * factor_ + rebias_;
+        halves const is_special = (magnitude > largest_) | (twice == only_nan_);
+        halves const result = first_normal_ > magnitude ? small : scaled;
+        return (result + (is_special & special_rebias_)) | (twice & -0x8000);
+    }
+
+private:
+    RESHARD_INLINE static halves all(std::uint16_t value) {
+        return halves{} + static_cast<std::int16_t>(value);
+    }
+
+    vector<char> small_;
+    halves factor_, rebias_, first_normal_, largest_, only_nan_, special_rebias_;
+};
+#endif
+
+/// Floats of a byte; their bf16 are made first.
+template <bool HasOnlyNan>
+struct vector_byte_float {
+    RESHARD_INLINE explicit vector_byte_float(byte_float const* format) : to_bf16_(format) {}
+
+    RESHARD_INLINE whole load(quarter_register elements) const {
+        auto const twice = as<half_register>(doubled(elements, counted<width / 2>()));
+        return as<whole>(to_bf16_(as<halves>(as_upper_halves(twice))));
+    }
+
+    /// A register of bf16.
+    RESHARD_INLINE whole load_bf16(unsigned char const* source) const {
+        auto const words = read<vector_of<std::int64_t, width / 2>>(source);
+        auto const apart = as<whole>(doubled(words, counted<width / 8>()));
+        return as<whole>(
+            to_bf16_(as<halves>(interleave<1, false>(apart, apart, counted<width>()))));
+    }
+
+private:
+    byte_float_table<HasOnlyNan> to_bf16_;
+};
+
+/// Any format with more than one NaN or none, and any with one.
+template <>
+struct vector_float<data_type::f8_e4m3> : vector_byte_float<false> {
+    RESHARD_INLINE explicit vector_float(byte_float const* format) : vector_byte_float(format) {}
+};
+template <>
+struct vector_float<data_type::f8_e4m3fnuz> : vector_byte_float<true> {
+    RESHARD_INLINE explicit vector_float(byte_float const* format) : vector_byte_float(format) {}
+};
+
+} // namespace reshard::detail::RESHARD_VECTORS
+
+#endif
