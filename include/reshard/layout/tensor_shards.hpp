@@ -3,20 +3,192 @@
 #ifndef RESHARD_LAYOUT_TENSOR_SHARDS_HPP
 #define RESHARD_LAYOUT_TENSOR_SHARDS_HPP
 
-#include <reshard/layout/grid_list.hpp>
+#include <reshard/core/error.hpp>
+#include <reshard/layout/flat_grid.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <boost/assert.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 /// \file
 /// The shards of one tensor and their holders, listed or computed.
 
 namespace reshard::detail {
+
+/// True if blocks are dealt out along an axis of the grid.
+constexpr bool is_cyclic(shard_grid const& grid) {
+    return std::any_of(grid.axes().begin(), grid.axes().end(), [](grid_axis const& axis) {
+        return axis.spread.type == placement::kind::cyclic;
+    });
+}
+
+/// Grids side by side in one tensor: fused tensors, and tensors that ZeRO cuts flat, in memory that
+/// does not depend on the number of ranks.
+///
+/// The shards and boxes of the first grid are numbered first, then the second grid's, and so on.
+///
+/// \par Units     elements
+/// \invariant     there is a grid, and no two share elements
+class grid_list {
+public:
+    /// \throws error with errc::overflow if 32 bits do not count the boxes
+    constexpr explicit grid_list(std::vector<flat_grid> grids) : grids_(std::move(grids)) {
+        BOOST_ASSERT(!grids_.empty());
+        for (flat_grid const& flat_grid : grids_) {
+            first_shard_.push_back(first_shard_.back() + flat_grid.size());
+            first_box_.push_back(first_box_.back() + flat_grid.box_count());
+        }
+        if (std::max(first_box_.back(), first_shard_.back()) >
+            std::numeric_limits<std::uint32_t>::max())
+            fail(errc::overflow, "a tensor has ", first_shard_.back(), " shards of ",
+                 first_box_.back(), " boxes; at most 4294967295 of each are supported");
+    }
+
+    constexpr std::vector<flat_grid> const& recipe() const { return grids_; }
+    constexpr std::size_t ndim() const { return grids_[0].offset().size(); }
+    constexpr std::size_t size() const { return first_shard_.back(); }
+
+    /// \pre `i < size()`, here and below
+    constexpr holder_t holder(std::size_t i) const { return ask(i, &flat_grid::holder); }
+    constexpr box region(std::size_t i) const { return ask(i, &flat_grid::region); }
+    constexpr std::optional<flat_range> flat(std::size_t i) const {
+        return ask(i, &flat_grid::flat);
+    }
+    constexpr axis_cycles cycles(std::size_t i) const { return ask(i, &flat_grid::cycles); }
+    constexpr std::vector<box> boxes(std::size_t i) const { return ask(i, &flat_grid::boxes); }
+
+    /// Calls `visit(shard)` for each shard of a holder, ascending.
+    template <class Visitor>
+    constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
+        for (std::size_t i = 0; i < grids_.size(); ++i)
+            if (auto const shard = grids_[i].find(holder))
+                visit(static_cast<std::uint32_t>(first_shard_[i] + *shard));
+    }
+
+    /// The number of box numbers; some boxes are empty.
+    constexpr std::size_t box_count() const { return first_box_.back(); }
+
+    /// The number of the first box of shard `i`; the numbers of its other boxes follow.
+    constexpr std::uint32_t first_box(std::size_t i) const {
+        std::size_t const grid = place_of(first_shard_, i);
+        return static_cast<std::uint32_t>(first_box_[grid]) +
+               grids_[grid].first_box(i - first_shard_[grid]);
+    }
+
+    /// \pre `number < box_count()`, here and below
+    constexpr box box_at(std::size_t number) const {
+        grid_number const at = box_place(number);
+        return at.grid.box_at(at.number);
+    }
+    constexpr axis_cycles cycles_at(std::size_t number) const {
+        grid_number const at = box_place(number);
+        return at.grid.cycles_at(at.number);
+    }
+    constexpr std::size_t replicas(std::size_t number) const {
+        return grids_[place_of(first_box_, number)].replicas();
+    }
+
+    /// \pre `which < replicas(number)`
+    constexpr shard_part replica(std::size_t number, std::size_t which) const {
+        std::size_t const grid = place_of(first_box_, number);
+        shard_part shard_part = grids_[grid].replica(number - first_box_[grid], which);
+        shard_part.shard += static_cast<std::uint32_t>(first_shard_[grid]);
+        return shard_part;
+    }
+
+    /// Which replica of box `number` a holder has, or empty if it does not have that box.
+    constexpr std::optional<std::size_t> replica_held(std::size_t number, holder_t holder) const {
+        grid_number const at = box_place(number);
+        return at.grid.replica_held(at.number, holder);
+    }
+
+    /// Calls `visit(number, common)` for each box that shares elements with `region`; `common` is
+    /// the box of shared elements.
+    ///
+    /// \pre `region.ndim() == ndim()`
+    template <class Visitor>
+    constexpr void for_each_overlap(box const& region, Visitor&& visit) const {
+        for (std::size_t i = 0; i < grids_.size(); ++i)
+            grids_[i].for_each_overlap(region, [&](std::uint32_t number, box const& common) {
+                visit(static_cast<std::uint32_t>(first_box_[i]) + number, common);
+            });
+    }
+
+    /// True if each shard is a box, or blocks of one; false if some are flat ranges.
+    constexpr bool are_whole() const {
+        return std::none_of(grids_.begin(), grids_.end(),
+                            [](flat_grid const& part) { return part.sharing().has_value(); });
+    }
+    /// True if a shard may be blocks.
+    constexpr bool have_cycles() const {
+        return std::any_of(grids_.begin(), grids_.end(),
+                           [](flat_grid const& part) { return is_cyclic(part.grid()); });
+    }
+
+    /// True if shards of the same number have the same elements, regardless of their holders.
+    constexpr bool same_geometry(grid_list const& grids) const {
+        return std::equal(
+            grids_.begin(), grids_.end(), grids.grids_.begin(), grids.grids_.end(),
+            [](flat_grid const& a, flat_grid const& b) { return a.same_geometry(b); });
+    }
+
+    /// Adds what `same_geometry` compares.
+    constexpr void add_geometry(hasher& digest) const {
+        for (flat_grid const& flat_grid : grids_)
+            flat_grid.add_geometry(digest);
+    }
+
+    /// Adds the holders of the shards, the only other difference between lists.
+    constexpr void add_holders(hasher& digest) const {
+        for (flat_grid const& flat_grid : grids_)
+            flat_grid.grid().add_holders(digest);
+    }
+
+    constexpr bool operator==(grid_list const&) const = default;
+
+private:
+    /// The grid that a number belongs to, given the first number of each grid.
+    static constexpr std::size_t place_of(std::vector<std::size_t> const& first,
+                                          std::size_t number) {
+        auto const behind = std::upper_bound(first.begin(), first.end(), number);
+        BOOST_ASSERT(behind != first.end());
+        return static_cast<std::size_t>(behind - first.begin()) - 1;
+    }
+
+    /// A number, counted within one of the grids.
+    struct grid_number {
+        flat_grid const& grid;
+        std::size_t number;
+    };
+
+    constexpr grid_number shard_place(std::size_t i) const {
+        std::size_t const grid = place_of(first_shard_, i);
+        return {grids_[grid], i - first_shard_[grid]};
+    }
+
+    /// The answer of the grid of shard `i`.
+    template <class Answer>
+    constexpr Answer ask(std::size_t i, Answer (flat_grid::*question)(std::size_t) const) const {
+        grid_number const at = shard_place(i);
+        return (at.grid.*question)(at.number);
+    }
+
+    constexpr grid_number box_place(std::size_t number) const {
+        std::size_t const grid = place_of(first_box_, number);
+        return {grids_[grid], number - first_box_[grid]};
+    }
+
+    std::vector<flat_grid> grids_;
+    std::vector<std::size_t> first_shard_ = std::vector<std::size_t>(1); ///< of a grid, and the end
+    std::vector<std::size_t> first_box_ = std::vector<std::size_t>(1);
+};
 
 /// A reference to the shards of one tensor: a table, a grid, a list of grids, or none. As small as
 /// two pointers.
