@@ -93,6 +93,7 @@
 #include <reshard/group/impl/gather_layout.ipp>
 #include <reshard/group/impl/gather_parts.ipp>
 #include <reshard/group/impl/gather_values.ipp>
+#include <reshard/layout/impl/catalog_parts.ipp>
 #include <reshard/layout/impl/descriptor.ipp>
 #include <reshard/layout/impl/distribution.ipp>
 #include <reshard/layout/impl/flat_grid.ipp>

@@ -181,13 +181,12 @@ constexpr void add_held(catalog_entry& entry, std::size_t axis, holder_t rank,
     entry.scattered.axes = static_cast<std::uint8_t>(entry.scattered.axes | 1u << axis);
 }
 
-/// Records how an axis is cut, from the offsets of its parts.
+/// Records into how many parts an axis is cut, if at all.
 ///
 /// \pre the preceding axes have been added
-constexpr void add_parts(catalog_entry& entry, std::size_t axis,
-                         std::vector<index_t> const& begins) {
-    entry.parts.push_back(std::max<index_t>(1, static_cast<index_t>(begins.size())));
-    if (!are_even(begins, entry.shape[axis]))
+constexpr void add_parts(catalog_entry& entry, std::size_t axis, index_t count, bool is_even) {
+    entry.parts.push_back(std::max<index_t>(1, count));
+    if (!is_even)
         entry.uneven = static_cast<std::uint8_t>(entry.uneven | 1u << axis);
 }
 

@@ -219,6 +219,7 @@ RESHARD_DECL layout listed(layout layout);
 } // namespace reshard::detail
 
 #ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/layout/impl/catalog_parts.ipp>
 #include <reshard/layout/impl/layout.ipp>
 #endif
 

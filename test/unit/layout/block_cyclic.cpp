@@ -193,6 +193,33 @@ BOOST_AUTO_TEST_CASE(computed_and_listed_layouts_agree) {
     BOOST_TEST((main_copies(test::shards_listed(layout, 0)) == std::vector<std::uint32_t>{0, 2}));
 }
 
+// What is counted by arithmetic is what a list of all blocks says.
+BOOST_AUTO_TEST_CASE(parts_of_a_catalog_are_counted_as_if_blocks_were_listed) {
+    for (index_t extent = 0; extent < 20; ++extent)
+        for (index_t block = 1; block < 6; ++block)
+            for (std::int64_t ranks = 1; ranks < 5; ++ranks) {
+                distribution const distribution({{"p", ranks}, {"q", 2}},
+                                                {block_cyclic{0, block}, block_cyclic{1, 2}},
+                                                {extent, 7});
+                layout const computed = layout_of({sharding_of("A", data_type::f32, distribution)});
+                layout in_blocks = listed(computed);
+                in_blocks.spreads[0].shards = blocks_listed(computed.spreads[0]);
+                BOOST_TEST((catalog_of(computed) == catalog_of(in_blocks)),
+                           extent << " in blocks of " << block << " over " << ranks);
+                BOOST_TEST((catalog_of(listed(computed)) == catalog_of(in_blocks)),
+                           extent << " in blocks of " << block << " over " << ranks << ", listed");
+            }
+    // Blocks of two ranks that are dealt out otherwise: some begin at the same elements.
+    shard_table mixed(1);
+    mixed.push_back(0, {{0}, {10}}, {}, {{0, 2, 4}}); // 0, 4, 8
+    mixed.push_back(1, {{2}, {7}}, {}, {{0, 1, 6}});  // 2, 8
+    mixed.push_back(1, {{6}, {1}});
+    catalog_entry const entry = entry_of("m", data_type::f32, {{10}, mixed});
+    BOOST_TEST((entry.parts == index_vector{5})); // 0, 2, 4, 6, 8
+    BOOST_TEST(entry.is_even(0));
+    BOOST_TEST(entry.scattered.held == 3u);
+}
+
 BOOST_AUTO_TEST_CASE(blocks_can_be_listed_one_by_one) {
     distribution const distribution(mesh{{"p", 2}}, {block_cyclic{0, 2}}, {9});
     layout const layout = layout_of({sharding_of("A", data_type::f32, distribution)});

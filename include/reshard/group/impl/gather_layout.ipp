@@ -145,7 +145,8 @@ RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& rank
     for (cut_tensor& tensor : std::move(merger).merged()) {
         catalog_entry entry{std::move(tensor.key), tensor.dtype, tensor.shape, {}};
         for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-            add_parts(entry, axis, tensor.begins[axis]);
+            add_parts(entry, axis, static_cast<index_t>(tensor.begins[axis].size()),
+                      are_even(tensor.begins[axis], tensor.shape[axis]));
             if (auto const match = several.find({entry.key, axis}); match != several.end())
                 add_held(entry, axis, static_cast<holder_t>(match->second.rank),
                          match->second.held);
