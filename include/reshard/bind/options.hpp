@@ -23,7 +23,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 /// \file
@@ -95,7 +94,9 @@ public:
     /// Each target tensor is the source tensor of the same name.
     any_program() = default;
 
-    any_program(mapping mapping) : any_program(content(std::move(mapping))) {}
+    any_program(mapping mapping)
+        : known_(std::make_shared<reshard::mapping>(std::move(mapping))),
+          steps_(&detail::steps_of_programs()) {}
 
     /// By name if there is no mapping.
     any_program(std::optional<mapping> mapping) {
@@ -105,48 +106,44 @@ public:
 
     template <detail::catalog_program Program>
     any_program(Program program)
-        : any_program(content(function(
+        : any_program(
               [kept = std::move(program)](catalog const& source, catalog const* target) -> mapping {
                   return mapping_of(kept, source, target);
-              }))) {}
+              }) {}
 
     template <class F>
         requires(!std::same_as<F, any_program> &&
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
-    any_program(F program) : any_program(content(function(std::move(program)))) {}
+    any_program(F program) : made_(std::move(program)), steps_(&detail::steps_of_programs()) {}
 
     /// The program that other ranks of a redistribution have, for example on the other side: this
     /// rank need not know it. They give a function, or text that was parsed.
-    static any_program of_other_ranks() { return any_program(content(elsewhere())); }
+    static any_program of_other_ranks() {
+        any_program program([](catalog const&, catalog const*) -> mapping {
+            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
+                              "it on one of them");
+        });
+        program.is_elsewhere_ = true;
+        return program;
+    }
 
-    bool is_by_name() const { return std::holds_alternative<std::monostate>(program_); }
-    bool is_of_other_ranks() const { return std::holds_alternative<elsewhere>(program_); }
+    bool is_by_name() const { return !steps_; }
+    bool is_of_other_ranks() const { return is_elsewhere_; }
 
     /// The mapping that it was made from, or null.
-    mapping const* known() const { return std::get_if<mapping>(&program_); }
+    mapping const* known() const { return known_.get(); }
 
     /// The function that it was made from, or null; of a program that only other ranks have, one
     /// that throws.
-    function const* made() const {
-        static function const unknown = [](catalog const&, catalog const*) -> mapping {
-            fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
-                              "it on one of them");
-        };
-        return is_of_other_ranks() ? &unknown : std::get_if<function>(&program_);
-    }
+    function const* made() const { return steps_ && !known_ ? &made_ : nullptr; }
 
     /// The steps of a call with it, or null if tensors move by name.
     detail::program_steps const* steps() const { return steps_; }
 
 private:
-    struct elsewhere {};
-
-    using content = std::variant<std::monostate, mapping, function, elsewhere>;
-
-    explicit any_program(content program)
-        : program_(std::move(program)), steps_(&detail::steps_of_programs()) {}
-
-    content program_;
+    std::shared_ptr<mapping const> known_;
+    function made_;
+    bool is_elsewhere_ = false;
     detail::program_steps const* steps_ = nullptr;
 };
 
