@@ -223,9 +223,20 @@ BOOST_AUTO_TEST_CASE(each_changed_byte_and_each_length_of_a_record_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_newer_version_is_refused_by_number) {
     std::string newer = example_text;
-    newer.replace(newer.find("\"reshard\": 1"), 12, "\"reshard\": 2");
-    BOOST_CHECK_EXCEPTION(parse_save_record(newer, "reshard.json"), error,
-                          test::mentions(errc::unsupported, "version 2"));
+    newer.replace(newer.find("\"reshard\": 1"), 12, "\"reshard\": 3");
+    BOOST_CHECK_EXCEPTION(
+        parse_save_record(newer, "reshard.json"), error,
+        test::mentions(errc::unsupported, "version 3, and this program reads 1 to 2"));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_alone_raise_the_version) {
+    checkpoint_metadata metadata = written();
+    metadata.tensors[0].shards[0].cycles = {{1, 1, 2}};
+    std::string const text = to_json(example, metadata);
+    BOOST_TEST(example_text.starts_with("{\n  \"reshard\": 1,"));
+    BOOST_TEST(text.starts_with("{\n  \"reshard\": 2,"));
+    BOOST_TEST(text.find(R"("bytes": [64,76], "blocks": [[1,1,2]], "digests")") != text.npos);
+    BOOST_TEST((parse_save_record(text, "reshard.json") == example));
 }
 
 BOOST_AUTO_TEST_CASE(the_files_of_a_save_are_exactly_those_of_its_record) {
