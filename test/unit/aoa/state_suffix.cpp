@@ -101,6 +101,13 @@ BOOST_AUTO_TEST_CASE(states_of_all_trainers_follow_their_parameter) {
                boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(short_names_are_states_only_inside_an_optimizer) {
+    for (std::string const key : {"optimizer.l.v", "optimizer.v.l"})
+        BOOST_TEST(!optimizer_readings(key).empty(), key);
+    for (std::string const key : {"l.v", "v.l", "optimizer.", "optimizer", ""})
+        BOOST_TEST(optimizer_readings(key).empty(), key);
+}
+
 namespace {
 
 struct left_state {

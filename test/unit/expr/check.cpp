@@ -3,6 +3,7 @@
 #include <reshard/expr/check.hpp>
 
 #include <reshard/expr/algebra.hpp>
+#include <reshard/layout/layout.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -176,6 +177,55 @@ BOOST_AUTO_TEST_CASE(tensors_without_elements_and_scalars_are_sound) {
     map.define("e", map.source(0));
     map.define("s", map.source(1));
     BOOST_TEST(said(check(map, odd, &odd)) == "");
+}
+
+namespace {
+
+/// Whole tensors on one rank.
+layout stored(std::vector<catalog_entry> const& tensors) {
+    std::vector<shard_descriptor> shards;
+    for (catalog_entry const& tensor : tensors)
+        shards.push_back({tensor.key, tensor.dtype, tensor.shape, whole(tensor.shape), {}});
+    return layout_of({shards});
+}
+
+/// A quantised matrix `l.weight` that a program turns, and a tensor beside it.
+struct unknown_scales {
+    std::string other;
+    bool is_warned_of;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(scales_follow_the_tensor_that_they_belong_to) {
+    for (bool const has_scales : {true, false}) {
+        std::vector<catalog_entry> tensors{whole_tensor("a.weight", {4, 4}, data_type::f8_e4m3)};
+        mapping map;
+        map.define("b.weight", map.source("a.weight", {4, 4}, data_type::f8_e4m3));
+        for (std::string const scales : {"weight_scale", "weight_scale_2"}) {
+            tensors.push_back(whole_tensor("a." + scales, {1}));
+            if (has_scales)
+                map.define("b." + scales, map.source("a." + scales, {1}, data_type::f32));
+        }
+        auto const findings = carry_scales(map, stored(tensors));
+        BOOST_TEST(findings.empty() == has_scales);
+        BOOST_TEST(map.relations().size() == (has_scales ? 2u : 0u));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_may_be_scales_are_warned_of) {
+    unknown_scales const trials[] = {{"l.weight_my_scale", true}, // named after the tensor
+                                     {"l.weight_mine", false},
+                                     {"l.my_scale", true}, // in its module
+                                     {"l.mine", false},
+                                     {"m.my_scale", false}};
+    for (auto const& [other, is_warned_of] : trials) {
+        mapping map;
+        map.define("w", transpose(map.source("l.weight", {2, 6}, data_type::f8_e4m3)));
+        layout const source = stored(
+            {whole_tensor("l.weight", {2, 6}, data_type::f8_e4m3), whole_tensor(other, {2})});
+        BOOST_TEST(find_unknown_scales(map, source, nullptr).has_value() == is_warned_of, other);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -132,6 +132,15 @@ BOOST_AUTO_TEST_CASE(steps_of_nothing_repeat_an_element_and_far_ones_are_not_rea
     BOOST_TEST(read(*file, 5, 4) == (std::vector{7, 7, 7, 7}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(added_files_are_read_where_they_come_from) {
+    auto const below = std::make_shared<one_file const>(numbers(3));
+    auto const other = std::make_shared<one_file const>(numbers(6));
+    row_major_files files(below, {});
+    files.add(row_major_files(other, shown({{data_type::i16, {2}, {4, {3}}}})));
+    BOOST_TEST(read(*files.open("f"), 0, 2) == (std::vector{2, 5}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(other_files_are_as_they_are) {
     auto const below = std::make_shared<one_file const>("abc");
     row_major_files const files(below, {});

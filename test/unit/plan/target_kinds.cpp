@@ -44,6 +44,17 @@ public:
         return different.size();
     }
 
+    /// True if comparisons alone, without digests, tell the same kinds apart.
+    bool compare_alike() const {
+        auto const kind_of = class_of();
+        bool result = true;
+        for (std::uint32_t a = 0; a < kind_of.size(); ++a)
+            for (std::uint32_t b = 0; b < kind_of.size(); ++b)
+                if (!kinds_.is_idle(a) && !kinds_.is_idle(b))
+                    result &= kinds_.same_kind(a, b) == (kind_of[a] == kind_of[b]);
+        return result;
+    }
+
 private:
     whole_problem all_;
     plan_problem problem_;
@@ -73,10 +84,11 @@ struct sources_fixture {
     expression c = program.source("c", {2, 2}, data_type::f32);
     expression none = zeros({2, 2}, data_type::f32);
 
-    /// Two kinds, seen without comparing pieces.
+    /// Two kinds, seen without comparing pieces, and by comparing them alone.
     bool differ(expression const& x, expression const& y) const {
         kinds_of const kinds_of(two_targets(x, y, program));
         BOOST_TEST(kinds_of.digests() == kinds_of.size());
+        BOOST_TEST(kinds_of.compare_alike());
         return kinds_of.size() == 2;
     }
 };
@@ -133,10 +145,12 @@ BOOST_AUTO_TEST_CASE(what_a_scope_gives_and_wants_tells_kinds_apart) {
     kinds_of const receiving(problem, {nobody, set});
     BOOST_TEST(receiving.size() == 2u);
     BOOST_TEST(receiving.digests() == 2u);
+    BOOST_TEST(receiving.compare_alike());
     BOOST_TEST(receiving.class_of()[1] == receiving.class_of()[2]);
     kinds_of const giving(problem, {set, nobody});
     BOOST_TEST(giving.size() == 2u);
     BOOST_TEST(giving.digests() == 2u);
+    BOOST_TEST(giving.compare_alike());
     BOOST_TEST(giving.class_of()[0] == giving.class_of()[2]);
     BOOST_TEST(kinds_of(problem, {set, set}).size() == 3u);
 }
