@@ -141,7 +141,8 @@ inline layout without_left_out(layout target, strict_verdict const& verdict) {
     return target;
 }
 
-/// The verdict on the keys that a target wants, by those of a program or, without one, the source's.
+/// The verdict on the keys that a target wants, by the keys of a program or, without one, of the
+/// source.
 ///
 /// \throws error as `judge_keys`
 inline strict_verdict judge_target(strictness mode, std::optional<mapping> const& program,

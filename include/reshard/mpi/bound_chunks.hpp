@@ -187,7 +187,8 @@ private:
         std::size_t number = 0;
     };
 
-    /// One end of a packet: its memory, the data type there, and the conversion to or from the wire.
+    /// One end of a packet: its memory, the data type there, and the conversion to or from the
+    /// wire.
     struct packet_end {
         bound_end<void*> memory;
         data_type stored{};
