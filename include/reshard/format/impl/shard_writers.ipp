@@ -142,7 +142,7 @@ shards_by_writer(layout const& target, file_choices const& choices) {
     return ranks;
 }
 
-/// The blocks of all shards of a tensor, if some consist of blocks; else 0. Copies count once.
+/// The blocks of all shards of a tensor. Copies count once.
 inline index_t count_blocks(shard_table const& shards) {
     index_t blocks = 0;
     for (equal_shards const& replicas : different_shards(shards)) {
@@ -152,11 +152,13 @@ inline index_t count_blocks(shard_table const& shards) {
             of_shard *= (region.shape[cycle.axis] - 1) / cycle.period + 1;
         blocks += of_shard;
     }
-    return shards.all_cycles().empty() ? 0 : blocks;
+    return blocks;
 }
 
 RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format) {
     for (tensor_layout const& tensor : target.tensors) {
+        if (!target.shards_of(tensor).have_cycles())
+            continue;
         index_t const blocks = count_blocks(listed(target.spread_of(tensor)));
         if (blocks > most_written_blocks)
             fail(errc::unsupported, "'", tensor.key, "': the layout cuts it into ", blocks,
@@ -166,7 +168,8 @@ RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format)
                  "which has one array for each rank");
     }
     for (tensor_spread& spread : target.spreads)
-        spread.shards = blocks_listed(spread);
+        if (spread.view().have_cycles())
+            spread.shards = blocks_listed(spread);
     return target;
 }
 
