@@ -91,6 +91,7 @@ struct origin {
     index_t blocks = 0;       ///< of ranks, in the fused tensor that it makes or takes apart, or of
                               ///< heads in one that `fused_qkv` takes apart; or 0
     std::string attributes{}; ///< of a statement that makes a fused tensor from a fused tensor
+    bool is_axis_assumed = false; ///< the statement names none, and the macro has one of its own
 
     bool operator==(origin const&) const = default;
 };

@@ -3,10 +3,13 @@
 #include <reshard/aoa/make_finding.hpp>
 
 #include <reshard/aoa/expand.hpp>
+#include <reshard/aoa/lower.hpp>
 
 #include "aoa/language.hpp"
 
 #include <boost/test/unit_test.hpp>
+
+#include <algorithm>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -74,6 +77,36 @@ BOOST_AUTO_TEST_CASE(temporaries_are_called_by_what_they_are_made_of) {
     BOOST_TEST(shown(7, 2) == "l.1.d");
     statement const& cut = code.statements()[6];
     BOOST_TEST(shown_key(code, cut, code.names(cut)[0]) == "l.1.g");
+}
+
+namespace {
+
+/// The first error of a program over queries of [8, 6], keys and values of [4, 6].
+std::string error_of(std::string const& text) {
+    std::vector<catalog_entry> entries;
+    for (char const* key : {"q", "k", "v"})
+        entries.push_back(reshard::test::tensor(key, {key[0] == 'q' ? 8 : 4, 6}));
+    catalog const source(entries);
+    auto const findings = lower_all(expand(parsed(text), source).code, source).findings;
+    auto const match = std::ranges::find(findings, severity::error, &finding::level);
+    return match == findings.end() ? std::string() : match->message;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_axis_that_a_macro_assumes_is_named) {
+    std::string const hint =
+        " without an axis takes axis 1; write axis=0 for biases and for weights of [out, in]";
+    std::string const heads = ", num_heads=4, num_key_value_groups=2";
+    BOOST_TEST(error_of("q, k, v -> x, fused_qkv" + heads) ==
+               "fused_qkv cuts 'q' along axis 1 into 4 equal parts, and the extent there is 6; "
+               "fused_qkv" +
+                   hint);
+    BOOST_TEST(error_of("q, k, v -> x, fused_qkv, axis=0" + heads) == "");
+    BOOST_TEST(error_of("q, k, v -> x, fused_qkv, axis=1" + heads) ==
+               "fused_qkv cuts 'q' along axis 1 into 4 equal parts, and the extent there is 6");
+    BOOST_TEST(error_of("q, k -> x, fused_ffn").ends_with("; fused_ffn" + hint));
+    BOOST_TEST(error_of("q, k -> x, fused_ffn, axis=0") == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -92,6 +92,14 @@ BOOST_AUTO_TEST_CASE(values_and_objects_are_listed_in_the_order_of_names) {
     BOOST_TEST(objects[0].bytes == "xyz");
 }
 
+BOOST_AUTO_TEST_CASE(a_key_is_a_cell_if_an_array_has_it) {
+    for (std::string const key : {"rng/shard_1_4", "rng/shard_1.2_2.3", "rng/shard__"})
+        BOOST_TEST(tensor_key(detail::cell_of(key).value()) == key);
+    for (std::string const key : {"rng", "rng/shard_4_4", "rng/shard_1.3_2.3", "rng/shard_-1_4",
+                                  "rng/shard_1_4.4", "rng/shard_x_4"})
+        BOOST_TEST(!detail::cell_of(key), key);
+}
+
 BOOST_AUTO_TEST_CASE(a_factory_of_views_needs_no_merge) {
     std::vector<float> elements{0, 1, 2, 3, 4, 5, 6, 7};
     deferred_tensor const fused{"mlp", row_of(elements, 4), halves()};

@@ -221,12 +221,16 @@ RESHARD_DECL finding make_finding(program const& whole_program, statement const&
                                   statement_error const& error) {
     bool const placed = error.where.last > error.where.first;
     std::string message = error.message;
-    if (!whole_program.origin(statement.origin).macro.empty()) {
+    if (origin const& made_by = whole_program.origin(statement.origin); !made_by.macro.empty()) {
         constexpr std::size_t longest = 160;
         std::string line = shown_statement(whole_program, statement);
         if (line.size() > longest)
             line = std::string(beginning(line, longest)) + "...";
         message += line.empty() ? "" : ", in the statement  " + line;
+        if (made_by.is_axis_assumed && error.code == errc::shape_mismatch)
+            message += "; " + made_by.macro +
+                       " without an axis takes axis 1; write axis=0 for biases and for weights of "
+                       "[out, in]";
     }
     return {severity::error,
             std::string(reshard::name(error.code)),

@@ -36,11 +36,13 @@ class fused_statement {
 public:
     fused_statement(macro_context& context, statement const& statement, std::string_view word,
                     std::string_view form)
-        : context_(context),
-          one_(statement),
-          like_(context.derive(statement, word)),
-          word_(word),
-          form_(form) {}
+        : context_(context), one_(statement), like_(statement), word_(word), form_(form) {
+        like_.origin = context.code.make_origin(
+            {.macro = std::string(word),
+             .parent = statement.origin,
+             .where = statement.where,
+             .is_axis_assumed = !find_attribute(context.code, statement, "axis")});
+    }
 
     /// Refuses attributes that are none of these and not the macro's own word.
     void allow(std::initializer_list<std::string_view> others) const {
@@ -95,7 +97,8 @@ public:
         }
     }
 
-    /// The axis along which the macro cuts and joins: 1 if the statement names none.
+    /// The axis along which the macro cuts and joins: 1 if the statement names none, which errors
+    /// say.
     index_t axis() const { return number("axis").value_or(1); }
 
     /// Throws an error about the statement; `why` follows the macro's word.
