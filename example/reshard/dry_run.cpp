@@ -134,6 +134,16 @@ json::array json_of_rounds(dry_run const& run) {
     return list;
 }
 
+/// The least time of any plan, whether it is one with relays or not.
+detail::least_time least_time_of(detail::plan_problem const& problem, plan_flows const& flows,
+                                 network const& over, holder_t ranks) {
+    if (flows.options().between_nodes.has_relays())
+        return detail::least_time_of(flows, over, ranks);
+    return detail::least_time_of(
+        plan_flows(problem, {.processes_per_node = over.ranks_per_node, .between_nodes = relays()}),
+        over, ranks);
+}
+
 /// The requested network, with the requested number of ranks on a node.
 std::optional<network> network_of(plan_command const& options) {
     if (options.network.empty())
@@ -171,7 +181,8 @@ dry_run make_dry_run(source_spec const& source, job const& full_job, plan_comman
     result.memory = memory_of(problem, ranks);
     result.rounds = make_rounds(flows, ranks, options);
     if (over)
-        result.simulated = {options.network, *over, simulate(flows, *over)};
+        result.simulated = {options.network, *over, simulate(flows, *over),
+                            least_time_of(problem, flows, *over, ranks)};
     result.files = make_conversion(source, full_job, result, options);
     if (!options.report.empty())
         result.bins = result.files ? result.files->bins : bins_of(flows);

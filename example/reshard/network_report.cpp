@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
 #include <functional>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace tool {
@@ -32,6 +34,16 @@ json::array timeline_json(simulation::link const& link) {
                         {"end", part.end},
                         {"bytes_per_second", part.bytes_per_second}});
     return list;
+}
+
+/// How near the plan comes to the least time of any plan.
+std::string least_text(simulated_plan const& plan) {
+    char ratio[32];
+    std::snprintf(ratio, sizeof ratio, "%.2f", plan.run.seconds / plan.least.seconds);
+    return plan.least.of.empty() ? ""
+                                 : "no plan between these layouts takes less than " +
+                                       duration_text(plan.least.seconds) + ", by " + plan.least.of +
+                                       "; this one takes " + ratio + " times as long\n";
 }
 
 } // namespace
@@ -84,7 +96,7 @@ std::string text_of(simulated_plan const& plan) {
     for (std::size_t i = 0; i < links.size(); ++i)
         rows[i + 1].push_back("|" + strip_text(links[i], parts) + "|");
     std::size_t const left_out = run.links.size() - links.size();
-    return bound_text(plan) + table(rows) +
+    return bound_text(plan) + least_text(plan) + table(rows) +
            (left_out == 0 ? ""
                           : "  and " + counted(left_out, "link") +
                                 " with no more to do; --json lists all\n") +
@@ -103,9 +115,12 @@ json::object json_of(simulated_plan const& plan) {
                          {"least_seconds", link.least_seconds}});
     for (link_strip const& strip : busiest_links(run))
         timelines.push_back({{"link", name(strip.link)}, {"intervals", timeline_json(strip.link)}});
-    json::object document{{"ranks_per_node", plan.over.ranks_per_node},
-                          {"seconds", run.seconds},
-                          {"least_seconds", run.least_seconds()}};
+    json::object document{
+        {"ranks_per_node", plan.over.ranks_per_node},
+        {"seconds", run.seconds},
+        {"least_seconds", run.least_seconds()},
+        {"least_seconds_of_any_plan", plan.least.seconds},
+        {"least_of", plan.least.of.empty() ? json::value() : json::value(plan.least.of)}};
     document["bounded_by"] =
         run.links.empty() ? json::value() : json::value(name(run.links[run.bounded_by]));
     document["links"] = std::move(links);

@@ -5,6 +5,7 @@
 
 #include "picture/link_timelines.hpp"
 
+#include <reshard/analysis/balance.hpp>
 #include <reshard/analysis/simulation.hpp>
 #include <reshard/plan/network.hpp>
 
@@ -23,6 +24,7 @@ struct simulated_plan {
     std::string file; ///< as on the command line
     reshard::network over;
     reshard::simulation run;
+    reshard::detail::least_time least = {}; ///< of any plan between these layouts
 };
 
 /// The links that have most to do, at most ten, the first of those that bound the plan in front.

@@ -6,9 +6,13 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/layout/shard_table.hpp>
+#include <reshard/plan/network.hpp>
+
+#include <string>
 
 /// \file
 /// The load of a plan's busiest process and node, and the least load of any choice of replicas.
+/// Also the least time of any plan.
 
 namespace reshard {
 
@@ -39,6 +43,25 @@ struct plan_balance {
 /// \par Source what some loads that only some machines can take come to for each of these bounds
 ///             every assignment (restricted machines); here it is worked out for the fullest ones
 RESHARD_DECL plan_balance balance_of(plan_flows const& flows, holder_t processes);
+
+namespace detail {
+
+/// The least time of any plan, and the resource that it is for.
+struct least_time {
+    double seconds = 0;
+    std::string of = {}; ///< empty if nothing moves
+};
+
+/// The least time in which the links of each rank and node can carry what they must, whoever sends
+/// and whoever passes on. What several ranks of a node want enters it once, or more often if they
+/// hand it on more slowly. Racks are not considered, and boxes that overlap count each.
+///
+/// \param relayed the flows of a plan with `relays()` for nodes of that network
+/// \pre   as `balance_of`
+RESHARD_DECL least_time least_time_of(plan_flows const& relayed, network const& over,
+                                      holder_t processes);
+
+} // namespace detail
 
 } // namespace reshard
 

@@ -84,15 +84,28 @@ public:
 private:
     using numbers = scope_parts::numbers;
 
-    /// Tensors of a class are also cut into as many stripes.
+    /// Tensors that are cut into stripes are classes of their own.
     constexpr equal_classes classes() const {
         equal_classes kinds = kinds_.classes();
         if (!turns_.stripes().any())
             return kinds;
-        return classify_by_key(problem_.targets.size(), [&](std::uint32_t t, auto&& visit) {
-            visit(std::uint64_t{kinds.class_of[t]});
-            visit(std::uint64_t{turns_.stripes().cuts(t)});
-        });
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> cut_kinds; // and their stripes
+        auto const whole = static_cast<std::uint32_t>(kinds.representative.size());
+        for (std::uint32_t t = 0; t < kinds.class_of.size(); ++t) {
+            std::uint32_t& kind = kinds.class_of[t];
+            std::pair const cut{kind, turns_.stripes().cuts(t)};
+            if (cut.second == 1) {
+                kinds.representative[kind] = t;
+                continue;
+            }
+            auto const at = std::find(cut_kinds.begin(), cut_kinds.end(), cut);
+            kind = whole + static_cast<std::uint32_t>(at - cut_kinds.begin());
+            if (at == cut_kinds.end()) {
+                cut_kinds.push_back(cut);
+                kinds.representative.push_back(t);
+            }
+        }
+        return kinds;
     }
 
     constexpr placed_pattern pattern_of(std::uint32_t t) const {

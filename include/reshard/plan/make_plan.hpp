@@ -18,7 +18,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Lists the transfers of each tensor from the pattern of its kind.
+/// Lists the transfers of each tensor from the pattern of its kind. They are found once for each
+/// class of tensors that differ only in their numbers, and repeated for the others.
 class transfer_lister {
 public:
     constexpr transfer_lister(plan_problem const& problem, plan_scope const& scope,
@@ -47,12 +48,78 @@ private:
         result_.transfers.reserve(transfers);
     }
 
+    /// What a class has in common, and the transfers and relays of its first tensor.
+    struct tensor_class {
+        std::vector<std::uint64_t> key;
+        std::size_t first = 0;
+        std::size_t last = 0;
+        std::size_t first_relay = 0;
+        std::size_t last_relay = 0;
+    };
+
     constexpr void list(std::uint32_t t, pattern_plan const& patterns) {
+        find_chains(problem_.targets[t]);
+        if (patterns.senders.has(t)) // chosen for each tensor
+            return list_cuts(t, patterns);
+        find_key(t, patterns);
+        hasher digest;
+        for (std::uint64_t const number : key_)
+            digest.add(number);
+        std::uint32_t const number =
+            class_numbers_.number(digest.value(), [&](std::uint32_t candidate) {
+                return classes_[candidate].key == key_;
+            });
+        if (number < classes_.size())
+            return repeat(t, classes_[number], patterns.patterns[patterns.pattern_of[t]]);
+        tensor_class added{key_, result_.transfers.size(), 0, result_.relays.size(), 0};
+        list_cuts(t, patterns);
+        added.last = result_.transfers.size();
+        added.last_relay = result_.relays.size();
+        classes_.push_back(std::move(added));
+    }
+
+    constexpr void find_chains(target_side const& target) {
+        chains_.clear();
+        for (std::size_t i = 0; i < target.pieces->size(); ++i)
+            chains_.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
+    }
+
+    /// Everything that decides the holders of a tensor's transfers, and whether they are relayed.
+    constexpr void find_key(std::uint32_t t, pattern_plan const& patterns) {
+        target_side const& target = problem_.targets[t];
+        key_ = {patterns.pattern_of[t], cuts_.targets.spread(t), cuts_.turns.first(t),
+                cuts_.turns.stripes().first(t)};
+        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
+            key_id const source = target.pieces->source(i);
+            key_.push_back(source == zero_source
+                               ? no_spread
+                               : std::uint64_t{cuts_.sources.kinds().spread(source)});
+            key_.push_back(std::uint64_t{chains_[i]} << 1 |
+                           std::uint64_t{wire_dtype(problem_, t, i) == target.dtype});
+        }
+    }
+
+    /// Lists the transfers of another tensor of a class.
+    constexpr void repeat(std::uint32_t t, tensor_class const& known, placed_pattern const& cuts) {
+        auto const more = static_cast<std::uint32_t>(result_.transfers.size() - known.first);
+        for (std::size_t i = known.first; i < known.last; ++i) {
+            transfer entry = result_.transfers[i];
+            entry.target_key = t;
+            if (entry.source_key != zero_source)
+                entry.source_key = problem_.targets[t].pieces->source(cuts.place(entry.cut).piece);
+            result_.transfers.push_back(entry);
+        }
+        for (std::size_t i = known.first_relay; i < known.last_relay; ++i) {
+            relay step = result_.relays[i];
+            step.transfer += more;
+            step.input += step.input == relay::no_input ? 0 : more;
+            result_.relays.push_back(step);
+        }
+    }
+
+    constexpr void list_cuts(std::uint32_t t, pattern_plan const& patterns) {
         placed_pattern const& cuts = patterns.patterns[patterns.pattern_of[t]];
         target_side const& target = problem_.targets[t];
-        std::vector<std::uint16_t> chains;
-        for (std::size_t i = 0; i < target.pieces->size(); ++i)
-            chains.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
         std::size_t const first = result_.transfers.size(), first_relay = result_.relays.size();
         for (std::uint32_t i = 0; i < cuts.size(); ++i) {
             cut_place const& cut = cuts.place(i);
@@ -61,7 +128,7 @@ private:
                            .target_shard = cut.target_shard,
                            .cut = i,
                            .target_part = cut.target_part,
-                           .chain = chains[cut.piece]};
+                           .chain = chains_[cut.piece]};
             auto const relayed = cuts_.find_relay(t, cut);
             if (key_id const source = target.pieces->source(cut.piece); source != zero_source)
                 name_source(entry, source,
@@ -86,6 +153,10 @@ private:
     plan_scope const& scope_;
     given_cuts& cuts_;
     plan result_;
+    std::vector<std::uint16_t> chains_; ///< by piece of a tensor
+    std::vector<std::uint64_t> key_;    ///< of a tensor
+    class_table class_numbers_;
+    std::vector<tensor_class> classes_;
 };
 
 } // namespace detail

@@ -25,9 +25,9 @@ namespace reshard::detail {
 ///
 /// The holders that want a box, and have no holder of it in their process or on their node, form a
 /// tree. They are ordered by process, beginning after the source, so that trees of different
-/// sources begin at different positions, and on each node at the holder that gets the stripe. If one process plays several of the holders, the first one
-/// is in the tree. Elements that are wider in the target than on the wire are not passed on: more
-/// bytes would travel.
+/// sources begin at different positions. On each node, the tree begins at the holder that gets the
+/// stripe. If one process plays several of the holders, the first one is in the tree. Elements that
+/// are wider in the target than on the wire are not passed on: more bytes would travel.
 ///
 /// Refers to its arguments, which must live as long.
 class relay_finder {

@@ -147,15 +147,18 @@ private:
     constexpr void choose(plan_problem const& problem, shard_kinds const& sources,
                           shard_kinds const& targets) {
         std::vector<group> groups(sources.spreads().size(), group{});
+        std::vector<double> elements; // of a receiver, by target spread
+        for (tensor_shards const& shards : targets.spreads())
+            elements.push_back(shards && shards.size() > 0 ? static_cast<double>(shards.elements(0))
+                                                           : 0);
         first_ = std::vector<std::uint32_t>(problem.targets.size(), 0);
         cuts_ = std::vector<std::uint32_t>(problem.targets.size(), 1);
         for (std::uint32_t t = 0; t < first_.size(); ++t)
             if (key_id const source = first_source(problem.targets[t]); source != zero_source) {
-                target_side const& target = problem.targets[t];
                 group& equal = groups[sources.spread(source)];
                 equal.stripes = std::max(equal.stripes, counts_[targets.spread(t)]);
-                equal.bytes += static_cast<double>(target.shards.elements(0)) *
-                               static_cast<double>(bits(target.dtype)) / 8;
+                equal.bytes += elements[targets.spread(t)] *
+                               static_cast<double>(bits(problem.targets[t].dtype)) / 8;
                 first_[t] = equal.tensors++;
             }
         assign_small(groups);
@@ -179,7 +182,7 @@ private:
         }
         std::vector<std::pair<double, std::uint32_t>> small;
         for (std::uint32_t i = 0; i < groups.size(); ++i)
-            if (groups[i].stripes > 1 && 8 * groups[i].stripes * groups[i].bytes <= sum)
+            if (groups[i].stripes > 1 && 4 * groups[i].stripes * groups[i].bytes <= sum)
                 small.push_back({-groups[i].bytes, i});
         std::sort(small.begin(), small.end());
         std::vector<double> loads(most, 0);

@@ -24,8 +24,8 @@ namespace reshard::detail {
 /// Numbers trees and the lists of receivers that they share.
 ///
 /// A list is sorted by node. On each node it is sorted by process, but it may begin at any of them
-/// and goes round. So the receivers on some nodes are few parts of the list, wherever a tree begins.
-/// Refers to the options, which must live as long.
+/// and goes round. So the receivers on some nodes are few parts of the list, wherever a tree
+/// begins. Refers to the options, which must live as long.
 class tree_table {
 public:
     static constexpr std::uint32_t none = 0xffffffff;

@@ -7,6 +7,7 @@
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
+#include <reshard/plan/network.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -53,11 +54,40 @@ BOOST_AUTO_TEST_CASE(by_turns_of_targets_the_busiest_may_carry_more_than_it_must
     BOOST_TEST((balance.sender == plan_balance::extreme{0, 64, 32}));
 }
 
+BOOST_AUTO_TEST_CASE(no_plan_is_faster_than_links_that_carry_what_they_must) {
+    // Nodes {0, 1} and {2, 3}: 2 and 3 want 1000 bytes, of which 0 and 1 have a half each.
+    std::vector<shard_descriptor> const first{part("a", {250}, {{0}, {125}})};
+    std::vector<shard_descriptor> const second{part("a", {250}, {{125}, {125}})};
+    std::vector<shard_descriptor> const all{part("a", {250}, {{0}, {250}})};
+    whole_problem const problem({first, second}, {{}, {}, all, all});
+    whole_problem const of_one({all}, {{}, {}, all, all});
+    auto const least = [](whole_problem const& some, double memory) {
+        plan_problem const planned = some();
+        network over;
+        over.ranks_per_node = 2;
+        over.link = {10, 0, 0.5};
+        over.memory = {memory, 0, 0};
+        return least_time_of(
+            plan_flows(planned, {.processes_per_node = 2, .between_nodes = relays()}), over, 4);
+    };
+    // It enters once over both links in; the sources' ways out take as long.
+    BOOST_TEST(least(problem, 100).seconds == 50.5, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(least(problem, 100).of == "the ways of ranks out of their nodes");
+    // Handing on takes 0.2 s a byte of both ranks, entering 0.05 s: 1600 of 2000 bytes enter.
+    BOOST_TEST(least(problem, 5).seconds == 80.0, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(least(problem, 5).of == "what node 1 gets");
+    // One rank has all: 1000 bytes leave it.
+    BOOST_TEST(least(of_one, 100).seconds == 100.5, boost::test_tools::tolerance(1e-9));
+}
+
 BOOST_AUTO_TEST_CASE(where_nothing_is_sent_nobody_is_busy) {
     std::vector<shard_descriptor> const shards{part("a", {8}, {{0}, {8}})};
     whole_problem const problem({shards}, {shards});
     plan_problem const planned = problem();
     BOOST_TEST((balance_of(plan_flows(planned), 1) == plan_balance{}));
+    network free;
+    free.copy = {0, 0, 0};
+    BOOST_TEST(least_time_of(plan_flows(planned, {.between_nodes = relays()}), free, 1).of == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,132 @@ inline plan_balance::extreme extreme_of(std::vector<index_t> const& bytes, index
         return {};
     auto const most = std::max_element(bytes.begin(), bytes.end());
     return {static_cast<holder_t>(most - bytes.begin()), *most, std::min(least, *most)};
+}
+
+/// The seconds that a byte takes, if there is a limit.
+inline double seconds_per_byte(double bytes_per_second) {
+    return bytes_per_second > 0 ? 1 / bytes_per_second : 0;
+}
+
+/// What the ranks of a node, or one rank, get.
+struct wanted_bytes {
+    double entering = 0; ///< at least, from other nodes
+    double all = 0;      ///< what may come from other nodes, or be passed on within the node
+    double ranks = 0;    ///< that give or get something within the node, or get something
+    double copied = 0;   ///< within a rank
+    double held = 0;     ///< by a rank of the node, for another one
+
+    wanted_bytes& operator+=(wanted_bytes const& more) {
+        entering += more.entering;
+        all += more.all;
+        ranks += more.ranks;
+        copied += more.copied;
+        held += more.held;
+        return *this;
+    }
+};
+
+/// The seconds that each resource takes for a byte.
+struct byte_seconds {
+    double entered = 0;
+    double handed_on = 0;
+    double copied = 0;
+};
+
+/// The least time in which bytes enter over one link, and the others are handed on over a second
+/// one, if more of them may enter than must.
+inline double least_of_both(wanted_bytes const& wanted, byte_seconds const& each) {
+    double const fixed = each.copied * wanted.copied + each.handed_on * wanted.held;
+    double const sum = each.entered + each.handed_on;
+    double const entering = sum == 0 ? wanted.all
+                                     : std::clamp((each.handed_on * wanted.all + fixed) / sum,
+                                                  wanted.entering, wanted.all);
+    return std::max(each.entered * entering, each.handed_on * (wanted.all - entering) + fixed);
+}
+
+/// Keeps the longest of some least times.
+inline void keep_longest(least_time& longest, double seconds, double latency, auto&& of) {
+    if (seconds > 0 && seconds + latency > longest.seconds)
+        longest = {seconds + latency, of()};
+}
+
+/// What each rank gets.
+inline std::vector<wanted_bytes> wanted_by_rank(plan_flows const& flows, holder_t processes) {
+    std::vector<wanted_bytes> ranks(processes, wanted_bytes{});
+    auto const add = [&](flow const& flow, double bytes) {
+        wanted_bytes& target = ranks[flow.target];
+        target.ranks = 1;
+        if (flow.source == flow.target) {
+            target.copied += bytes;
+            return;
+        }
+        bool const is_near =
+            flows.options().node_of(flow.source) == flows.options().node_of(flow.target);
+        if (is_near)
+            ranks[flow.source].ranks = 1;
+        if (is_near && !flow.is_passed_on()) {
+            target.held += bytes;
+            return;
+        }
+        target.all += bytes;
+        target.entering += is_near ? 0 : bytes;
+    };
+    for (std::size_t kind = 0; kind < flows.size(); ++kind)
+        flows.for_each(kind, [&](flow const& flow) {
+            add(flow, static_cast<double>(flow.bytes) * static_cast<double>(flows.count(kind)));
+        });
+    return ranks;
+}
+
+/// The least time until the bytes have left the ranks and nodes that have them.
+inline least_time least_time_out(plan_flows const& flows, network const& over, holder_t processes) {
+    std::vector<shared_load> loads = flows.loads();
+    std::erase_if(loads, [](shared_load const& load) { return !load.leaves_node; });
+    load_balance const best(std::move(loads), processes, over.ranks_per_node);
+    least_time longest;
+    double const latency = over.link.latency_seconds;
+    keep_longest(longest,
+                 static_cast<double>(best.sender().bound) *
+                     seconds_per_byte(over.link.rank_bytes_per_second),
+                 latency, [] { return "the ways of ranks out of their nodes"; });
+    keep_longest(longest,
+                 static_cast<double>(best.link().bound) *
+                     seconds_per_byte(over.link.node_bytes_per_second),
+                 latency, [] { return "the links out of nodes"; });
+    return longest;
+}
+
+/// The seconds for a byte of all ranks of a node together. One that is handed on is given and got.
+inline byte_seconds seconds_of_node(network const& over, double ranks) {
+    auto const each = [&](network::speed const& speed, double ends) {
+        return std::max(ends * seconds_per_byte(speed.rank_bytes_per_second) / ranks,
+                        seconds_per_byte(speed.node_bytes_per_second));
+    };
+    return {each(over.link, 1), each(over.memory, 2), each(over.copy, 1)};
+}
+
+RESHARD_DECL least_time least_time_of(plan_flows const& relayed, network const& over,
+                                      holder_t processes) {
+    least_time longest = least_time_out(relayed, over, processes);
+    byte_seconds const of_rank{seconds_per_byte(over.link.rank_bytes_per_second),
+                               seconds_per_byte(over.memory.rank_bytes_per_second),
+                               seconds_per_byte(over.copy.rank_bytes_per_second)};
+    std::vector<wanted_bytes> const ranks = wanted_by_rank(relayed, processes);
+    for (std::size_t first = 0; first < ranks.size(); first += over.ranks_per_node) {
+        wanted_bytes node;
+        for (std::size_t i = first; i < std::min(ranks.size(), first + over.ranks_per_node); ++i) {
+            wanted_bytes alone = ranks[i];
+            node += alone;
+            alone.entering = 0; // others may get it for this rank
+            keep_longest(longest, least_of_both(alone, of_rank), 0,
+                         [&] { return "what rank " + std::to_string(i) + " gets"; });
+        }
+        if (node.ranks > 0)
+            keep_longest(longest, least_of_both(node, seconds_of_node(over, node.ranks)), 0, [&] {
+                return "what node " + std::to_string(first / over.ranks_per_node) + " gets";
+            });
+    }
+    return longest;
 }
 
 } // namespace detail
