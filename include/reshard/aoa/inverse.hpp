@@ -68,7 +68,7 @@ RESHARD_DECL statement_analysis analyze(program const& code, statement const& st
 
 using attribute_list = std::vector<attribute>;
 
-/// `[1, 0]`, of any number of numbers.
+/// The text of a list of numbers: `[1, 0]`.
 std::string list_text(auto const& numbers) {
     std::string text = "[";
     for (index_t const number : numbers)

@@ -48,7 +48,7 @@ RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
                                            std::vector<state_suffix> const& suffixes);
 
-/// The key of that state of a parameter; empty if the parameter is not in the container.
+/// The key of that state of a parameter; empty if the parameter's key is not in the container.
 RESHARD_DECL std::string key_of_state(std::string_view parameter, state_suffix const& state);
 
 /// Calls `visit(parameter, state)` for each way to read a key as state, until it returns true;

@@ -87,9 +87,9 @@ struct plan_rounds;
 ///
 /// Made by `prepare`. Owns its layouts, its plan and its staging memory, and keeps the handles that
 /// the state dicts kept; refers to the memory of all other tensors. It also owns its group's
-/// messages, so every rank destroys its jobs in the same order. A moved-from job may be destroyed
-/// or assigned to; any other use throws an error with errc::usage, on this rank alone. If other
-/// ranks run their jobs, end the program.
+/// messages, so all ranks must destroy their jobs in the same order. A moved-from job may be
+/// destroyed or assigned to; any other use throws an error with errc::usage, on this rank alone. If
+/// other ranks run their jobs, end the program.
 class job {
 public:
     explicit job(std::unique_ptr<detail::job_state> state);

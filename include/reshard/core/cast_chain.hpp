@@ -95,7 +95,8 @@ constexpr void check_castable(data_type from, data_type to) {
                               : ": only complex numbers become complex ones");
 }
 
-/// The data types that follow the source's own, each a rounding that must happen.
+/// The data types to which elements are cast, one after the other, after the source's own. Each
+/// cast may round.
 ///
 /// f32 -> bf16 -> f32 must round, so a chain is kept; steps that lose nothing on the way are
 /// dropped.

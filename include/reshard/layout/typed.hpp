@@ -37,7 +37,7 @@ template <class T>
 concept has_data_type =
     names_data_type<T> || requires { data_type_traits<std::remove_cv_t<T>>::value; };
 
-/// The data type that a `T` names.
+/// The data type that `T` stands for.
 template <class T>
 consteval data_type named_data_type() {
     if constexpr (names_data_type<T>)

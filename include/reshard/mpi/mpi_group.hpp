@@ -267,7 +267,7 @@ struct node_ranks {
 /// How many ranks of a machine form a node: the given number or, if it is 0, the number in the
 /// environment variable RESHARD_RANKS_PER_NODE. 0: all ranks of the machine.
 ///
-/// \throws error with errc::usage for a variable that is not a number of ranks
+/// \throws error with errc::usage if the variable is not a number of ranks
 RESHARD_DECL int ranks_per_node(int requested);
 
 /// The ranks that share memory with this one, `per_node` of them at most; 0: all.

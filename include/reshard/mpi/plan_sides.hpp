@@ -88,7 +88,7 @@ RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> c
 /// of a machine.
 ///
 /// \param notices of all ranks, by rank
-/// \throws error with errc::usage for a variable that is not a number of ranks
+/// \throws error with errc::usage if the variable is not a number of ranks
 RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices);
 
 /// The knowledge of this rank after all notices.
@@ -122,7 +122,7 @@ struct lookup_steps {
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
                                       std::vector<call_notice> notices);
 
-/// The facts about one side for a program.
+/// What a program needs to know about one side.
 RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
 
 /// The nodes of a call, and the choice of a sender for elements that several ranks hold. If nodes

@@ -120,7 +120,7 @@ private:
     plan_options const& options_;
     shard_kinds const& targets_;
     std::vector<std::uint32_t> first_;               ///< by tensor; empty without a choice
-    std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets that are listed
+    std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets; for listed shards
     tensor_stripes stripes_;
 };
 

@@ -247,7 +247,7 @@ private:
         return shards.grid()->replica_of(*shard);
     }
 
-    /// One of the replicas on the node of `target`, by turns, if any.
+    /// A replica on the node of `target`, if there is one. Several of them take turns.
     static constexpr std::optional<std::size_t> near_replica(std::size_t i,
                                                              tensor_shards const& shards,
                                                              holder_t target, std::uint64_t turn,

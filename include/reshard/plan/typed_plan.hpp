@@ -141,7 +141,8 @@ struct operand_table {
     std::array<std::uint32_t, Total> source{};
 };
 
-/// Which source tensor each target tensor is by its key: `Source::keys.size()` if it is defined.
+/// For each target tensor, the number of the source tensor that has its key; `Source::keys.size()`
+/// if a definition makes the target.
 template <class Source, class Target, class... Definitions>
 constexpr auto sources_by_name() {
     std::array<std::size_t, Target::keys.size()> sources{};

@@ -202,6 +202,9 @@ struct bytes_to_load {
     std::string bytes;
 };
 
+/// The cell that a tensor of a checkpoint is, if any: the inverse of `tensor_key`.
+RESHARD_DECL std::optional<object_cell> cell_of(std::string_view key);
+
 /// The cells that a checkpoint has of some arrays, without those that a rank takes.
 ///
 /// \param taken the keys of the cells that each rank takes

@@ -8,6 +8,7 @@
 #include <reshard/analysis/simulation.hpp>
 #include <reshard/expr/cast.hpp>
 #include <reshard/expr/expression.hpp>
+#include <reshard/expr/permute.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>

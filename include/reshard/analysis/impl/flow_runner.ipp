@@ -62,7 +62,7 @@ public:
 private:
     static constexpr double growing = -1;
 
-    /// One link of a class.
+    /// The load of one link; all links of a class have the same.
     struct link_share {
         double taken = 0;          ///< of a second in each second, by flows that no longer grow
         double per_rate = 0;       ///< for each byte a second of those that grow

@@ -80,8 +80,8 @@ struct common_part {
     index_t bytes = 0;
 };
 
-/// The common elements of target shards and source boxes, without a list of them: each process may
-/// have elements that each rank wants.
+/// Finds the elements that target shards and source boxes have in common. They are not listed,
+/// since every process may have elements that every rank wants.
 class overlap_finder {
 public:
     explicit overlap_finder(plan_problem const& problem)

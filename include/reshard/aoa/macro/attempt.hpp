@@ -78,7 +78,8 @@ bool succeeds(macro_context& context, statement const& statement, auto const& st
     return false;
 }
 
-/// Runs a step for a statement; an error becomes a finding, and the statement is broken.
+/// Runs a step for a statement. If it fails, the error becomes a finding and the statement is
+/// replaced by a broken one.
 ///
 /// \throws failed_statement with errc::limit_exceeded, which ends the expansion
 void attempt(macro_context& context, statement& current_statement, auto const& step) {

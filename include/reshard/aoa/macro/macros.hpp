@@ -51,7 +51,7 @@ std::vector<statement> expand_in_order(macro_context const& context, std::size_t
     return expanded;
 }
 
-/// Says that a statement makes the names of an array; too many are the array macro's matter.
+/// Records that a statement makes the names of an array. The array macro refuses too many.
 inline void add_made_array(macro_context const& context, std::vector<segment> const& segments,
                            pattern_index& index) {
     segment const& range = segments.back();

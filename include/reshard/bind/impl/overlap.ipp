@@ -95,7 +95,7 @@ RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
         list_memory(tensors, true, memories);
     }
     sort_by(memories, [](auto const& a, auto const& b) { return a.bytes.begin < b.bytes.begin; });
-    used_memory const* sources = nullptr; // of each kind the one that reaches furthest so far
+    used_memory const* sources = nullptr; // of each kind, the range that reaches furthest
     used_memory const* targets = nullptr;
     used_memory const* dense_targets = nullptr;
     used_memory const* last_target = nullptr; // a first byte always belongs to an element

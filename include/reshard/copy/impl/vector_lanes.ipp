@@ -40,7 +40,8 @@ RESHARD_INLINE whole to_f64(singles values) {
 #endif
 }
 
-/// The first `bytes` bytes, if a register has more; the others are not touched, and zero.
+/// Reads the first `bytes` bytes, or a whole register if that is less. Memory after them is not
+/// touched, and the rest of the register is zero.
 RESHARD_INLINE whole read_first(unsigned char const* address, index_t bytes) {
 #if RESHARD_WIDTH == 64
     return as<whole>(

@@ -118,8 +118,7 @@ inline std::optional<index_vector> numbers_of(std::string_view text) {
     return text.empty() ? std::optional(numbers) : std::nullopt;
 }
 
-/// The cell that a tensor of a checkpoint is, if any: the inverse of `tensor_key`.
-inline std::optional<object_cell> cell_of(std::string_view key) {
+RESHARD_DECL std::optional<object_cell> cell_of(std::string_view key) {
     std::size_t const sign = key.rfind(cell_sign);
     if (sign == key.npos)
         return std::nullopt;
