@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(what_several_ranks_of_a_node_want_enters_it_in_stripes) {
     index_t const rows = 1200, columns = 333;
     shard_descriptor const matrix{"a", data_type::f32, {rows, columns}, {{0, 0}, {rows, columns}}};
     std::vector<std::vector<shard_descriptor>> const have{{matrix}};
-    for (holder_t const per_node : {2, 3}) {
+    for (holder_t const per_node : {2u, 3u}) {
         std::vector<std::vector<shard_descriptor>> want(per_node); // none on the source's node
         want.resize(std::max<std::size_t>(want.size(), static_cast<std::size_t>(world.size())),
                     {matrix});
@@ -160,7 +160,8 @@ BOOST_AUTO_TEST_CASE(what_several_ranks_of_a_node_want_enters_it_in_stripes) {
             run(moving);
             BOOST_TEST(wanted.wrong_elements() == 0u);
             // The first node with two or more that want it: each gets less than all from outside.
-            index_t const far = of_all(world, moving.cost().bytes_in)[per_node % world.size()];
+            index_t const far = of_all(
+                world, moving.cost().bytes_in)[per_node % static_cast<holder_t>(world.size())];
             index_t const all = 4 * rows * columns;
             if (exchange == node_exchange::rings && world.size() > static_cast<int>(per_node) + 1)
                 BOOST_TEST(far < all);

@@ -28,7 +28,9 @@ struct part_index {
 
     /// The axes along which box `i` is blocks.
     constexpr axis_cycles cycles_of(std::size_t i) const {
-        return cycles.empty() ? axis_cycles() : cycles[i];
+        if (cycles.empty()) // g++ 12 frees a constant twice that a conditional expression chooses
+            return {};
+        return cycles[i];
     }
 
     constexpr std::size_t replicas(std::size_t i) const { return first[i + 1] - first[i]; }
