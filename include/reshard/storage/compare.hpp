@@ -179,8 +179,8 @@ enum class digest_verdict {
 
 /// Compares the digests that were saved with two tensors; reads no data.
 ///
-/// Digests are of bytes, and `compare` looks at bits. Equal digests mean equal bits; unequal
-/// digests mean different bits, unless only the padding bits of a last byte differ.
+/// Digests cover bytes, and `compare` compares bits. Equal digests mean equal bits; unequal digests
+/// mean different bits, unless only the padding bits of a last byte differ.
 RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
                                             checkpoint_metadata const& b, std::size_t number_in_b);
 

@@ -34,7 +34,7 @@ struct seen_file {
     std::string name;
     std::uint64_t bytes = 0;
     std::uint64_t digest = 0; ///< of `beginning`
-    std::string beginning{}; ///< its header, or all of a text; the rank keeps it to itself at first
+    std::string beginning{};  ///< its header, or a whole text; at first the rank does not send it
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.name, self.bytes, self.digest);
