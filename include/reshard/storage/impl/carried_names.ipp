@@ -312,7 +312,7 @@ private:
     std::vector<aoa::state_suffix> states_;
     std::set<std::string, std::less<>> parameters_; ///< also keys without the name of a model
     std::map<std::string, std::vector<aoa::state_suffix>> states_of_; ///< by optimizer
-    std::map<std::string, std::vector<std::string>> lists_;           ///< of parameters, by key
+    std::map<std::string, std::vector<std::string>> lists_;           ///< parameter lists, by key
     std::map<std::string, std::set<std::string>> names_;              ///< by optimizer
     std::map<std::string, std::optional<std::string>> containers_;    ///< by optimizer
     std::map<std::string, std::string> groups_; ///< the key of the list of each new parameter

@@ -37,7 +37,7 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
     if (metadata_.save.empty())
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it has no ",
              save_record_name, "; save it whole first, as convert does");
-    record_ = read_record_head(*files, path / save_record_name); // all of it was checked above
+    record_ = read_record_head(*files, path / save_record_name); // the record was checked above
     if (record_.save != metadata_.save)
         fail(errc::corrupt_file, path.string(), ": the save ", record_.save, " replaced the save ",
              metadata_.save, " while it was opened; try again when nothing writes it");

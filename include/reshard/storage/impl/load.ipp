@@ -326,7 +326,7 @@ RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const&
             std::holds_alternative<stored_value>(entry) && !stored.find(key))
             lacking.unexpected.push_back(std::move(key));
     auto mode = strict.value_or(strictness::raise_unexpected);
-    if (mode == strictness::assume_ok_unexpected) // the load itself refuses what it cannot find
+    if (mode == strictness::assume_ok_unexpected) // the load refuses keys that it cannot find
         mode = strictness::raise_unexpected;
     strict_verdict const verdict = judge(mode, lacking);
     raise(verdict);
