@@ -19,15 +19,15 @@
 #include <string_view>
 
 /// \file
-/// Tied weights: tensors that a job has under several names, and a checkpoint once.
+/// Tied weights: a job has such a tensor under several names, and a checkpoint stores it once.
 
 namespace reshard::detail {
 
 /// Other names of tensors, with their keys.
 using alias_map = std::map<std::string, std::string>;
 
-/// \throws error with errc::bad_layout for an alias that has an alias or that metadata has another
-///         meaning for, errc::unknown_key for a key that the layout does not have,
+/// \throws error with errc::bad_layout for an alias that has an alias, or that has another meaning
+///         in metadata, errc::unknown_key for a key that the layout does not have,
 ///         errc::shape_mismatch or errc::dtype_mismatch for a tensor that does not match its
 /// key
 RESHARD_DECL void check_aliases(alias_map const& aliases, layout const& layout);
@@ -50,7 +50,7 @@ void compare_alias(Group const& world, const_state_dict const& tensors, std::str
              "(save_options::compare_aliases = false)");
 }
 
-/// Checks the aliases of a save, and compares those that ranks have as tensors.
+/// Checks the aliases of a save, and compares each alias that ranks have as a tensor with its key.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as the function above, and `compare_alias`; on every rank
@@ -65,26 +65,26 @@ void check_aliases(group auto const& world, const_state_dict const& tensors, lay
                           layout.shape_of(*layout.find(key)));
 }
 
-/// Refuses tensors of a checkpoint that a program calls copies, and that are not: of these,
-/// `rank` reads every `size`-th pair.
+/// Refuses tensors of a checkpoint that a program calls copies if they differ. `rank` reads every
+/// `size`-th pair of such tensors.
 ///
 /// \throws error with errc::overlap, with the first element that differs
 RESHARD_DECL void check_copies(checkpoint const& source, mapping const& program, int rank,
                                int size);
 
-/// The tensors without those that are another one of the list under another name: the same shard in
-/// the same memory.
+/// The tensors without duplicates: a duplicate is another tensor of the list under another name,
+/// with the same shard in the same memory.
 RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const& aliases);
 
-/// The tensors that a checkpoint offers to a load by name: a tensor with several names has the
-/// wanted ones, or else its key.
+/// The tensors that a checkpoint offers to a load by name: a tensor with several names is offered
+/// under the wanted names, or else under its key.
 RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted);
 
-/// Which names of a target may be written once.
+/// Rules for the names of a target that may be written once.
 struct alias_rules {
     std::optional<layout> const& wanted;
     bool share_copies = false; ///< as `convert_options::share_copies`
-    bool as_stored = true;     ///< those that the source has once are among them
+    bool as_stored = true;     ///< names of tensors that the source stores once, too
 };
 
 /// The names of a target that are written once, with their keys. Copies that a program makes are
@@ -92,11 +92,12 @@ struct alias_rules {
 /// - aliases of the source that the program leaves as they are, together with their keys, if the
 ///   target has equal shards of both on the same ranks
 /// - those that the program ties (`model::tie`)
-/// - all copies, if they may be shared: of embedding and output layer, the first has the elements
+/// - all copies, if they may be shared: of an embedding and an output layer, the embedding is
+///   written
 RESHARD_DECL alias_map aliases_kept(checkpoint const& source, mapping const& program,
                                     alias_rules const& rules);
 
-/// Whether a key names an output layer, or the word embeddings to which models may tie it.
+/// True if a key names an output layer, or the word embeddings to which models may tie it.
 ///
 /// \par Source `_tied_weights_keys` of the models of Hugging Face transformers
 RESHARD_DECL bool is_output_layer(std::string_view key);

@@ -21,7 +21,8 @@
 #include <system_error>
 
 /// \file
-/// Puts a directory in place, or replaces one, in one step; and files, all or none.
+/// Puts a directory in place, or replaces one, in one step. Puts several files in place, all or
+/// none.
 
 namespace reshard::detail {
 
@@ -72,11 +73,11 @@ inline std::filesystem::path file_meant_by(std::filesystem::path const& path) {
     return target;
 }
 
-/// A file that is complete beside its target, and is removed unless it is put there.
+/// A complete file beside its target. It is removed unless it is put in place.
 ///
-/// It has the permissions of the file that it replaces. It is locked as long as this lives, so that
-/// no other writer of the target takes it for a dead writer's file. A process that dies leaves a
-/// file of a `temporary_name`, never half a file; the next one removes it.
+/// It has the permissions of the file that it replaces. It is locked as long as this object lives,
+/// so that no other writer of the target takes it for a dead writer's file. A process that dies
+/// leaves a file with a `temporary_name`, never half a target; the next writer removes it.
 class complete_file {
 public:
     /// \throws error with errc::io, naming the target
@@ -99,12 +100,12 @@ public:
     complete_file(complete_file const&) = delete;
     complete_file& operator=(complete_file const&) = delete;
 
-    /// Removes the file that has the temporary name: this one, or the one that it replaced.
+    /// Removes the file that has the temporary name: the new file, or the file that it replaced.
     ~complete_file() { remove_beside(); }
 
     std::filesystem::path const& target() const { return target_; }
 
-    /// Puts it in place, and replaces an existing file for good.
+    /// Puts the file in place, and replaces an existing file for good.
     ///
     /// \throws error with errc::io, naming the target; then the target is unchanged
     void put() {
@@ -112,12 +113,12 @@ public:
             fail_io(target_, "cannot be put in place", problem);
     }
 
-    /// The same, but that it can be taken back.
+    /// Puts the file in place; `take_back` can undo it.
     void put_for_now() {
         std::error_code ignored;
         if (std::filesystem::exists(target_, ignored)) {
             old_ = file_descriptor::open(target_, O_RDONLY);
-            static_cast<void>(old_.try_lock()); // others that write there have locked it themselves
+            static_cast<void>(old_.try_lock()); // another writer may have locked it
         }
         int const problem = try_exchange(beside_, target_);
         is_exchanged_ = problem == 0;
@@ -165,14 +166,14 @@ private:
     file_descriptor lock_;
     file_descriptor old_; ///< the replaced file
     bool is_exchanged_ = false;
-    bool is_new_ = false; ///< nothing was there
+    bool is_new_ = false; ///< the target did not exist
 };
 
-/// Puts files in place, all or none: if one fails, the ones before are taken back.
+/// Puts files in place, all or none: if one fails, the earlier ones are taken back.
 ///
 /// \throws error as `complete_file::put`
 inline void put_all(std::deque<complete_file>& files) {
-    std::size_t count = 0; // that are in place
+    std::size_t count = 0; // files in place
     try {
         for (; count < files.size(); ++count)
             if (count + 1 < files.size())
@@ -186,20 +187,20 @@ inline void put_all(std::deque<complete_file>& files) {
     }
 }
 
-/// A file that is to be written, with its content.
+/// A file to write, with its content.
 struct whole_file {
     std::filesystem::path target;
     std::string text;
 };
 
-/// Writes files that appear when all of them are complete, and replace existing ones.
+/// Writes files that appear when all of them are complete. They replace existing files.
 ///
-/// A process that dies while they get their names leaves some of them in place.
+/// A process that dies while it renames them leaves some of them in place.
 ///
-/// \pre    no two targets are one file
+/// \pre    no two targets are the same file
 /// \throws error with errc::io, naming the target that cannot be written; then all of them are
 ///         unchanged, unless the file system cannot exchange two names, or the names could not be
-///         brought to the disk
+///         flushed to the disk
 inline void write_whole_files(std::span<whole_file const> files) {
     std::deque<complete_file> complete;
     for (whole_file const& file : files)
@@ -209,13 +210,13 @@ inline void write_whole_files(std::span<whole_file const> files) {
         sync_directory(directory_of(file.target()));
 }
 
-/// The same of one file.
+/// The same for one file.
 inline void write_whole_file(std::filesystem::path const& target, std::string_view text) {
     whole_file const file{target, std::string(text)};
     write_whole_files({&file, 1});
 }
 
-/// Renames unless something has the new name; returns 0 or the system's error.
+/// Renames a file unless the new name exists; returns 0 or the system's error.
 inline int try_rename_to_new(std::filesystem::path const& source,
                              std::filesystem::path const& target) {
     constexpr unsigned no_replace = 1; // RENAME_NOREPLACE
@@ -227,11 +228,11 @@ inline int try_rename_to_new(std::filesystem::path const& source,
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    std::error_code ignored; // a file system that cannot, so that another process may come between
+    std::error_code ignored; // the file system cannot do it: another process may interfere
     return std::filesystem::exists(target, ignored) ? EEXIST : try_rename(source, target);
 }
 
-/// Replaces `target` by the file `fresh`, in one step.
+/// Replaces `target` with the file `fresh`, in one step.
 ///
 /// \throws error as `atomic_replace`
 inline void put_file_in_place(std::filesystem::path const& fresh,
@@ -245,10 +246,11 @@ inline void put_file_in_place(std::filesystem::path const& fresh,
     sync_directory(directory_of(target));
 }
 
-/// The same for file systems that cannot: for a moment there is no `target`.
+/// The same for file systems that cannot exchange two names: for a moment `target` does not exist.
 ///
-/// \post if it fails, both are unchanged; if even that fails, the message names the old one's path.
-///       `finish_replacement` completes the work of a process that dies in between.
+/// \post if it fails, both are unchanged; if `target` cannot be restored, the message names the old
+///       directory's path. `finish_replacement` completes the work of a process that dies in
+///       between.
 inline void exchange_in_steps(std::filesystem::path const& fresh,
                               std::filesystem::path const& target) {
     std::filesystem::path aside = fresh;
@@ -264,11 +266,11 @@ inline void exchange_in_steps(std::filesystem::path const& fresh,
     try_rename(aside, fresh);
 }
 
-/// Replaces `target` by the directory `fresh`, in one step if the system can.
+/// Replaces `target` with the directory `fresh`, in one step if the system can.
 ///
-/// \post   `fresh` is gone, or is what `target` was
-/// \throws error with errc::already_exists if something is at the target by now and `replace` is
-///         false; with errc::io if the system refuses; then both are unchanged
+/// \post   `fresh` does not exist, or is the old `target`
+/// \throws error with errc::already_exists if the target exists by now and `replace` is false; with
+///         errc::io if the system refuses; then both are unchanged
 inline void atomic_replace(std::filesystem::path const& fresh, std::filesystem::path const& target,
                            bool replace) {
     sync_directory(fresh);

@@ -38,7 +38,7 @@ namespace reshard::detail {
 
 class noted_files;
 
-/// Runs `work`; an error of it begins with `path`.
+/// Runs `work`; its errors begin with `path`.
 template <class Work>
 void at_path(std::filesystem::path const& path, Work&& work) {
     try {
@@ -51,13 +51,13 @@ void at_path(std::filesystem::path const& path, Work&& work) {
     }
 }
 
-/// Is called with the bytes done and the bytes in all of this process, after each MiB or so.
+/// Called after each MiB or so with the bytes that this process has done, and with all its bytes.
 using progress_function = std::function<void(index_t, index_t)>;
 
-/// Counts the bytes that are done, and reports them.
+/// Counts the bytes done, and reports them.
 class progress_count {
 public:
-    /// \pre `tell` lives as long; it may be empty
+    /// \pre `tell` outlives this object; it may be empty
     progress_count(progress_function const& tell, index_t total) : tell_(tell), all_(total) {}
 
     void add(std::uint64_t bytes) { reach(done_ + static_cast<index_t>(bytes)); }
@@ -105,23 +105,23 @@ namespace reshard {
 /// How a checkpoint is opened.
 struct open_options {
     detail::safetensors_options format = {};
-    /// Files are read as memory, page by page. That is faster if pages are in memory already; but a
-    /// file that is cut while it is read, or a medium that fails, ends the program with the signal
-    /// SIGBUS. By default both are errors. Files of a delta are not mapped, nor are tensors that
-    /// are not row-major, or deflated.
+    /// Files are mapped into memory, and read page by page. That is faster if pages are in memory
+    /// already. But if a file is truncated while it is read, or its medium fails, the signal SIGBUS
+    /// ends the program. By default both are errors. The files of a delta are not mapped. Neither
+    /// are tensors that are deflated, or not row-major.
     bool mapped = false;
-    /// Where files are found and read; nothing: in the file system.
+    /// The store of the files; null: the file system.
     std::shared_ptr<file_store const> files = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.format, self.mapped); }
     static constexpr std::string_view member_names[] = {"format", "mapped"};
 };
 
-/// A checkpoint on disk, open for reading: only the bytes that are used are read.
+/// A checkpoint on disk, open for reading. Only the bytes that are used are read.
 class checkpoint {
 public:
     /// \throws error as `open_checkpoint(path)` of the format, with errc::io, and with
-    ///         errc::corrupt_file for a file that is written to meanwhile
+    ///         errc::corrupt_file if a file is written to meanwhile
     explicit checkpoint(std::filesystem::path const& path, open_options const& options = {});
 
     checkpoint_metadata const& metadata() const { return metadata_; }
@@ -129,22 +129,25 @@ public:
     /// Adds to the warnings of opening it.
     void add_warnings(std::vector<std::string> const& texts);
 
-    /// Which file holds which shards; holder `i` is file `i`. It is made at the first call.
+    /// The layout that says which file holds which shards; holder `i` is file `i`. The first call
+    /// makes it.
     layout const& files_layout() const;
     std::vector<std::string> const& file_names() const { return names_; }
 
-    /// All shards, without memory (see `shapes_in_files`), made when they are first asked for.
+    /// All shards, without memory (see `shapes_in_files`). The first call makes them.
     detail::shard_views<const_tensor_view> const& shapes() const;
 
-    /// A file that stays open as long as the checkpoint does, or null if it has too many files.
+    /// A file that stays open as long as the checkpoint does, or null if the checkpoint has too
+    /// many files.
     file_store::file const* kept_file(holder_t file) const;
 
-    /// Reads the values beside tensors (`metadata().objects`), except opaque ones.
+    /// Reads the values that are not tensors (`metadata().objects`), except opaque ones.
     ///
-    /// \throws error with errc::unsupported if the format has some, and they cannot be carried
+    /// \throws error with errc::unsupported if the format has such values, and they cannot be
+    ///         carried
     std::vector<detail::saved_object> read_objects() const;
 
-    /// True for formats with values that can be read.
+    /// True if the format has values that can be read.
     bool can_read_objects() const { return static_cast<bool>(read_objects_); }
 
     /// Opens a file.
@@ -152,13 +155,13 @@ public:
     /// \throws error with errc::corrupt_file for one that was written to since
     std::unique_ptr<file_store::file> open_file(holder_t file) const;
 
-    /// Where its files are.
+    /// The store of its files.
     std::shared_ptr<file_store const> const& files() const { return files_; }
 
-    /// True if files are read as memory (`open_options::mapped`).
+    /// True if files are mapped into memory (`open_options::mapped`).
     bool is_mapped() const { return !first_bytes_.empty(); }
 
-    /// The first byte of a shard that is mapped, or null if it has to be read.
+    /// The first byte of a mapped shard, or null if the shard has to be read.
     ///
     /// \throws error with errc::corrupt_file if the file does not have it at the checkpoint's
     /// position
@@ -186,11 +189,11 @@ private:
     std::function<std::vector<detail::saved_object>(std::set<std::string, std::less<>> const&)>
         read_objects_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
-    /// The first files: read without a look-up, and as they were opened, even if a new file
-    /// replaced one.
+    /// The first files. They are read without a lookup, and as they were opened, even if a new file
+    /// has replaced one.
     std::vector<std::unique_ptr<file_store::file>> kept_;
     std::list<detail::mapped_input> mapped_;
-    std::vector<std::byte const*> first_bytes_;      ///< of each file that is mapped
+    std::vector<std::byte const*> first_bytes_;      ///< of each mapped file
     detail::row_major_files const* shown_ = nullptr; ///< if mapped files have other content, too
     std::vector<detail::file_identity> identities_;
     std::vector<std::string> names_;
@@ -201,30 +204,32 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source);
 
 namespace detail {
 
-/// The keys of readable values beside tensors, in their order.
+/// The keys of the readable values that are not tensors, in their order.
 RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata);
 
-/// A digest of a checkpoint's tensors, files and save, without paths: all ranks have the same one.
+/// A digest of a checkpoint's tensors, files and save, without paths: it is the same on all ranks.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
 
-/// Which ranks see which files of a checkpoint; null if all of them see all.
+/// The files of a checkpoint, with the ranks that see each; null if all ranks see all files.
 RESHARD_DECL std::shared_ptr<merged_directories const> united(checkpoint const& source);
 
-/// The operation on a checkpoint, as ranks compare it: with the id of its save, or its path.
+/// The name of an operation on a checkpoint that ranks compare: it has the id of its save, or its
+/// path.
 RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source);
 
-/// True if the digests of ranks are of one checkpoint; 0 means an error.
+/// True if the digests of all ranks are of one checkpoint; the digest 0 means an error.
 RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
 
-/// The same error; if another rank has opened the checkpoint, with the numbers of both ranks.
+/// The error. If another rank has opened the checkpoint, it names both ranks.
 RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
                                         std::vector<std::uint64_t> const& digests);
 
-/// Refuses what ranks have opened unless it is the same.
+/// Refuses checkpoints that ranks have opened, unless all are the same.
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
                                     std::vector<std::uint64_t> const& digests);
 
-/// Opens what ranks see together, if that is more than `own`, which a rank sees alone.
+/// Opens the files that all ranks see together, if they are more than the files of `own`, which
+/// this rank sees by itself.
 ///
 /// \par Collective every rank of the group, in the same order
 std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem::path const& path,
@@ -253,10 +258,10 @@ std::unique_ptr<checkpoint> open_united(group auto const& world, std::filesystem
 
 /// Opens a checkpoint on every rank.
 ///
-/// Each machine may have some of its files, at one path or at different paths: then their union is
-/// opened, and a load brings the bytes of each file from a rank that sees it.
-/// If a writer died while it replaced the checkpoint, in a file system that cannot exchange two in
-/// one step, the first rank puts the new one in place.
+/// Each machine may have some of its files, at one path or at different paths. Then the union of
+/// the files is opened, and a load gets the bytes of each file from a rank that sees it. If the
+/// file system cannot exchange two directories in one step, and a writer died while it replaced the
+/// checkpoint, the first rank puts the new one in place.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if two
@@ -274,7 +279,7 @@ checkpoint open_checkpoint(group auto const& world, std::filesystem::path const&
         if (world.size() > 1)
             digest = detail::digest_of(opened->metadata());
     });
-    if (world.size() == 1 && opened) // a digest of a million tensors takes as long as the rest
+    if (world.size() == 1 && opened) // for a million tensors the digest takes as long as the rest
         return std::move(*opened);
     detail::agree_to_run(world, "open a checkpoint", {"options", options});
     auto const digests = detail::gather_values(world, digest);

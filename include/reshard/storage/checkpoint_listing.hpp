@@ -15,39 +15,39 @@
 #include <vector>
 
 /// \file
-/// The saves that a directory has, and the newest of them.
+/// The saves in a directory, and the newest of them.
 
 namespace reshard::detail {
 
-/// How far a save came.
+/// The state of a save.
 enum class completeness {
     complete,
-    damaged,     ///< not finished, or not as it was saved
-    in_progress, ///< a temporary directory whose writer lives, or may
+    damaged,     ///< unfinished, or changed since it was saved
+    in_progress, ///< a temporary directory whose writer lives, or may live
     leftover,    ///< a temporary directory whose writer has died
-    foreign,     ///< no save of ours
+    foreign,     ///< not a save of this library
 };
 
 /// A directory that is, or may be, a save.
 struct listed_save {
-    std::string name; ///< in the directory that was looked through
+    std::string name; ///< in the listed directory
     completeness state = completeness::complete;
     save_record record{};    ///< if it can be read
     bool is_pinned = false;  ///< `reshard.pinned` is beside the record
-    bool is_in_use = false;  ///< a save in progress is a delta of it
-    std::string target{};    ///< of a temporary directory: the name that it is to have
-    std::string stranger{};  ///< what in it is not of the save, and may hold tensors
+    bool is_in_use = false;  ///< a delta of it is in progress
+    std::string target{};    ///< for a temporary directory: the name of its target
+    std::string stranger{};  ///< an entry that is not part of it and may hold tensors
     std::string problem{};   ///< why it is not complete; empty for a directory that is not a
                              ///< checkpoint
-    std::uint64_t bytes = 0; ///< of all files in it
+    std::uint64_t bytes = 0; ///< of all its files
 };
 
-/// All directories in a directory, sorted by name, without links. Headers are read, no data.
+/// All directories in a directory, sorted by name, without links. Only headers are read.
 ///
 /// \throws error with errc::missing_file or errc::io if the directory cannot be read
 RESHARD_DECL std::vector<listed_save> saves_in(std::filesystem::path const& directory);
 
-/// The places of the complete saves, the newest first.
+/// The indices of the complete saves, the newest first.
 RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> const& saves);
 
 /// The newest complete save of a directory.
@@ -63,7 +63,7 @@ RESHARD_DECL newest_save newest_in(std::filesystem::path const& directory);
 
 /// The same as the first rank sees it, on every rank.
 ///
-/// Where a writer died while it replaced a save, that is brought to its end before.
+/// If a writer died while it replaced a save, the replacement is completed first.
 ///
 /// \par Collective every rank of the group, in the same order
 newest_save newest_in(group auto const& world, std::filesystem::path const& directory) {
@@ -79,13 +79,13 @@ newest_save newest_in(group auto const& world, std::filesystem::path const& dire
 
 namespace reshard {
 
-/// In place of a name: the newest complete checkpoint of a directory.
+/// Given in place of a name: the newest complete checkpoint of a directory.
 struct latest {};
 
-/// Opens the newest complete checkpoint of a directory, by the times in their records.
+/// Opens the newest complete checkpoint of a directory. The times in the records decide.
 ///
-/// The first rank chooses it. A save that is unfinished, damaged or without a record is passed
-/// over, and `metadata().warnings` says so.
+/// The first rank chooses it. A save that is unfinished, damaged or has no record is skipped, and
+/// `metadata().warnings` says so.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `open_checkpoint`, and with errc::missing_file that lists the entries, if

@@ -20,18 +20,18 @@
 #include <vector>
 
 /// \file
-/// A checkpoint that all ranks write together, and that is then there all at once.
+/// A checkpoint that all ranks write together, and that then appears all at once.
 
 namespace reshard::detail {
 
-/// Calls `take(i)` for the files that process `rank` of `size` begins and ends.
+/// Calls `take(i)` for each file that process `rank` of `size` begins and ends.
 void for_each_own_file(checkpoint_plan const& files, int rank, int size, auto&& take) {
     for (auto i = static_cast<holder_t>(rank); i < files.headers.size();
          i += static_cast<holder_t>(size))
         take(i);
 }
 
-/// The facts that the record states of a save that is complete now.
+/// The facts that the record of a save states, if the save is complete now.
 inline save_facts facts_of(write_options const& options) {
     return {.completed = std::time(nullptr),
             .numbers = options.numbers,
@@ -39,8 +39,8 @@ inline save_facts facts_of(write_options const& options) {
             .this_layout_only = options.this_layout_only};
 }
 
-/// The target, if the checkpoint can be written there: a single file is in the file system, and no
-/// delta.
+/// The target, if the checkpoint can be written there. A single file must be in the file system,
+/// and must not be a delta.
 ///
 /// \par Collective every rank of the group
 /// \throws error with errc::usage, and as `check_file_target`, on every rank
@@ -62,16 +62,16 @@ std::filesystem::path const& checked_target(group auto const& world,
     return target;
 }
 
-/// A checkpoint that is being written, by several processes: bytes of shards (`files().put`), and
-/// at last what makes them a checkpoint.
+/// A checkpoint that several processes write: first the bytes of shards (`files().put`), at last
+/// the headers and the record that make them a checkpoint.
 ///
-/// Nothing is at the target until `commit`.
+/// Nothing changes at the target until `commit`.
 ///
-/// \pre every member function with a group gets the same one
+/// \pre every member function that takes a group gets the same one
 class checkpoint_writer {
 public:
-    /// Creates the files in `options.files`; in the file system, in a temporary directory beside
-    /// `target`.
+    /// Creates the files in `options.files`. In the file system they are created in a temporary
+    /// directory beside `target`.
     ///
     /// \par Collective every rank of the group, with equal plans
     /// \throws error as `staging` and `base_of_all`, and with errc::io if a disk is full; on
@@ -93,16 +93,16 @@ public:
 
     written_files& files() { return files_; }
 
-    /// What earlier writers had left, and was removed.
+    /// The files of earlier writers that were removed.
     std::vector<std::string> removed() const { return target_.removed(); }
 
     /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
-    /// \param beside files that are copied beside it
-    /// \param config what their `config.json` says in its copy, if that is something else
-    /// \pre   all bytes of all files were put, by some process
+    /// \param beside files that are copied beside the checkpoint
+    /// \param config the new text of the copied `config.json`, if it differs
+    /// \pre   each byte of each file was put by some process
     /// \par Collective every rank of the group
-    /// \return the id of the save; empty for one file
+    /// \return the id of the save; empty for a single file
     /// \throws error with errc::io on every rank, and the target is unchanged
     std::string commit(group auto const& world,
                        std::vector<std::filesystem::path> const& beside = {},
@@ -137,7 +137,7 @@ public:
         return sealed.save;
     }
 
-    /// How many bytes the base of a delta has, after `commit`.
+    /// The number of bytes that the base of a delta has; known after `commit`.
     index_t reused() const { return reused_; }
 
 private:

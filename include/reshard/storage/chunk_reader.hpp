@@ -15,11 +15,11 @@
 #include <vector>
 
 /// \file
-/// The bytes of a checkpoint, compared with the digests that were saved with them as they are read.
+/// Reads the bytes of a checkpoint, and compares them with the digests that were saved with them.
 
 namespace reshard::detail {
 
-/// A chunk whose bytes are not those that were saved.
+/// A chunk whose bytes differ from the saved bytes.
 ///
 /// \par Units `begin` and `end` in bytes of the file
 struct bad_chunk {
@@ -27,19 +27,19 @@ struct bad_chunk {
     std::string key;
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t expected = 0; ///< the digest that was saved
+    std::uint64_t expected = 0; ///< the saved digest
     std::uint64_t found = 0;    ///< the digest of the actual bytes
-    std::string stored_in{};    ///< of a delta, the files that have the bytes
+    std::string stored_in{};    ///< for a delta: the files that have the bytes
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.file, self.key, self.begin, self.end, self.expected, self.found, self.stored_in);
     }
 };
 
-/// Says which bytes of which tensor, and both digests.
+/// Names the tensor, the bytes and both digests.
 RESHARD_DECL std::string describe(bad_chunk const& chunk);
 
-/// Elements of a shard widened to whole bytes, and these bytes.
+/// A run of a shard's elements, widened to whole bytes, and these bytes.
 struct element_run {
     index_t first = 0;
     byte_run bytes;
@@ -47,8 +47,8 @@ struct element_run {
 
 RESHARD_DECL element_run whole_bytes(loop_span const& elements, data_type dtype);
 
-/// The parts of a shard that one side of a loop takes at a time: whole elements, whole bytes, whole
-/// chunks.
+/// A window is the elements of a shard that one side of a loop takes at a time: whole elements,
+/// whole bytes and whole chunks.
 struct shard_window {
     index_t elements = 0;
     std::uint64_t bytes = 0;
@@ -58,29 +58,29 @@ struct shard_window {
 RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
                                     std::uint64_t wanted_bytes);
 
-/// Reads shards of a checkpoint, a run of bytes at a time; keeps the last one that it read.
+/// Reads shards of a checkpoint, one run of bytes at a time; keeps the last run.
 class chunk_reader {
 public:
-    /// \param verify chunks of files that have digests are read as a whole, and compared
-    /// \pre   `source` lives as long
+    /// \param verify if true, chunks that have digests are read whole, and compared with them
+    /// \pre   `source` outlives this object
     RESHARD_DECL chunk_reader(checkpoint const& source, bool verify);
 
-    /// The bytes of a shard, as memory that the next call reuses.
+    /// The bytes of a run of a shard, in memory that the next call reuses.
     ///
     /// \throws error with errc::corrupt_file as `describe` says, or if the file is not the one
     ///         that was opened; with errc::io if the system cannot read it
     RESHARD_DECL std::byte const* read(shard_place shard_place, byte_run run);
 
-    /// What `read` reads for a run: whole chunks of a file that has digests.
+    /// The bytes that `read` reads for a run: whole chunks if the file has digests.
     RESHARD_DECL byte_run whole_chunks(shard_place shard_place, byte_run run) const;
 
-    /// Reads whole chunks, as `read` does, into memory of the caller.
+    /// Reads whole chunks, as `read` does, into the caller's memory.
     RESHARD_DECL void read_to(std::byte* target, shard_place shard_place, byte_run chunks);
 
     /// The chunks of a shard that differ.
     RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place shard_place, progress_count& count);
 
-    /// Refuses a source whose files were written to while they were read without being verified.
+    /// Refuses a source if files that were read without verification were written to meanwhile.
     ///
     /// \throws error with errc::corrupt_file, naming the file
     RESHARD_DECL void check_unchanged() const;
@@ -88,7 +88,7 @@ public:
     checkpoint const& source() const { return source_; }
     checkpoint_metadata const& metadata() const { return source_.metadata(); }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     std::uint64_t bytes_read() const { return bytes_read_; }
 
 private:
@@ -97,7 +97,7 @@ private:
     std::uint64_t chunk_bytes_of(checkpoint_shard const& shard) const;
     file_store::file const& file(holder_t number);
 
-    /// The first byte of a shard that is mapped, or null.
+    /// The first byte of a mapped shard, or null.
     std::byte const* mapped(shard_place shard_place);
 
     /// Reads a chunk, or compares a mapped one.
@@ -107,11 +107,11 @@ private:
     checkpoint const& source_;
     bool verify_;
     running_digest digest_;
-    std::vector<bool> unverified_;           ///< of the files, those that were read so
+    std::vector<bool> unverified_;           ///< by file: true if it was read so
     std::unique_ptr<file_store::file> open_; ///< if the checkpoint does not keep all files open
     holder_t open_number_ = 0;
     std::vector<std::byte> buffer_;
-    std::optional<shard_place> queried_; ///< the last shard that was asked for as memory
+    std::optional<shard_place> queried_; ///< the last shard that `mapped` was asked for
     std::byte const* mapped_ = nullptr;  ///< its first byte, or null
     std::optional<shard_place> held_;
     byte_run held_run_;

@@ -23,7 +23,7 @@
 #include <vector>
 
 /// \file
-/// Are two checkpoints the same tensors, however each of them is cut?
+/// Compares the tensors of two checkpoints, regardless of how each of them is sharded.
 
 namespace reshard {
 
@@ -47,16 +47,15 @@ private:
     shard_descriptor descriptor_;
 };
 
-/// Calls `visit(key, tensor)` on rank `reader` with each tensor that the ranks hold together, whole
-/// and row-major, in the order of keys.
+/// Calls `visit(key, tensor)` on rank `reader` for each tensor that the ranks hold together. The
+/// tensor is whole and row-major; tensors come in the order of keys.
 ///
-/// One tensor at a time is in memory, and nowhere but on the reader: what `visit` sees is gone when
-/// it returns. Padding of flat slices belongs to no rank, so it does not arrive.
+/// Only one whole tensor is in memory at a time, and only on the reader: it is freed when `visit`
+/// returns. Padding of flat slices belongs to no rank, so it is not visited.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws     error on every rank: as `gather_layout` and `redistribute`, or as `visit`
-///             throws; tensors before that have been seen. errc::usage for a reader that is not a
-///             rank
+/// \throws     error on every rank: as `gather_layout` and `redistribute`, or as `visit` throws;
+///             earlier tensors have been visited. errc::usage for a reader that is not a rank
 /// \par Source the save of GroupShardedStage3 of PaddlePaddle, which gathers `fw_storage` of all
 ///             parameters before it writes the first; the streaming of its Flex Checkpoint
 template <group Group, class Visit>
@@ -90,7 +89,7 @@ void for_each_whole(Group const& world, const_state_dict const& source, Visit co
     }
 }
 
-/// Where two checkpoints differ: an element, or shape and data type of a whole tensor.
+/// A difference between two checkpoints: an element, or the shape and data type of a whole tensor.
 struct tensor_difference {
     std::string key;
     std::optional<index_vector> index; ///< global; empty if shape or type differs
@@ -100,10 +99,10 @@ struct tensor_difference {
     bool operator==(tensor_difference const&) const = default;
 };
 
-/// A value that is not a tensor, and differs.
+/// A value that is not a tensor, and that differs.
 struct object_difference {
     std::string key;
-    std::string a; ///< the first checkpoint's value, or the part of it that differs, as text
+    std::string a; ///< the first checkpoint's value, or the text around the difference
     std::string b;
 
     bool operator==(object_difference const&) const = default;
@@ -111,9 +110,9 @@ struct object_difference {
 
 /// The differences of values that are not tensors.
 struct object_comparison {
-    index_t in_a = 0; ///< how many there are
+    index_t in_a = 0; ///< the number of such values
     index_t in_b = 0;
-    /// Whether both formats can hold the other's values: else nothing was compared.
+    /// True if the values were compared: each format can hold the values of the other.
     bool are_identical = true;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
@@ -129,7 +128,7 @@ struct object_comparison {
 
 /// The options of a comparison.
 struct compare_options {
-    /// All data is read, even if digests are equal: so it finds changes since the save, too.
+    /// All data is read, even if digests are equal. So changes since the save are found, too.
     bool data = false;
     detail::progress_function progress = {};
 
@@ -143,14 +142,13 @@ struct comparison {
     std::optional<detail::tensor_difference> first;
     std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     std::vector<std::string> only_b;
-    /// Keys of both of which a checkpoint cannot read the tensor or value, sorted.
+    /// Keys of both checkpoints whose tensor or value cannot be read in one of them, sorted.
     std::vector<std::string> not_compared;
-    /// How many tensors are equal by the digests that were saved with them; they were not read.
+    /// The number of tensors that are equal by their saved digests; they were not read.
     index_t by_digests = 0;
-    /// How many were read since they are cut otherwise, ...
+    /// The number of tensors that were read since their shards differ, ...
     index_t other_shards = 0;
-    /// ... or have the same shards, but no digests on one side, or digests of chunks of another
-    /// size.
+    /// ... or since one side lacks digests, or has digests of chunks of another size.
     index_t no_digests = 0;
     /// Values that are not tensors, if both formats can hold them.
     detail::object_comparison objects = {};
@@ -163,7 +161,7 @@ struct comparison {
 
 namespace detail {
 
-/// How a tensor that both checkpoints have differs, if any.
+/// The difference of a tensor that both checkpoints have, if there is any.
 ///
 /// \pre both are covered
 RESHARD_DECL std::optional<tensor_difference>
@@ -173,29 +171,29 @@ difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* co
 enum class digest_verdict {
     equal,
     unequal,      ///< copies within each checkpoint are equal
-    other_shards, ///< the two are cut otherwise
+    other_shards, ///< the shards of the two differ
     no_digests,   ///< same shards, but not all have digests of equal chunks
     empty,        ///< same shards, without bytes
-    unknown,      ///< another shape or type, or copies with other digests: let the data say it
+    unknown,      ///< another shape or type, or copies with other digests: compare the data
 };
 
 /// Compares the digests that were saved with two tensors; reads no data.
 ///
-/// Digests are of bytes, and `compare` looks at bits. Equal digests mean equal bits; unequal
-/// digests mean different bits, unless only the bits that fill up a last byte differ.
+/// Digests cover bytes, and `compare` compares bits. Equal digests mean equal bits; unequal digests
+/// mean different bits, unless only the padding bits of a last byte differ.
 RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::size_t number_in_a,
                                             checkpoint_metadata const& b, std::size_t number_in_b);
 
-/// The places in two checkpoints of the tensors that both have, by key.
+/// The indices in two checkpoints of the tensors that both have, by key.
 using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// Sorts the keys of two layouts into common ones, and keys of one only.
+/// Sorts the keys of two layouts into common keys, and keys of one layout only.
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result);
 
 /// Compares values that are not tensors as texts (see `text_of`): for two checkpoints of one format
 /// by their keys, and by their values if both formats let these be read.
 ///
-/// \throws error as `checkpoint::read_objects`, except for values that are not read
+/// \throws error as `checkpoint::read_objects`, except for values that cannot be read
 RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint const& b);
 
 RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const& b);
@@ -203,19 +201,19 @@ RESHARD_DECL std::uint64_t digest_of_pair(checkpoint const& a, checkpoint const&
 /// The tensors of two checkpoints that one process compares.
 class compared_tensors {
 public:
-    /// \param counts gets how many were compared how
-    /// \pre   all live as long
+    /// \param counts gets the numbers of tensors by the way they were compared
+    /// \pre   all arguments outlive this object
     RESHARD_DECL compared_tensors(checkpoint const& a, checkpoint const& b,
                                   compare_options const& options, comparison& counts);
 
-    /// Compares the digests of a pair, number `number` of all; keeps the pair if it has to be read.
+    /// Compares the digests of pair number `number`; keeps the pair if its data has to be read.
     ///
-    /// \throws error if one has a gap, or elements twice
+    /// \throws error if one tensor has a gap, or elements twice
     RESHARD_DECL void judge(std::size_t number, common_tensors::value_type const& pair);
 
-    /// Reads the kept pairs; returns the lowest number that differs, or `none`.
+    /// Reads the kept pairs; returns the lowest number of a pair that differs, or `none`.
     ///
-    /// \throws error if one has copies that differ
+    /// \throws error if a tensor has copies that differ
     RESHARD_DECL std::size_t read(std::size_t none);
 
 private:
@@ -223,7 +221,7 @@ private:
         std::size_t number = 0;
         common_tensors::value_type pair;
         bool has_equal_copies = false; ///< by their digests
-        index_t bytes = 0;             ///< that are to be compared
+        index_t bytes = 0;             ///< to compare
     };
 
     checkpoint const& a_;
@@ -248,17 +246,17 @@ inline void add_counts(comparison& result, std::vector<std::vector<index_t>> con
 
 } // namespace detail
 
-/// Compares all tensors, bit by bit, and other values as texts. Rank `r` looks at every `size`-th
+/// Compares all tensors, bit by bit, and other values as texts. Rank `r` compares every `size`-th
 /// tensor.
 ///
-/// Tensors of equal shards are compared by the digests that were saved with them, if both
-/// checkpoints have such, and read if these differ; all others are read. What digests are of may
-/// have changed since (see `verify`, and `compare_options::data`).
+/// If both checkpoints have digests of a tensor, and its shards are equal, only the digests are
+/// compared, and the data is read if these differ. All other tensors are read. Data may have
+/// changed since its digests were saved (see `verify`, and `compare_options::data`).
 ///
 /// \par Collective every rank of the group, with the same two checkpoints
 /// \throws error on every rank, about the tensors that both have: errc::not_covered or
-///         errc::overlap if the shards are not the whole tensor, naming checkpoint, key and
-///         elements; errc::overlap if replicas differ, naming the files; or errc::ranks_disagree
+///         errc::overlap if the shards do not tile the tensor, naming checkpoint, key and elements;
+///         errc::overlap if replicas differ, naming the files; or errc::ranks_disagree
 comparison compare(group auto const& world, checkpoint const& a, checkpoint const& b,
                    compare_options const& options = {}) {
     detail::compared_values fingerprint("options", options);

@@ -21,36 +21,36 @@
 #include <vector>
 
 /// \file
-/// The checkpoint that a delta refers to for what did not change.
+/// The checkpoint that a delta refers to for unchanged bytes.
 
 namespace reshard::detail {
 
-/// A checkpoint of ours, with the data that a save beside it needs to refer to its files.
+/// A checkpoint of this library, with the data that a save beside it needs to refer to its files.
 class delta_base {
 public:
-    /// Opens the checkpoint at `path` of a store for a save at `target` there; only headers and the
-    /// record are read.
+    /// Opens the checkpoint at `path` of a store for a save at `target` of the same store. Only
+    /// headers and the record are read.
     ///
-    /// \throws error as `open_checkpoint`, and with errc::corrupt_file if it was replaced while
-    ///         it was opened; errc::unsupported if it has no record or no digests;
-    ///         errc::usage if the save replaces it or a checkpoint that it refers to, and if its
-    ///         path, as seen from the target, is not UTF-8
+    /// \throws error as `open_checkpoint`, and with errc::corrupt_file if it was replaced while it
+    ///         was opened; errc::unsupported if it has no record or no digests; errc::usage if the
+    ///         save replaces this checkpoint or one that it refers to, and if its path relative to
+    ///         the target is not UTF-8
     RESHARD_DECL delta_base(std::shared_ptr<file_store const> files,
                             std::filesystem::path const& path, std::filesystem::path const& target);
 
-    /// Keeps `retain` from deleting the save and those that it needs as long as this lives. A file
-    /// system without locks leaves that to `check_there`.
+    /// Keeps `retain` from deleting the save, and the saves that it needs, as long as this object
+    /// lives. If the file system has no locks, only `check_there` notices a deletion.
     ///
-    /// \pre    it is in the file system
-    /// \throws error as `check_there`; errc::io if another process keeps one for itself
+    /// \pre    the save is in the file system
+    /// \throws error as `check_there`; errc::io if another process keeps a save locked for itself
     RESHARD_DECL void hold();
 
     std::string const& save() const { return record_.save; }
 
-    /// The shard that the base stores as `shard` of `tensor` is to be stored, with the same box, or
-    /// null.
+    /// The shard of the base that has the box of `shard` of `tensor`, and is stored the same way;
+    /// or null.
     ///
-    /// \param hint its likely place among the shards of the tensor
+    /// \param hint its likely index among the shards of the tensor
     RESHARD_DECL checkpoint_shard const* find_like(checkpoint_tensor const& tensor,
                                                    checkpoint_shard const& shard,
                                                    std::uint64_t chunk_size,
@@ -59,7 +59,7 @@ public:
     /// The files that have its bytes: its own, and its bases' files.
     std::vector<base_file> const& sources() const { return sources_; }
 
-    /// Where the bytes of one of its files, as they were opened, are among the sources.
+    /// The runs of the sources that have the bytes of one of its files, as the file was opened.
     std::vector<delta_run> const& runs(holder_t file) const { return runs_[file]; }
 
     /// Refuses a base that was removed or replaced since it was opened, if a delta needs it.
@@ -82,16 +82,17 @@ private:
     std::shared_ptr<file_store const> files_;
     std::filesystem::path target_;
     std::filesystem::path path_;
-    /// The directories of the base and of its bases, as seen from it, by the ids of their saves.
+    /// The directories of the base and of its bases, relative to the base, by the ids of their
+    /// saves.
     std::map<std::string, std::filesystem::path> directories_;
     checkpoint_metadata metadata_;
     save_record record_;
     std::vector<base_file> sources_;
     std::vector<std::vector<delta_run>> runs_;
-    std::vector<file_descriptor> held_; ///< directories, locked with others
+    std::vector<file_descriptor> held_; ///< directories with shared locks
 };
 
-/// The base of a save at `target`, if it is to have one; the same on every rank.
+/// The base of a save at `target`, or null if it is not a delta; the same on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `delta_base`, on every rank; errc::usage for a delta without digests;

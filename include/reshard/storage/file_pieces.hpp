@@ -12,46 +12,47 @@
 #include <vector>
 
 /// \file
-/// Which process writes which bytes of a checkpoint.
+/// Divides the bytes of a checkpoint among the processes that write them.
 
 namespace reshard::detail {
 
-/// A run of bytes of a shard in a file, which one process writes.
+/// A run of bytes of a shard in a file; one process writes it.
 ///
-/// \invariant it begins and ends at chunks
+/// \invariant it begins and ends at the bounds of chunks
 struct file_piece {
-    shard_place position; ///< in the plan's metadata
+    shard_place position; ///< index in the plan's metadata
     byte_run bytes;
     holder_t process = 0;
-    /// No process holds all of its elements: they come from several.
+    /// True if no process holds all of its elements: they come from several processes.
     bool is_gathered = false;
 };
 
-/// The pieces of all files in the order of tensors, shards and bytes; a shard without elements has
-/// one too.
+/// The pieces of all files in the order of tensors, shards and bytes. A shard without elements has
+/// a piece, too.
 using file_pieces = std::vector<file_piece>;
 
-/// Whole shards: each is written by the process that plays the rank whose file it is in.
+/// One piece for each shard. The process that plays the rank of its file writes it.
 RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size);
 
-/// All processes write about the same number of bytes, each as one run.
+/// Pieces such that each process writes one run of bytes, and all write about the same number of
+/// bytes.
 RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size);
 
-/// Whole tensors that `program` makes: each chunk is written by a process that holds all that it is
-/// made of, of several the one that has least to write so far. What no process can make alone is
-/// gathered by each in turn.
+/// The pieces of whole tensors that `program` makes. A process that holds all sources of a chunk
+/// writes it; if several do, the one with the least to write so far. The processes take turns in
+/// gathering the chunks that no process can make alone.
 ///
-/// \param source which process holds which parts of the program's sources
+/// \param source the layout of the program's sources on the processes
 /// \pre each tensor of `files` is one shard, and an output of `program`
 RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, mapping const& program,
                                           layout const& source, int size);
 
-/// A piece as a shard that its process holds.
+/// The descriptor of a piece as a shard that its process holds.
 RESHARD_DECL shard_descriptor descriptor_of(checkpoint_metadata const& written,
                                             file_piece const& piece);
 
-/// Who writes what, as a layout of processes: tensor `i` is tensor `i` of the metadata, its shard
-/// `j` the tensor's piece `j`.
+/// The pieces as a layout of the processes that write them. Tensor `i` is tensor `i` of the
+/// metadata, and its shard `j` is the tensor's piece `j`.
 RESHARD_DECL layout layout_of(checkpoint_metadata const& written, file_pieces const& pieces,
                               int size);
 

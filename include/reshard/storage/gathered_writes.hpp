@@ -13,19 +13,19 @@
 #include <reshard/tensor/state_dict.hpp>
 
 /// \file
-/// Pieces of files whose elements several processes hold.
+/// Writes pieces of files whose elements several processes hold.
 
 namespace reshard::detail {
 
-/// Tensors in the memory of ranks, of which others are made that are written.
+/// Tensors in the memory of ranks, from which a program makes the tensors that are written.
 struct held_sources {
-    layout const& all;               ///< which rank holds which parts
-    mapping const& program;          ///< of the written tensors, without relations
-    const_state_dict const& tensors; ///< those of this process
+    layout const& all;               ///< the layout of the tensors of all ranks
+    mapping const& program;          ///< the program of the written tensors, without relations
+    const_state_dict const& tensors; ///< the tensors of this process
 };
 
-/// Writes the gathered ones of some pieces: each by one process, into whose memory the others put
-/// their elements. Ranks that share memory hand over a window at a time.
+/// Writes the gathered pieces of `pieces`. One process writes each of them, and the others put
+/// their elements into its memory. Ranks that share memory hand over a window at a time.
 ///
 /// \par Collective every rank of the group, in the same order, with equal pieces
 /// \throws error with errc::io, on every rank

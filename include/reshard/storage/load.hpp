@@ -20,27 +20,28 @@
 #include <vector>
 
 /// \file
-/// From a checkpoint into tensors.
+/// Loads a checkpoint into tensors.
 
 namespace reshard {
 
-/// Fills the tensors of `want` from a checkpoint: by name, or as `options.program` says; each rank
+/// Fills the tensors of `want` from a checkpoint, by name, or as `options.program` says. Each rank
 /// gives its own tensors.
 ///
-/// Only bytes that shards need are read: by the rank that needs them; if several ranks of a node
-/// do, by one of them (`options.reads`); if several nodes do, and `options.between_nodes` is
-/// `relays()`, by one rank of all. Bytes of files that a rank does not see are read by one that does. Each rank shares
-/// in comparing the replicas of the tensors that are used. Tensors that the program only adds keep
-/// their content, and so do tensors that `options.strict` omits; the result lists them, and the
-/// other keys that the mode reports. An interleaved tensor that is wanted whole gets its tensors
-/// one after the other, unless `options.cut_fused` is set. Of the options, `program`, `strict`,
-/// `needs`, `shape_mismatch`, `verify`, `reads`, `relays` and `deadline` apply; a function gets the
-/// catalogs of the checkpoint and of the tensors that all ranks want.
+/// Only bytes that shards need are read. The rank that needs them reads them; if several ranks of a
+/// node need them, one of these does (`options.reads`); if several nodes need them, and
+/// `options.between_nodes` is `relays()`, one rank of all does. If a rank does not see a file, a
+/// rank that sees it reads its bytes. Each rank compares its share of the replicas of the tensors
+/// that are used. Tensors that the program only adds keep their content, and so do tensors that
+/// `options.strict` omits; the result lists them, and the other keys that the mode reports. If an
+/// interleaved tensor is wanted whole, its tensors come one after the other, unless
+/// `options.cut_fused` is set. Of the options, `program`, `strict`, `needs`, `shape_mismatch`,
+/// `verify`, `reads`, `relays` and `deadline` apply; a function gets the catalogs of the checkpoint
+/// and of the tensors that all ranks want.
 ///
-/// \throws error with errc::corrupt_file for bytes that are not those that were saved, and
-///         errc::io; then tensors have the bytes read before. All else before anything is written:
-///         as `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's path;
-///         errc::bad_layout for a fused tensor that is wanted in other parts than it was made for;
+/// \throws error with errc::corrupt_file for bytes that differ from the saved bytes, and errc::io;
+///         then tensors have the bytes read before. All other errors come before anything is
+///         written: as `layout_of`, `problem_of` and `make_plan`, beginning with the checkpoint's
+///         path; errc::bad_layout if a fused tensor is wanted in other parts than it was made for;
 ///         errc::overlap for replicas that differ, errc::memory_overlap for tensors that share
 ///         memory, errc::unknown_key for a key that the checkpoint does not have, or if
 ///         `options.strict` or `options.needs` says so; errc::usage for options that do not apply
@@ -56,7 +57,7 @@ RESHARD_DECL strict_verdict load(mpi_group const& world, checkpoint const& sourc
 
 namespace detail {
 
-/// The request of one rank to a checkpoint, with the tensors to fill.
+/// The request of one rank for a checkpoint, with the tensors to fill.
 struct state_load {
     built_state built;
     std::vector<bytes_to_load> bytes;
@@ -72,21 +73,21 @@ struct state_load {
     void finish(model_state& state);
 };
 
-/// Refuses a common value of a checkpoint whose name the state has for something else.
+/// Refuses a common value of a checkpoint if its name means something else in the state.
 RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes);
 
-/// What becomes of the common values that a state has and a checkpoint lacks: they are unexpected
-/// keys, and an error unless `strict` skips such keys.
+/// Judges the common values that a state has and a checkpoint lacks. They are unexpected keys, and
+/// an error unless `strict` skips such keys.
 ///
 /// \throws error with errc::unknown_key
 RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const& stored,
                                          std::optional<strictness> strict);
 
-/// Adds unexpected keys to those that a verdict lists.
+/// Adds unexpected keys to a verdict.
 RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::string> const& logged,
                                  std::vector<std::string> const& returned);
 
-/// Loads into the state that `state_of` gives, which then must not move.
+/// Loads into the state that `state_of` returns. The state must not move after that.
 ///
 /// \par Collective every rank of the group, in the same order
 template <group Group, class StateOf>
@@ -120,17 +121,18 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
 
 /// Fills a state from a checkpoint; each rank gives its own.
 ///
-/// Tensors are filled in place, deferred ones by their factories. Objects get the bytes of their
-/// cells, whichever rank saved them, and however many there were (see `object_rule`); cells that no
-/// rank takes are in `log.missing` of the result, unless `options.strict` lists them elsewhere. The
-/// checkpoint's common values replace the present ones; values that it lacks are unexpected keys,
-/// like tensors that it lacks. Unsaved values stay.
+/// Tensors are filled in place, and deferred tensors by their factories. Objects get the bytes of
+/// their cells, regardless of the ranks that saved them, and of the number of cells (see
+/// `object_rule`); cells that no rank takes are in `log.missing` of the result, unless
+/// `options.strict` lists them elsewhere. The checkpoint's common values replace those of the
+/// state. Values that it lacks are unexpected keys, like tensors that it lacks. Unsaved values
+/// stay.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank, before anything is written: as `load` of tensors, with
-///         errc::unknown_key for an object or a value that the checkpoint does not have and
-///         errc::shape_mismatch for one of an array of another number of axes, errc::usage for a
-///         name with two meanings, and as `build` throws; errors of `merge` come
+///         errc::unknown_key for an object or a value that the checkpoint does not have,
+///         errc::shape_mismatch for an object if the checkpoint's array has another number of axes,
+///         errc::usage for a name with two meanings, and as `build` throws; errors of `merge` come
 ///         later
 template <group Group>
 strict_verdict load_state(Group const& caller, checkpoint const& source, model_state& state,
@@ -139,12 +141,12 @@ strict_verdict load_state(Group const& caller, checkpoint const& source, model_s
         caller, source, [&]() -> model_state& { return state; }, options);
 }
 
-/// The same of objects, as in `load_state(ranks, saved, std::tie(model, optimizer))`: each is asked
-/// for its state, in this order. When all ranks have loaded, each `loaded` is called with the
-/// states of all; if the load fails, none is.
+/// The same for objects, as in `load_state(ranks, saved, std::tie(model, optimizer))`. Each object
+/// is asked for its state, in this order. When all ranks have loaded, `loaded` of each object is
+/// called with the states of all; if the load fails, it is not called.
 ///
-/// \throws error as above, what `state` and `loaded` throw, and errc::usage for a name that two of
-///         them give
+/// \throws error as above, as `state` and `loaded` throw, and errc::usage for a name that two
+///         objects give
 template <group Group, stateful... Objects>
 strict_verdict load_state(Group const& caller, checkpoint const& source,
                           std::tuple<Objects&...> objects, options const& options = {}) {

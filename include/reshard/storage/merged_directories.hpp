@@ -19,7 +19,7 @@
 #include <vector>
 
 /// \file
-/// The files of a checkpoint whose machines have some of them each.
+/// The files of a checkpoint, if each machine has only some of them.
 
 namespace reshard {
 
@@ -33,8 +33,8 @@ namespace reshard::detail {
 struct seen_file {
     std::string name;
     std::uint64_t bytes = 0;
-    std::uint64_t digest = 0; ///< of its beginning
-    std::string beginning{}; ///< its header, or all of a text; the rank keeps it to itself at first
+    std::uint64_t digest = 0; ///< of `beginning`
+    std::string beginning{};  ///< its header, or a whole text; at first the rank does not send it
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.name, self.bytes, self.digest);
@@ -45,7 +45,7 @@ struct seen_file {
     }
 };
 
-/// The files of a checkpoint in a directory; none if the directory does not exist.
+/// The files of a checkpoint in a directory; empty if the directory does not exist.
 ///
 /// \throws error with errc::io
 RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
@@ -58,16 +58,17 @@ struct merged_file {
     std::string beginning{}; ///< if not all ranks see the file
 };
 
-/// Who sees what.
+/// The files by name, with the ranks that see each.
 ///
-/// \throws error with errc::ranks_disagree if a file is not the same on two ranks, naming both
+/// \throws error with errc::ranks_disagree if a file differs between two ranks, naming both
 RESHARD_DECL std::map<std::string, merged_file>
 unite(std::filesystem::path const& directory, std::vector<std::vector<seen_file>> const& by_rank);
 
-/// Which rank has written the file of a sharded save that a sentence names, as a sentence's end.
+/// The end of a sentence: the rank that wrote the file of a sharded save that the sentence names.
 RESHARD_DECL std::string writer_of(std::string_view sentence);
 
-/// The files of a directory that any rank sees: this rank's, and the beginnings of others.
+/// The files of a directory that any rank sees: the files of this rank, and the beginnings of the
+/// others.
 class merged_directories : public file_store {
 public:
     merged_directories(std::shared_ptr<file_store const> own, std::filesystem::path directory,
@@ -101,7 +102,7 @@ private:
     int rank_;
 };
 
-/// Runs `work`; if a file is missing, the error says who should have it.
+/// Runs `work`; if a file is missing, the error names the rank that should have it.
 void name_missing(int ranks, auto&& work) {
     try {
         work();
@@ -113,7 +114,7 @@ void name_missing(int ranks, auto&& work) {
     }
 }
 
-/// The files of a directory that all ranks see together; null if all see the same.
+/// The files of a directory that the ranks see together; null if all ranks see the same files.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `seen_files` and `unite`, on every rank
@@ -126,7 +127,7 @@ merge_directories(group auto const& world, std::shared_ptr<file_store const> con
     if (std::count(values.begin(), values.end(), values.front()) == world.size())
         return nullptr;
     auto files = unite(directory, values);
-    std::map<std::string, std::string> stated; // the beginnings that this rank sends others
+    std::map<std::string, std::string> stated; // the beginnings that this rank sends
     for (seen_file& file : own_files)
         if (merged_file const& merged_file = files.at(file.name);
             merged_file.ranks.front() == world.rank() && merged_file.ranks.size() < values.size())
@@ -138,8 +139,8 @@ merge_directories(group auto const& world, std::shared_ptr<file_store const> con
                                                       world.rank());
 }
 
-/// Refuses the merged directory if it lacks a file that a rank opens by itself: that rank opens
-/// another checkpoint.
+/// Refuses the merged directory if it lacks a file that a rank opens by itself: then that rank
+/// opens another checkpoint.
 ///
 /// \throws error with errc::ranks_disagree
 RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metadata const& united);

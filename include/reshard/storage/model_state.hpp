@@ -26,28 +26,31 @@
 #include <vector>
 
 /// \file
-/// All that a program has by a name: tensors, objects, values that are common, and others.
+/// All that a program has under names: tensors, objects, common values and unsaved values.
 
 namespace reshard {
 
-/// A tensor and two functions: nothing is built before it is saved or loaded.
+/// A tensor and two functions that build its shards only when it is saved or loaded.
 struct deferred_tensor {
-    /// A factory's result for a tensor: shards, and the memory of shards that are not a part of it.
+    /// A factory's result for a tensor: its shards, and the memory of shards that are not in the
+    /// tensor's memory.
     struct built {
         state_dict shards;
-        std::shared_ptr<void> memory = {}; ///< empty if all shards lie in the tensor itself
+        std::shared_ptr<void> memory = {}; ///< null if all shards lie in the tensor itself
     };
 
-    /// Two functions that are inverse to each other.
+    /// Two functions; each is the inverse of the other.
     ///
-    /// `build(key, tensor)` gives the checkpoint's shards of the tensor: at a save with its
-    /// elements, at a load as the memory that they are read into; `merge(built, tensor)` then fills
-    /// the tensor from them. Shards that are views of the tensor's own memory, such as the halves
-    /// of a fused weight, need no `merge`.
+    /// `build(key, tensor)` returns the checkpoint's shards of the tensor. In a save they have its
+    /// elements; in a load they are the memory to read into. `merge(built, tensor)` then fills the
+    /// tensor from them. Shards that are views of the tensor's own memory, such as the halves of a
+    /// fused weight, need no `merge`.
     ///
-    /// Neither knows a name but `key`, so that one factory serves a weight and its optimizer state.
+    /// Neither function depends on any name except `key`. So one factory serves a weight and its
+    /// optimizer state.
     ///
-    /// \pre        neither communicates; `build` gives the same descriptors at a save and at a load
+    /// \pre        neither communicates; `build` returns the same descriptors in a save and in a
+    ///             load
     /// \par Source `ShardedTensorFactory` of Megatron-Core
     struct functions {
         std::function<built(std::string const& key, tensor_view const& tensor)> build;
@@ -61,29 +64,30 @@ struct deferred_tensor {
 
 /// The factory's result for its tensor now.
 ///
-/// \throws error with errc::usage for a factory without `build`, and what `build` throws
+/// \throws error with errc::usage for a factory without `build`, and as `build` throws
 RESHARD_DECL deferred_tensor::built build(deferred_tensor const& deferred);
 
 namespace detail {
 
-/// Fills the tensor from the built shards, which are loaded.
+/// Fills the tensor from the built shards after they are loaded.
 ///
 /// \throws error as the factory's `merge`
 RESHARD_DECL void merge(deferred_tensor const& deferred, deferred_tensor::built const& loaded);
 
 } // namespace detail
 
-/// How a load treats an object whose index is beyond the checkpoint's array: more ranks load than
+/// The treatment of an object whose index is beyond the checkpoint's array: more ranks load than
 /// saved.
 enum class object_rule : std::uint8_t {
     refuse, ///< an error on every rank
     repeat, ///< it gets the cell of its index modulo the array's extent, along each axis
-    keep,   ///< it stays as it is: the program has made a fresh one
+    keep,   ///< it stays unchanged: the program has made a new one
 };
 
 /// A cell of an array of objects, and its content.
 ///
-/// A load gives it the cell of its index, even if the array had other extents when it was saved.
+/// A load fills the object from the cell of its index, even if the array had other extents when it
+/// was saved.
 struct stored_object {
     detail::object_cell cell;
     std::string bytes;
@@ -112,19 +116,19 @@ using state_entry =
 
 } // namespace detail
 
-/// All that a rank saves and loads, by the names that its program uses.
+/// All that a rank saves and loads, under the names that its program uses.
 ///
-/// In a checkpoint a tensor or an object has the entry's own key: a state may be loaded under other
-/// names than it was saved under. Only common values are called by their names.
+/// In a checkpoint a tensor or an object has the entry's own key. So a state may be loaded under
+/// other names than it was saved under. Only common values are found by their names.
 ///
 /// \par Source sharded state dicts of Megatron-Core
 using model_state = std::map<std::string, detail::state_entry, std::less<>>;
 
-/// An object that gives its state for a checkpoint, as a model or an optimizer does.
+/// An object that has a state to save, such as a model or an optimizer.
 ///
 /// `state()` is called once before a save, and once before a load, for the tensors to fill.
 /// `loaded(all)` is called once when all ranks have loaded all objects, and never if that failed.
-/// Neither communicates; all ranks get an exception of one.
+/// Neither communicates. If one rank throws, all ranks get an exception.
 ///
 /// \par Source `Stateful` of PyTorch's distributed checkpoints: `state_dict`, `load_state_dict`
 template <class Object>
@@ -137,7 +141,7 @@ namespace detail {
 
 /// The states of all objects, by the names of all.
 ///
-/// \throws error with errc::usage for a name that two of them give
+/// \throws error with errc::usage for a name that two objects give
 template <stateful... Objects>
 model_state state_of_all(std::tuple<Objects&...> const& objects) {
     model_state state;
@@ -151,8 +155,8 @@ model_state state_of_all(std::tuple<Objects&...> const& objects) {
     return state;
 }
 
-/// True if every entry is a tensor, now or when it is built; so too if there is no entry, since a
-/// rank may own nothing. False if none is.
+/// True if every entry is a tensor, now or after it is built, or if there is no entry, since a rank
+/// may hold nothing. False if no entry is a tensor.
 ///
 /// \throws     error with errc::usage for a mix, naming an entry of each kind
 /// \par Source `is_sharded_state_dict` of PaddlePaddle Flex Checkpoint, false for no entry
@@ -178,12 +182,12 @@ inline tensor_view view_of_bytes(std::string& bytes) {
     return {bytes.data(), data_type::u8, {static_cast<index_t>(bytes.size())}, {1}};
 }
 
-/// What `build` made of the deferred tensors of a state, in their order.
+/// The results of `build` for the deferred tensors of a state, in their order.
 using built_state = std::vector<std::pair<deferred_tensor const*, deferred_tensor::built>>;
 
 RESHARD_DECL built_state build_all(model_state const& state);
 
-/// Adds the tensors of a state, and those that were built.
+/// Adds the tensors of a state, and its built tensors.
 template <class View>
 void add_tensors(basic_state_dict<View>& tensors, model_state const& state,
                  built_state const& built) {
@@ -195,17 +199,17 @@ void add_tensors(basic_state_dict<View>& tensors, model_state const& state,
             tensors.add(descriptor, View(tensor));
 }
 
-/// Bytes that are read from a checkpoint, by the names of the state.
+/// Bytes to read from a checkpoint, under a name of the state.
 struct bytes_to_load {
     std::string name;
     std::string key; ///< in the checkpoint
     std::string bytes;
 };
 
-/// The cell that a tensor of a checkpoint is, if any: the inverse of `tensor_key`.
+/// The cell that a tensor of a checkpoint stores, if any; the inverse of `tensor_key`.
 RESHARD_DECL std::optional<object_cell> cell_of(std::string_view key);
 
-/// The cells that a checkpoint has of some arrays, without those that a rank takes.
+/// The cells of some arrays in a checkpoint that no rank takes.
 ///
 /// \param taken the keys of the cells that each rank takes
 RESHARD_DECL std::vector<std::string>

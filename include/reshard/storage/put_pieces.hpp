@@ -17,7 +17,8 @@
 #include <vector>
 
 /// \file
-/// From transfers to the bytes of files: each piece is put together and written a window at a time.
+/// Turns transfers into the bytes of files. Each piece is put together and written a window at a
+/// time.
 
 namespace reshard::detail {
 
@@ -25,10 +26,10 @@ namespace reshard::detail {
 struct piece_part {
     index_t window = 0;
     transfer const* from = nullptr;
-    affine_copy loop; ///< places of the target in elements of the window
+    affine_copy loop; ///< target positions count elements of the window
 };
 
-/// The transfers into each of some pieces: for piece `i` from `first[i]` on.
+/// The transfers into each piece: those into piece `i` begin at `first[i]`.
 struct piece_transfers {
     std::vector<transfer const*> all;
     std::vector<std::size_t> first;
@@ -50,7 +51,7 @@ inline piece_transfers transfers_of(plan const& plan, file_pieces const& pieces)
         sorted.all.begin(), sorted.all.end(),
         [&](transfer const* a, transfer const* b) { return position_of(a) < position_of(b); });
     std::size_t next = 0;
-    std::uint32_t number = 0; // of the piece among its tensor's
+    std::uint32_t number = 0; // the piece's number in its tensor
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         bool const is_first = i == 0 || pieces[i].position.tensor != pieces[i - 1].position.tensor;
         number = is_first ? 0 : number + 1;
@@ -64,7 +65,7 @@ inline piece_transfers transfers_of(plan const& plan, file_pieces const& pieces)
     return sorted;
 }
 
-/// The parts of all windows of a piece, in their order.
+/// The parts in all windows of a piece, in the order of windows.
 inline std::vector<piece_part>
 parts_of(bound_plan const& bound, std::span<transfer const* const> transfers, index_t window) {
     std::vector<piece_part> parts;
@@ -80,8 +81,8 @@ parts_of(bound_plan const& bound, std::span<transfer const* const> transfers, in
     return parts;
 }
 
-/// The first file of process `me` of `size`: a different one for each process if possible, since
-/// systems let one process write to a file at a time.
+/// The first piece of the first file of process `me` of `size`. Processes begin in different files
+/// if possible, since systems let one process write to a file at a time.
 inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces const& pieces,
                                holder_t me, int size) {
     auto const file =
@@ -95,10 +96,10 @@ inline std::size_t first_piece(checkpoint_metadata const& written, file_pieces c
 
 /// Writes the pieces of process `me` of `size`.
 ///
-/// \param wanted_bytes of a window, given the transfers into a piece
-/// \param content      gives the bytes of a window, given their number and its parts; elements in
-///                     no part are zero bits
-/// \param wrote        gets the bytes of each window, when they are written
+/// \param wanted_bytes gives the wanted bytes of a window, given the transfers into a piece
+/// \param content      gives the content of a window, given its number of bytes and its parts;
+///                     elements in no part are zero bits
+/// \param wrote        gets the number of bytes of each window when they are written
 /// \pre   the targets of the plan are the pieces, as `layout_of` numbers them
 void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me, int size,
                 written_files& writer, auto&& wanted_bytes, auto&& content, auto&& wrote) {
@@ -131,13 +132,14 @@ void put_pieces(bound_plan const& bound, file_pieces const& pieces, holder_t me,
     }
 }
 
-/// True for a loop that copies elements that lie one after the other, on both sides.
+/// True for a loop that copies elements that are contiguous on both sides.
 constexpr bool is_dense(affine_copy const& fused) {
     return fused.ndim() == 0 ||
            (fused.ndim() == 1 && fused.source_strides[0] == 1 && fused.target_strides[0] == 1);
 }
 
-/// The memory that holds the bytes of a window as they are to be written, or none.
+/// The memory that already holds the bytes of a window as they shall be written; empty if there is
+/// none.
 inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::uint64_t size,
                                                   std::span<piece_part const> parts) {
     if (parts.size() != 1 || !conversion_of(bound, *parts[0].from).chain.empty())
@@ -154,7 +156,8 @@ inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::
             size};
 }
 
-/// Puts a window together from tensors in memory, in `buffer` if they lie differently.
+/// The bytes of a window from tensors in memory. They are put together in `buffer` unless memory
+/// already holds them in order.
 inline std::span<std::byte const> content_from_memory(bound_plan const& bound, std::uint64_t size,
                                                       std::span<piece_part const> parts,
                                                       std::vector<std::byte>& buffer) {

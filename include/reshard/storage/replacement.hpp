@@ -26,35 +26,36 @@ inline constexpr std::string_view pin_name = "reshard.pinned";
 /// \throws error with errc::io for a link to nothing
 RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target);
 
-/// Refuses to replace a save that a delta beside it needs: nobody could read that any more.
+/// Refuses to replace a save that a delta beside it needs: the delta could not be read any more.
 ///
 /// \throws error with errc::already_exists, naming the delta
 RESHARD_DECL void check_not_needed(std::filesystem::path const& target);
 
-/// What in a directory is neither of its checkpoint nor a file that holds no tensors: the first by
-/// name, if any.
+/// The first entry of a directory, by name, that is neither part of its checkpoint nor a file
+/// without tensors; if there is one.
 RESHARD_DECL std::optional<std::filesystem::path>
 stranger_in(std::filesystem::path const& directory);
 
-/// The files beside the checkpoint in a directory that hold no tensors: configuration, tokenizer;
-/// not a pin, which is for that checkpoint alone. None if the checkpoint is a single file.
+/// The files beside the checkpoint in a directory that hold no tensors, such as a configuration or
+/// a tokenizer. A pin is not among them: it is for that checkpoint alone. Empty if the checkpoint
+/// is a single file.
 RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint);
 
-/// The names of directories beside the checkpoint in a directory. Hidden ones do not count.
+/// The names of the directories beside the checkpoint in a directory, except hidden ones.
 RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const& checkpoint);
 
-/// The files of a directory that a new checkpoint in it keeps: files beside the old one that hold
-/// no tensors, such as a tokenizer.
+/// The files of a directory that stay if a new checkpoint replaces the old one: the files beside it
+/// that hold no tensors, such as a tokenizer.
 ///
-/// \throws error with errc::already_exists that names what would be lost: a directory, or a file
-///         that may hold tensors and is not listed; anything, if there is no checkpoint
+/// \throws error with errc::already_exists that names the entry that would be lost: a directory, or
+///         a file that may hold tensors and is not listed; any entry if there is no checkpoint
 RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target);
 
 /// Refuses a file that is not a checkpoint by itself.
 RESHARD_DECL void check_replaced_file(std::filesystem::path const& target);
 
-/// Refuses a target that cannot be one file of tensors, or that would be taken for a part of the
-/// sharded checkpoint in its directory.
+/// Refuses a target that cannot be a single file of tensors, or that readers would take for a file
+/// of the sharded checkpoint in its directory.
 ///
 /// \param format of the file
 RESHARD_DECL void check_file_target(std::filesystem::path const& target,

@@ -16,17 +16,17 @@
 #include <vector>
 
 /// \file
-/// Which checkpoints of a directory may go, and how they go.
+/// Decides which checkpoints of a directory may be deleted, and deletes them.
 
 namespace reshard {
 
-/// Which checkpoints of a directory stay. Without any rule, all of them do.
+/// Rules for the checkpoints of a directory that stay. Without any rule, all of them stay.
 struct retention {
     std::optional<index_t> last = {}; ///< the number of newest saves
     std::optional<index_t> best = {}; ///< the number of best saves by the number `by` of their
                                       ///< records
     std::string by = {};
-    bool highest = false; ///< the highest numbers are the best, not the lowest
+    bool highest = false; ///< if true, the highest numbers are the best, else the lowest
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.last, self.best, self.by, self.highest);
@@ -39,18 +39,18 @@ namespace detail {
 /// The decision on a save.
 struct retention_verdict {
     bool goes = false;
-    std::string why; ///< a sentence without its end
+    std::string why; ///< a sentence without its full stop
 
     bool operator==(retention_verdict const&) const = default;
 };
 
-/// The decision on each save, in their order.
+/// The decisions on the saves, in their order.
 ///
 /// A save that is damaged, foreign, in progress, pinned or the base of one in progress stays. A
 /// complete one stays if a rule keeps it, if a save that stays needs it, or if it has foreign files
-/// that may hold tensors; the newest stays in any case if no other would, or if a save is in
-/// progress, since that may need it. A save without the number is not among the best; of equal
-/// numbers, the newer is the better.
+/// that may hold tensors. The newest stays in any case if no other would stay, or if a save is in
+/// progress, since that may need it. A save without the number is not among the best; of two equal
+/// numbers, the newer save is better.
 ///
 /// \throws error with errc::usage for a number below 0, or if no record has the number `by`
 RESHARD_DECL std::vector<retention_verdict> judge(std::vector<listed_save> const& saves,
@@ -59,12 +59,12 @@ RESHARD_DECL std::vector<retention_verdict> judge(std::vector<listed_save> const
 /// A save, and the decision on it.
 struct retained_save {
     std::string name;
-    bool goes = false; ///< or went
+    bool goes = false; ///< or is deleted already
     std::string why;
     std::string state; ///< `complete`, `damaged`, `in progress`, `leftover` or `foreign`
     std::string save;  ///< its id
     std::uint64_t bytes = 0;
-    std::int64_t completed = 0; ///< seconds since 1970; 0: not known
+    std::int64_t completed = 0; ///< seconds since 1970; 0: unknown
     bool pinned = false;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -73,33 +73,35 @@ struct retained_save {
     }
 };
 
-/// Deletes a save, unless another one has its name by now.
+/// Deletes a save, unless another save has its name by now.
 ///
-/// It gets a temporary name, locked, before any file of it is deleted, and that is waited for: a
-/// machine that stops leaves either the save or files that the next save of the name removes.
+/// Before any of its files is deleted, the save is locked and gets a temporary name, and the new
+/// name is flushed to the disk. A machine that stops leaves either the save, or files that the next
+/// save with this name removes.
 ///
-/// \throws error with errc::io; with errc::already_exists if there is another save
+/// \throws error with errc::io; with errc::already_exists if another save has the name
 RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_save const& save);
 
-/// As `retain`, for one process.
+/// The same as `retain`, for one process.
 RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const& directory,
                                                     retention const& rules, bool do_delete);
 
 } // namespace detail
 
-/// What `retain` found in a directory, sorted by name, and what became, or would become, of it.
+/// The saves that `retain` found in a directory, sorted by name, with the decision on each.
 using retention_report = std::vector<detail::retained_save>;
 
-/// Says which checkpoints of a directory may go, and deletes them if `do_delete` is true.
+/// Reports which checkpoints of a directory may be deleted, and deletes them if `do_delete` is
+/// true.
 ///
-/// A directory that goes gets a temporary name first, so that no part of it is ever a checkpoint;
-/// files in it that hold no tensors go with it. What writers that died have left goes too. A save
-/// stays while a delta of it is written, by any process that shares the file system and its locks.
-/// The first rank does all of it.
+/// A directory gets a temporary name before it is deleted, so that a half-deleted one is never a
+/// checkpoint. Its files that hold no tensors are deleted, too. So are the files of writers that
+/// died. A save stays while any process that shares the file system and its locks writes a delta of
+/// it. The first rank does all the work.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank: errc::usage for rules that make no sense; errc::missing_file;
-///         errc::io if something could not be deleted, then others may have been
+/// \throws error on every rank: errc::usage for invalid rules; errc::missing_file; errc::io if an
+///         entry could not be deleted, then others may have been deleted
 retention_report retain(group auto const& world, std::filesystem::path const& directory,
                         retention const& rules, bool do_delete = false) {
     detail::compared_values fingerprint("rules", rules);

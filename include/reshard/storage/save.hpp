@@ -19,13 +19,13 @@
 #include <vector>
 
 /// \file
-/// From tensors to a checkpoint.
+/// Saves tensors as a checkpoint.
 
 namespace reshard {
 
-/// Which kind of checkpoint `save` writes.
+/// The kind of checkpoint that `save` writes.
 enum class save_form {
-    sharded,     ///< each rank writes shards that it holds; of replicas, one rank does
+    sharded,     ///< each rank writes shards that it holds; one rank writes a replicated shard
     huggingface, ///< whole tensors
     chosen,      ///< sharded; with a program, whole tensors
 };
@@ -42,28 +42,28 @@ using save_cache = detail::digest_cache<detail::planned_save>;
 /// The options of a save; equal on every rank, except the deadline, functions and the cache.
 struct save_options {
     /// The program of the saved tensors; by default, all tensors of the ranks under their names. A
-    /// function gets their catalog, and null. Whole tensors are written: each process writes what
-    /// it can make of its own shards, without a copy of them, and the rest is put together in at
-    /// most 64 MiB a process.
+    /// function gets their catalog, and null. Whole tensors are written. Each process writes the
+    /// elements that it can make from its own shards, without a copy of them. The rest is put
+    /// together in at most 64 MiB per process.
     any_program program = {};
     save_form form = save_form::chosen;
     detail::write_options writing = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
-    /// The tensors that all ranks together must have: if a key is lacking, nothing is written.
+    /// The tensors that all ranks together must have. If a key is missing, nothing is written.
     std::vector<state_need> needs = {};
-    /// Other names of tensors, with their keys, as `{"lm_head.weight", "embed.weight"}`: a tensor
-    /// is written once, under its key, and loads find it by all its names. Where ranks have tensors
-    /// of both names, the one of the key is written.
+    /// Other names of tensors, with their keys, as in `{"lm_head.weight", "embed.weight"}`. A
+    /// tensor is written once, under its key, and loads find it under all its names. If ranks have
+    /// tensors of both names, the key's tensor is written.
     std::map<std::string, std::string> aliases = {};
-    /// Tensors of both names must be equal, bit by bit; else nothing is written. `false`: the key's
-    /// tensor counts, even if the other one differs.
+    /// If true, tensors of both names must be equal, bit by bit; else nothing is written. If false,
+    /// the key's tensor is written, even if the other one differs.
     bool compare_aliases = true;
-    /// The cache of plans, as in `options::cache`. Every time, the ranks compare a digest of their
-    /// shards and of these options. If each of them has the plan from before, nothing is exchanged
-    /// or planned, except the parts that ranks put together in Hugging Face files; a change on any
-    /// rank, or a rank that has forgotten the plan, makes all of them plan. Every rank gives one,
-    /// or none. With `program`, `writing.writer` or `writing.format`, every save is planned. An
-    /// `async_saver` has its own.
+    /// The cache of plans, as in `options::cache`. In each save, the ranks compare a digest of
+    /// their shards and of these options. If each of them has the earlier plan, nothing is planned,
+    /// and nothing is exchanged except the pieces that ranks put together for Hugging Face files.
+    /// All ranks plan if any rank changed something, or lacks the plan. Either every rank gives a
+    /// cache, or none does. With `program`, `writing.writer` or `writing.format`, every save is
+    /// planned. An `async_saver` has its own cache.
     save_cache* cache = nullptr;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -77,29 +77,30 @@ struct save_options {
 struct save_report {
     std::string save;  ///< its id, which the record and each file have
     index_t bytes = 0; ///< of tensors written, by all ranks
-    /// Of these, those that the base of a delta has (`write_options::base`), and nobody wrote.
+    /// Of these, the bytes that the base of a delta has (`write_options::base`), and that were not
+    /// written.
     index_t reused = 0;
-    /// What earlier writers of the target had left that died, and was removed.
+    /// The removed files of earlier writers of the target that died.
     std::vector<std::string> removed = {};
-    /// Sentences for people: that interleaved tensors were written one after the other, since files
+    /// Sentences for people: interleaved tensors that were written one after the other, since files
     /// have them whole.
     std::vector<std::string> notes = {};
 };
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.
 ///
-/// Each different shard is written once, unless `options.writing.replicas`. Files appear in a
-/// temporary directory, and all at once at `target` when they are complete. With
-/// `options.writing.partial`, sharded tensors may lack elements. With `options.program`, tensors
-/// are saved that it makes of those of `have`, as `convert` would of a checkpoint; source tensors
-/// that it calls copies are compared.
+/// Each different shard is written once, unless `options.writing.replicas` is set. Files are
+/// written to a temporary directory, and appear at `target` all at once when they are complete.
+/// With `options.writing.partial`, sharded tensors may lack elements. With `options.program`,
+/// `save` writes the tensors that the program makes from those of `have`, as `convert` does with a
+/// checkpoint; source tensors that it calls copies are compared.
 ///
 /// \throws error, and `target` is unchanged: as `layout_of` and `checkpoint_writer`;
 ///         errc::not_covered, or errc::overlap for unequal shards that share elements;
-///         errc::unknown_key for something in `options.needs`, or a key in `options.aliases`, that
-///         no rank has; errc::overlap for tensors of two names that differ, naming both, the first
-///         element and both values; errc::bad_layout for what can be no alias; as the program, and
-///         with errc::usage for a program beside aliases or shards
+///         errc::unknown_key for a need in `options.needs`, or a key in `options.aliases`, that no
+///         rank has; errc::overlap for tensors of two names that differ, naming both, the first
+///         element and both values; errc::bad_layout for an invalid alias; as the program, and with
+///         errc::usage for a program beside aliases or shards
 RESHARD_DECL save_report save(solo const& alone, source_tensors have,
                               std::filesystem::path const& target,
                               save_options const& options = {});
@@ -114,11 +115,11 @@ RESHARD_DECL save_report save(mpi_group const& world, source_tensors have,
 
 namespace detail {
 
-/// All that one rank gives a checkpoint, as tensors; the first rank gives the common values.
+/// All that one rank saves in a checkpoint, as tensors; the first rank saves the common values.
 RESHARD_DECL const_state_dict tensors_to_save(model_state const& state, built_state const& built,
                                               bool is_first);
 
-/// Saves the state that `state_of` gives, which then must not move.
+/// Saves the state that `state_of` returns. The state must not move after that.
 ///
 /// \par Collective every rank of the group, in the same order
 template <group Group, class StateOf>
@@ -142,13 +143,13 @@ save_report save_what(Group const& caller, StateOf&& state_of, std::filesystem::
 
 /// Writes the states of all ranks as a checkpoint at `target`.
 ///
-/// Deferred tensors are built first. Each different shard and each object is written once; common
-/// values are compared, and written by the first rank; unsaved values are not written.
+/// Deferred tensors are built first. Each different shard and each object is written once. Common
+/// values are compared, and the first rank writes them. Unsaved values are not written.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error on every rank, and `target` is unchanged: as `save` of tensors,
-///         `check_common` and `check_objects`, with errc::bad_layout for a key that begins as those
-///         of common values do, and as a factory
+/// \throws error on every rank, and `target` is unchanged: as `save` of tensors, `check_common` and
+///         `check_objects`, with errc::bad_layout for a key that begins with the prefix of common
+///         values, and as a factory
 template <group Group>
 save_report save_state(Group const& caller, model_state const& state,
                        std::filesystem::path const& target, save_options const& options = {}) {
@@ -156,10 +157,10 @@ save_report save_state(Group const& caller, model_state const& state,
         caller, [&]() -> model_state const& { return state; }, target, options);
 }
 
-/// The same of objects, as in `save_state(ranks, std::tie(model, optimizer), "step_1")`: each is
-/// asked for its state, in this order.
+/// The same for objects, as in `save_state(ranks, std::tie(model, optimizer), "step_1")`. Each
+/// object is asked for its state, in this order.
 ///
-/// \throws error as above, what `state` throws, and errc::usage for a name that two of them give
+/// \throws error as above, as `state` throws, and errc::usage for a name that two objects give
 template <group Group, stateful... Objects>
 save_report save_state(Group const& caller, std::tuple<Objects&...> objects,
                        std::filesystem::path const& target, save_options const& options = {}) {

@@ -14,7 +14,7 @@
 #include <memory>
 
 /// \file
-/// From tensors to a checkpoint, while the job goes on.
+/// Saves tensors as a checkpoint while the job goes on.
 
 namespace reshard {
 
@@ -24,12 +24,12 @@ class async_state;
 
 } // namespace detail
 
-/// What saves in the background share: a thread that writes, which never calls MPI, and memory for
-/// copies of two saves, which the next ones use again.
+/// The state that saves in the background share: a thread that writes and never calls MPI, and
+/// memory for the copies of two saves, which later saves reuse.
 ///
-/// Its destructor waits until this process has written its part. A checkpoint is completed by
-/// whichever process is the last to have written, so that a job that ends, or a rank that dies
-/// after it has written, loses nothing.
+/// Its destructor waits until this process has written its share. The last process to write
+/// completes the checkpoint. So nothing is lost if the job ends, or if a rank dies after it has
+/// written.
 class async_saver {
 public:
     async_saver();
@@ -43,13 +43,14 @@ private:
     std::unique_ptr<detail::async_state> state_;
 };
 
-/// As `save`, but returns when the tensors are copied: they may change then. The rest is written in
-/// the background; two saves may be under way, a third one waits for the first.
+/// Saves as `save` does, but returns when the tensors are copied; then they may change. The copies
+/// are written in the background. Two saves may be under way; a third waits for the first.
 ///
-/// All ranks see the target's parent directory. Of `options`, the deadline also bounds how long
-/// this rank's thread waits for the threads of other ranks.
+/// All ranks must see the target's parent directory. The deadline in `options` also limits the time
+/// that this rank's thread waits for the threads of other ranks.
 ///
-/// \return the save's result, or its error, when it is complete, or given up, on every rank
+/// \return the result of the save when it is complete on every rank, or its error when it is given
+/// up
 /// \throws error as `save` does before it writes, and the target is unchanged; the error that an
 /// earlier
 ///         save of `saver` failed with, once; errc::io if a rank does not see the directory
@@ -58,7 +59,7 @@ RESHARD_DECL std::shared_future<save_report> save_async(solo const& alone, sourc
                                                         async_saver& saver,
                                                         save_options const& options = {});
 
-/// The same over a communicator. The thread calls no MPI: a single-threaded MPI will do.
+/// The same over a communicator. The thread does not call MPI, so a single-threaded MPI is enough.
 ///
 /// \par Collective every rank of the group, in the same order, each with its own saver
 /// \throws error as above, on every rank; errc::ranks_disagree

@@ -19,20 +19,20 @@
 #include <vector>
 
 /// \file
-/// Windows of files that several ranks need: on a node one of them reads and verifies each, and all
-/// copy from memory that they share; if several nodes need it, one rank of all reads it, and the
-/// nodes pass it on.
+/// Reads windows of files that several ranks need. On a node, one rank reads and verifies each
+/// window, and all copy from memory that they share. If several nodes need a window, one rank of
+/// all reads it, and the nodes pass it on.
 
 namespace reshard::detail {
 
 /// The nodes of a group.
 struct group_nodes {
     node_ranks own;
-    std::uint32_t number = 0;            ///< of this rank's node
+    std::uint32_t number = 0;            ///< number of this rank's node
     std::vector<std::vector<int>> ranks; ///< by node, ascending
-    std::size_t least_ranks = 0;         ///< how many every node has
+    std::size_t least_ranks = 0;         ///< the fewest ranks of a node
 
-    /// The rank that sends the value of some nodes, which all have it.
+    /// The rank that sends a value that all nodes of `some` have.
     int teller(std::vector<std::uint32_t> const& some) const { return ranks[some.front()].front(); }
 };
 
@@ -40,24 +40,24 @@ struct group_nodes {
 /// \throws error as `agreed_node_of`
 RESHARD_DECL group_nodes nodes_of(mpi_group const& world);
 
-/// A window that comes to this rank's node.
+/// A window that arrives at this rank's node.
 struct relayed_window {
     window_run window;
-    std::uint64_t turn = 0; ///< which of all windows that come to a node; on some it may have gaps
-    std::uint32_t set = 0;  ///< of nodes
+    std::uint64_t turn = 0; ///< its turn among the windows of a node; a node's turns may have gaps
+    std::uint32_t set = 0;  ///< the set of nodes
 };
 
-/// The windows that come to this rank's node, in the order of files and turns.
+/// The windows that arrive at this rank's node, in the order of files and turns.
 ///
-/// A window has one turn on all nodes that it comes to, the first that is after the turns of all
-/// windows before. So nodes that need different windows, as stages of a pipeline, do not wait for
-/// each other.
+/// A window has the same turn on all nodes that need it: the first turn after those of all earlier
+/// windows on these nodes. So nodes that need different windows, such as stages of a pipeline, do
+/// not wait for each other.
 class relayed_windows {
 public:
     explicit relayed_windows(group_nodes const& nodes)
         : node_(nodes.number), next_(nodes.ranks.size(), 0) {}
 
-    /// \param nodes those that need the window, ascending
+    /// \param nodes the nodes that need the window, ascending
     void add(window_run const& window, std::vector<std::uint32_t> const& nodes) {
         if (sets_.empty() || nodes != sets_[set_])
             change_set(nodes);
@@ -68,7 +68,7 @@ public:
 
     std::vector<relayed_window> const& windows() const { return windows_; }
 
-    /// The window whose turn it is, or null.
+    /// The window of a turn, or null.
     relayed_window const* find(std::uint64_t turn) const {
         auto const at = std::ranges::lower_bound(windows_, turn, {}, &relayed_window::turn);
         return at != windows_.end() && at->turn == turn ? &*at : nullptr;
@@ -97,19 +97,19 @@ private:
     std::vector<relayed_window> windows_;
     std::vector<std::vector<std::uint32_t>> sets_;
     std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
-    std::vector<std::uint64_t> next_; ///< by node, as of the last change of sets
-    std::uint32_t set_ = 0;           ///< of the last window, and the turn after it
+    std::vector<std::uint64_t> next_; ///< by node, since the last change of the set
+    std::uint32_t set_ = 0;           ///< the set of the last window; `turn_` is the turn after it
     std::uint64_t turn_ = 0;
 };
 
-/// The windows that are passed on, and the size of the largest on any node.
+/// The windows to pass on, and the size of the largest window on any node.
 struct found_windows {
     relayed_windows relayed;
     std::uint64_t most_bytes = 0;
 };
 
-/// The windows to pass on, of all that ranks need. For windows that only one node needs, only
-/// digests are sent.
+/// Finds the windows to pass on, among all windows that ranks need. For windows that only one node
+/// needs, only digests are sent.
 ///
 /// \param runs the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and
@@ -118,27 +118,27 @@ RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes cons
                                         chunk_reader const& reader, window_reads const& reads,
                                         std::vector<window_run> const& runs, file_reads file_reads);
 
-/// Reads the windows that several nodes need, each once, and takes them from `runs`.
+/// Reads each window that several nodes need once, and removes these windows from `runs`.
 ///
-/// A window goes from node to node in messages, along a chain or a tree; which node reads it takes
-/// turns. On a node one rank receives it and passes it on, and all copy from memory that they
-/// share. So a rank needs twice `most_slot_bytes` of it at most. Nothing is read, and `runs` stays,
-/// if a node is refused that memory.
+/// A window goes from node to node in messages, along a chain or a tree. The nodes take turns in
+/// reading. On each node one rank receives the window and passes it on, and all ranks copy from
+/// memory that they share. So a rank needs at most twice `most_slot_bytes` of shared memory. If a
+/// node is refused that memory, nothing is read, and `runs` is unchanged.
 ///
-/// Of `file_reads` it matters whether what saves little is passed on, too.
+/// `file_reads` decides whether windows are passed on even if that saves little.
 ///
 /// \param runs the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint
-/// \return what this rank could not read: it goes on, since others wait for it
+/// \return the first error of this rank's reads; the rank goes on, since others wait for it
 /// \throws error as `agreed_node_of`; errc::deadline
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
                                       window_reads& reads, std::vector<window_run>& runs,
                                       file_reads file_reads);
 
-/// The reads of a rank before it reads.
+/// The planned reads of a rank.
 struct planned_reads {
     /// \param verify as in `chunk_reader`
-    /// \pre   `source` lives as long
+    /// \pre   `source` outlives this object
     RESHARD_DECL planned_reads(checkpoint const& source, std::vector<stored_loop> wanted,
                                bool verify);
 
@@ -149,7 +149,7 @@ struct planned_reads {
 
 /// The message of a rank to the others about its reads.
 struct read_notice {
-    std::string problem; ///< as `encode` writes it: why it will not read
+    std::string problem; ///< the reason why it will not read, in the form of `encode`
     std::uint64_t bytes = 0;
     std::uint8_t may_share = 0;
 
@@ -162,15 +162,15 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
 
 /// Reads the bytes that the loops of this rank need.
 ///
-/// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that changed meanwhile
+/// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that was changed meanwhile
 inline void read_windows(solo const&, planned_reads& reads, std::vector<read_notice> const&,
                          options const&) {
     run(reads.reader, reads.loops);
     reads.reader.check_unchanged();
 }
 
-/// The same of all ranks, as `options.reads` says; with `relays()`, bytes that several nodes
-/// need are read once, see `read_relayed`.
+/// The same for all ranks, as `options.reads` says. With `relays()`, bytes that several nodes need
+/// are read once (see `read_relayed`).
 ///
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options
 /// \throws error as `chunk_reader::read`, on every rank

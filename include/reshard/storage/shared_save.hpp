@@ -14,15 +14,15 @@
 #include <vector>
 
 /// \file
-/// The notes that processes writing one checkpoint leave each other, in files beside its own:
-/// nothing here communicates otherwise.
+/// The notes that the writers of one checkpoint leave each other, in files beside its own. Nothing
+/// here communicates in another way.
 
 namespace reshard::detail {
 
 /// A save that is under way, as one of its processes sees it.
 struct shared_save {
     std::filesystem::path const& target;
-    std::filesystem::path const& temporary; ///< the directory that is to be the target
+    std::filesystem::path const& temporary; ///< the directory that will be the target
     file_descriptor const& seen;            ///< that directory, under any name
     int rank = 0;
     int size = 1;
@@ -31,21 +31,21 @@ struct shared_save {
 /// The files that each rank has written.
 using runs_by_rank = std::vector<std::vector<written_run>>;
 
-/// Says what this process has written.
+/// Publishes the runs that this process has written.
 ///
 /// \throws error with errc::io
 RESHARD_DECL void publish_runs(shared_save const& save, std::vector<written_run> const& runs);
 
-/// Says that this process has failed; if not even that can be written, by an empty file.
+/// Publishes that this process has failed. If the note cannot be written, an empty file says so.
 ///
-/// \return whether others learn why
+/// \return true if others learn the reason
 RESHARD_DECL bool publish_failure(shared_save const& save, errc code, std::string const& text);
 
-/// Claims the save: true for one process of all. It alone may read all notes, and complete the save
-/// or give it up.
+/// Claims the save; true for only one process. Only that process may read all notes, and complete
+/// the save or give it up.
 ///
-/// \post false if another one has completed it, as missing notes show: the old target
-///       may have the temporary name then, and gets no file
+/// \post the result is false if another process has completed the save, as missing notes show. The
+///       old target may have the temporary name then, and gets no file
 RESHARD_DECL bool claim(shared_save const& save);
 
 /// Ends the claim.
@@ -58,10 +58,11 @@ RESHARD_DECL void remove_claim(shared_save const& save);
 /// \throws error with errc::io
 RESHARD_DECL void remove_notes(shared_save const& save);
 
-/// Lets one process do `complete`, when the notes of all exist. It removes notes and claim, and
-/// then gives the directory the target's name. If it fails before, all others fail, too.
+/// Lets one process call `complete` when the notes of all exist. `complete` removes the notes and
+/// the claim, and then gives the directory the target's name. If it fails before that, all other
+/// processes fail, too.
 ///
-/// \throws error of the process that has failed: of the lowest if several have
+/// \throws error of the process that has failed; of the lowest one if several have
 RESHARD_DECL void complete_if_ready(shared_save const& save,
                                     std::function<void(runs_by_rank const&)> const& complete);
 

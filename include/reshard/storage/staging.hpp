@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// A target that is filled under a temporary name, and then appears all at once.
+/// A target that is written under a temporary name, and then appears all at once.
 
 namespace reshard::detail {
 
@@ -52,7 +52,7 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
     }
 }
 
-/// Copies files into a directory, except names that exist.
+/// Copies files into a directory, except files whose names exist there.
 inline void copy_files(std::vector<std::filesystem::path> const& files,
                        std::filesystem::path const& directory) {
     for (std::filesystem::path const& file : files) {
@@ -64,7 +64,7 @@ inline void copy_files(std::vector<std::filesystem::path> const& files,
     }
 }
 
-/// Writes copies of files of the system into a target of another store.
+/// Copies files of the file system into a target of another store.
 inline void copy_files(std::vector<std::filesystem::path> const& files,
                        file_store::unfinished& target) {
     for (std::filesystem::path const& path : files) {
@@ -75,7 +75,7 @@ inline void copy_files(std::vector<std::filesystem::path> const& files,
     }
 }
 
-/// Creates a directory that others know for one of a writer that lives.
+/// Creates a directory, and locks it so that others know that its writer lives.
 inline file_descriptor create_temporary(std::filesystem::path const& temporary,
                                         std::filesystem::path const& target) {
     return create_locked(temporary, target, [&] {
@@ -86,14 +86,14 @@ inline file_descriptor create_temporary(std::filesystem::path const& temporary,
     });
 }
 
-/// A directory that is complete except its name. Nothing here communicates.
+/// A directory that is complete except for its name. Nothing here communicates.
 struct staged_directory {
     std::filesystem::path target;
     std::filesystem::path temporary;
     bool replace = false;
 
-    /// Makes the target appear, with the old target's files that stay unless the new one has files
-    /// of these names. The old target then has the temporary name.
+    /// Makes the target appear. The old target's files that stay are copied into it, unless it has
+    /// files of these names. The old target then has the temporary name.
     ///
     /// \throws error as `atomic_replace`, and the target is unchanged
     void appear() const {
@@ -106,21 +106,22 @@ struct staged_directory {
                  ": is written, but may be lost if the machine stops now: ", lost->what());
     }
 
-    /// Removes the uncompleted directory, or the one that the new one replaced.
+    /// Removes the incomplete directory, or the directory that the new one replaced.
     void remove_temporary() const {
         std::error_code ignored;
         std::filesystem::remove_all(temporary, ignored);
     }
 };
 
-/// A temporary directory beside a target: files are written there, and the whole is renamed last.
+/// A temporary directory beside a target. Files are written there, and the directory is renamed
+/// last.
 ///
 /// A process that dies leaves the temporary directory (see `temporary_name`), never half a target;
-/// the next one removes it.
+/// the next writer removes it.
 class staged_target : public file_store::unfinished {
 public:
-    /// Creates the temporary directory, after it has brought an interrupted replacement to its end
-    /// and removed what writers have left that are dead.
+    /// Completes an interrupted replacement, removes the files of dead writers, and creates the
+    /// temporary directory.
     ///
     /// \throws error with errc::already_exists if the target exists and `replace` is false, or
     ///         it holds files that are not part of a checkpoint; with errc::io if it could not be
@@ -135,7 +136,7 @@ public:
         directory_ = create_temporary(staged_.temporary, staged_.target);
     }
 
-    /// What another process created.
+    /// Joins the temporary directory that another process created.
     ///
     /// \throws error with errc::io if this process does not see it
     staged_target(std::filesystem::path const& target, bool replace,
@@ -162,10 +163,10 @@ public:
 private:
     staged_directory staged_;
     std::vector<std::string> removed_;
-    file_descriptor directory_; ///< locked while this lives: its writer is not dead
+    file_descriptor directory_; ///< locked while this object lives: its writer is not dead
 };
 
-/// The files of the system, to be read and written.
+/// The files of the file system, for reading and writing.
 class written_system_files : public system_files {
 public:
     std::unique_ptr<unfinished> begin(std::filesystem::path const& target,
@@ -179,7 +180,7 @@ public:
     }
 };
 
-/// The store to write to: by default the system's.
+/// The store to write to; by default, the file system.
 inline std::shared_ptr<file_store const> store_for(std::shared_ptr<file_store const> files) {
     return files ? std::move(files) : std::make_shared<written_system_files const>();
 }
@@ -193,10 +194,10 @@ inline void write_new_file(file_store::unfinished& target, std::filesystem::path
         file->sync();
 }
 
-/// A target that all ranks write together, and that appears all at once.
+/// A target that all ranks write together; it appears all at once.
 class staging {
 public:
-    /// Begins it on the first rank; the others join.
+    /// Begins the target on the first rank; the others join.
     ///
     /// \param  files the store; null: the file system
     /// \par Collective every rank of the group
@@ -223,7 +224,7 @@ public:
     staging(staging const&) = delete;
     staging& operator=(staging const&) = delete;
 
-    /// Removes the uncommitted directory, or the one that the commit replaced.
+    /// Removes the uncommitted directory, or the directory that the commit replaced.
     ~staging() {
         if (is_first_ && target_)
             target_->clean_up();
@@ -231,15 +232,15 @@ public:
 
     file_store::unfinished& target() const { return *target_; }
 
-    /// Leaves commit and removal to the receiver.
+    /// Leaves commit and removal to the caller.
     std::unique_ptr<file_store::unfinished> release() { return std::move(target_); }
 
-    /// What dead writers had left, on the first rank.
+    /// The removed files of dead writers; on the first rank only.
     std::vector<std::string> removed() const { return target_->removed(); }
 
     /// Makes the target appear.
     ///
-    /// \par Collective every rank of the group, after all of them have written their parts
+    /// \par Collective every rank of the group, after all of them have written their shares
     /// \throws error as `unfinished::commit`, on every rank, and the target is unchanged
     void commit(group auto const& world) {
         agree_on(world, [&] {

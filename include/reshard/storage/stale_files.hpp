@@ -16,37 +16,37 @@
 #include <vector>
 
 /// \file
-/// What writers that died have left beside their targets.
+/// Files and directories that dead writers left beside their targets.
 
 namespace reshard::detail {
 
-/// The directory that a path is in.
+/// The directory of a path.
 inline std::filesystem::path directory_of(std::filesystem::path const& path) {
     return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-/// 128 bits that no other call gives, on any machine, as 32 hexadecimal digits.
+/// 128 random bits as 32 hexadecimal digits. No other call on any machine returns the same.
 RESHARD_DECL std::string random_text();
 
-/// The name beside `target` of its replacement: `.NAME.partial-HOST-BOOT-RANDOM`. No other writer
-/// has it, on any machine. `BOOT` begins the number that the system has had since it was started,
-/// and distinguishes machines even if containers have one name.
+/// The name of a replacement beside `target`: `.NAME.partial-HOST-BOOT-RANDOM`. No other writer on
+/// any machine uses it. `BOOT` is the beginning of the id that the system has had since it was
+/// started. It distinguishes machines even if their containers have the same name.
 RESHARD_DECL std::string temporary_name(std::filesystem::path const& target);
 
-/// The suffix that turns the new directory's name into the old one's, if a file system cannot
-/// exchange them in one step.
+/// The suffix of the old directory's temporary name; the rest is the new directory's temporary
+/// name. It is used if the file system cannot exchange two directories in one step.
 inline constexpr std::string_view name_of_old = ".old";
 
 /// The contents of a temporary name.
 struct temporary_facts {
-    std::string target;   ///< the name beside it that it is to have, or had
-    bool is_old = false;  ///< it is the old one of a replacement that was interrupted
+    std::string target;   ///< the name beside it that it will have, or had
+    bool is_old = false;  ///< the old directory of an interrupted replacement
     bool is_dead = false; ///< its writer has died, as `remove_stale_files` sees it
 
     bool operator==(temporary_facts const&) const = default;
 };
 
-/// The contents of a temporary name; none for another name.
+/// The contents of a temporary name; std::nullopt for another name.
 RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::path const& path);
 
 /// Removes the files of dead writers of `target`: writers of this machine that no longer hold its
@@ -56,13 +56,13 @@ RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::
 /// \return the removed paths
 RESHARD_DECL std::vector<std::string> remove_stale_files(std::filesystem::path const& target);
 
-/// Creates a temporary file or directory by `create()`, and locks it, so that others see that its
+/// Creates a temporary file or directory with `create()`, and locks it, so that others see that its
 /// writer lives.
 ///
-/// One that looked before it was locked may have removed it by then.
+/// It tries again if another process removed it before it was locked.
 file_descriptor create_locked(std::filesystem::path const& temporary,
                               std::filesystem::path const& target, auto&& create) {
-    int const without_locks = 50; // so often a file system that has any refuses none
+    int const without_locks = 50; // a file system that has locks does not refuse so often
     for (int tries = 0; tries < 2 * without_locks; ++tries) {
         create();
         try {
@@ -79,10 +79,11 @@ file_descriptor create_locked(std::filesystem::path const& temporary,
          temporary.string());
 }
 
-/// Puts in place the directory that a writer had finished, if it died after the old target got
-/// another name and the new one did not yet have its name. Does nothing if the target exists.
+/// Puts in place the directory of a writer that died between two steps: the old target already had
+/// another name, and the finished directory did not yet have the target's name. Does nothing if the
+/// target exists.
 ///
-/// \return true if it did
+/// \return true if it put a directory in place
 RESHARD_DECL bool finish_replacement(std::filesystem::path const& target);
 
 } // namespace reshard::detail

@@ -21,7 +21,7 @@
 #include <vector>
 
 /// \file
-/// A tensor in the files of a checkpoint, element by element.
+/// Access to the elements of a tensor in the files of a checkpoint.
 
 namespace reshard::detail {
 
@@ -39,11 +39,10 @@ struct box_digest {
     }
 };
 
-/// One tensor of a checkpoint: the different boxes that its shards are made of, and the holders of
-/// each. Of a shard that is blocks, the box is from the first to the last of them.
+/// A tensor of a checkpoint: the different boxes of its shards, and the holders of each box. If a
+/// shard consists of blocks, its box spans from the first block to the last.
 ///
-/// Flat ranges count as the boxes that they are: a box and a flat range of its elements are
-/// replicas.
+/// Flat ranges count as boxes: a box and a flat range of the same elements are replicas.
 class stored_tensor {
 public:
     stored_tensor(checkpoint const& source, std::size_t number);
@@ -53,7 +52,7 @@ public:
     shard_table const& shards() const { return std::get<shard_table>(spread_.shards); }
     box_index const& boxes() const;
 
-    /// The axes along which box `i` is blocks.
+    /// The axes along which box `i` consists of blocks.
     axis_cycles cycles(std::size_t i) const { return parts_.cycles_of(i); }
 
     checkpoint const& source() const { return source_; }
@@ -66,27 +65,26 @@ public:
         return place_in(shard(i), global);
     }
 
-    /// Writes an element of a tensor in memory: the one with that distance from the first.
+    /// Formats the element of a tensor in memory that has that distance from the first element.
     using element_writer = std::string(const_tensor_view const&, index_t);
 
-    /// The element at a global index, as `text` has it.
+    /// The element at a global index, in the format of `text`.
     ///
     /// \pre `check_cover()`
     std::string element(index_vector const& global, element_writer* text) const;
 
-    /// \throws error with errc::not_covered or errc::overlap if the shards are not the whole
-    ///         tensor
+    /// \throws error with errc::not_covered or errc::overlap if the shards do not tile the tensor
     void check_cover() const;
 
     /// \throws error with errc::overlap if replicas differ, naming both files, the key and the
     ///         first element that does
     void check_replicas(progress_count* count = nullptr) const;
 
-    /// The same, but copies that were equal when they were saved, by their digests, are not read:
-    /// the reader of one of them compares it with its digests.
+    /// The same, but copies whose saved digests are equal are not read: the reader of a copy
+    /// compares it with its digests.
     void check_saved_replicas() const;
 
-    /// Adds the digests of replicas in files that `rank` sees, and no rank before it.
+    /// Adds the digests of replicas in files that `rank` sees, and that no lower rank sees.
     ///
     /// \throws error with errc::io
     void add_digests(merged_directories const& files, int rank,
@@ -110,20 +108,20 @@ private:
     checkpoint const& source_;
     std::size_t number_;
     tensor_layout const& tensor_;
-    tensor_spread const& spread_; ///< listed: a shard for each file's
+    tensor_spread const& spread_; ///< its list has a shard for each file's shard
     part_index parts_;
 };
 
 /// The first element, in row-major order, in which two tensors of one kind differ.
 ///
-/// \param count gets the bytes of `a` that are compared, as far as needed
+/// \param count gets the compared bytes of `a`
 RESHARD_DECL std::optional<index_vector>
 first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
-/// The places in `layout` of the tensors that some target is made of, ascending.
+/// The indices in `layout` of the tensors that any target is made of, ascending.
 RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout);
 
-/// Refuses digests of copies of one box that differ.
+/// Refuses copies of a box whose digests differ.
 ///
 /// \throws error with errc::overlap, naming both files and the key
 RESHARD_DECL void compare_replicas(checkpoint const& source,
@@ -136,9 +134,9 @@ RESHARD_DECL void check_saved_replicas(checkpoint const& source,
 
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
-/// Of the tensors `numbers`, copies that were not saved with equal digests are read: rank `r`
-/// compares every `size`-th of them. If ranks see different files, they compare digests of the
-/// files that each of them sees.
+/// Copies of the tensors `numbers` that were not saved with equal digests are read; rank `r`
+/// compares every `size`-th tensor. If ranks see different files, each takes digests of the
+/// replicas in the files that it sees, and the ranks compare these.
 ///
 /// \par Collective every rank of the group, with equal numbers
 /// \throws error with errc::overlap, naming both files, the key and the first element that differs,

@@ -18,7 +18,7 @@
 #include <vector>
 
 /// \file
-/// Which files a program's results go to.
+/// Assigns the results of a program to files.
 
 namespace reshard {
 
@@ -26,67 +26,69 @@ namespace detail {
 
 struct checkpoint_plan;
 
-/// How a checkpoint is written.
+/// The options for writing a checkpoint.
 struct write_options {
-    /// The format, by the name that `checkpoint_metadata::format` has of it: `torch_dcp`,
+    /// The format, by its name in `checkpoint_metadata::format`: `torch_dcp`,
     /// `megatron_torch_dist`, `torch_save`, `paddle_flex`, `unified_checkpoint`, `npz`, `npy`, or
     /// one of safetensors (`huggingface`, `sharded_safetensors`, `safetensors`). Empty: sharded
-    /// safetensors of a layout, or a Hugging Face directory. Those of other libraries have no
-    /// record and no digests of ours, so no numbers, program, texts or base, and tensors of several
-    /// names are written once for each; they are not saved in the background.
+    /// safetensors of a layout, or a Hugging Face directory. Formats of other libraries do not have
+    /// our record and digests, so they have no numbers, program, texts or base. They store a tensor
+    /// of several names once for each name, and cannot be saved in the background.
     std::string format = {};
-    bool replace = false; ///< a checkpoint that is at the target gives way to the new one
-    bool partial = false; ///< the target may leave elements out, and its shards may share some
-    /// The checkpoint appears when its bytes are on the disk; else it may be lost, or incomplete,
-    /// if the machine stops soon after.
+    bool replace = false; ///< the new checkpoint replaces one at the target
+    bool partial = false; ///< the target may lack elements, and its shards may share some
+    /// If true, the checkpoint appears only when its bytes are on the disk. If false, it may be
+    /// lost or incomplete if the machine stops soon afterwards.
     bool sync = true;
-    /// Files and record have digests of their data, with which loads compare it.
+    /// If true, files and record have digests of their data, and loads compare the data with them.
     bool digests = true;
-    /// Of a tensor's own bytes, as much as a digest is of: small ones let a delta write less, and
-    /// make headers longer. From 512 bytes to 4 GiB.
+    /// Bytes of a tensor per digest. With small chunks a delta writes less, but headers are longer.
+    /// From 512 bytes to 4 GiB.
     index_t chunk_bytes = index_t{1} << 20;
-    /// Of a file of whole tensors, which has one at least. 0: 5 GB in Hugging Face's format, no
-    /// limit in a Unified Checkpoint, of which PaddleNLP may read one file alone.
+    /// The most bytes in a file of whole tensors; each file has at least one tensor. 0: 5 GB in
+    /// Hugging Face's format, and no limit in a Unified Checkpoint, since PaddleNLP may read only
+    /// one file of it.
     index_t most_file_bytes = 0;
     /// Numbers of the save for the record, such as `{{"step", 300}, {"loss", 1.5}}`: `retain` keeps
     /// the best by such a number. The first rank's numbers count.
     std::map<std::string, double> numbers = {};
     /// The text of the program that made the tensors, for people who read the record.
     std::string program = {};
-    /// A checkpoint of ours that all ranks see: the new one is a delta, which has only the chunks
-    /// whose digests differ, and refers to that one's files for the rest. Without that one it
-    /// cannot be read; `convert` makes it whole. Empty: all is written.
+    /// A checkpoint of this library that all ranks see. The new checkpoint is a delta: it has only
+    /// the chunks whose digests differ, and refers to the base's files for the rest. It cannot be
+    /// read without the base; `convert` makes it whole. Empty: all is written.
     std::string base = {};
-    /// Where files are written; nothing: in the file system. Where several ranks save, all of them
-    /// must reach what one of them began (`file_store::join`).
+    /// The store to write to; null: the file system. If several ranks save, all of them must reach
+    /// the target that one of them began (`file_store::join`).
     std::shared_ptr<file_store const> files = {};
-    /// The target is one file, `NAME.safetensors`, of whole tensors, not a directory. It has its
-    /// own digests and no record, so no numbers.
+    /// The target is a single file of whole tensors, `NAME.safetensors`, not a directory. It has
+    /// its own digests, but no record, and so no numbers.
     bool single_file = false;
-    /// Each rank that holds a shard writes it into its own file, so that it finds all that it holds
-    /// there; else equal shards are written once.
+    /// If true, each rank that holds a shard writes it into its own file, so that the rank finds
+    /// all that it holds there. If false, equal shards are written once.
     bool replicas = false;
-    /// As `replicas`, in files that are named after their ranks, counted from 0:
+    /// As `replicas`, but files are named after their ranks, counted from 0:
     /// `rank-00000.safetensors`.
     bool per_rank = false;
-    /// As `per_rank`, for a job that goes on as it was: a load by name finds all that a rank wants,
-    /// unchanged, in that rank's own files, or is refused, as is a load with a program. `convert`
-    /// makes it a checkpoint for any layout.
+    /// As `per_rank`, for a job that goes on in the same layout. A load by name must find all that
+    /// a rank wants, unchanged, in that rank's own files; else it is refused. A load with a program
+    /// is refused, too. `convert` makes it a checkpoint for any layout.
     ///
     /// \par Source the format of Megatron-Core's distributed optimizer that is not reshardable
     bool this_layout_only = false;
-    /// More for each file's metadata, by names that the files do not have already: the opened
-    /// checkpoint gives it back in `metadata().metadata`.
+    /// Further texts for each file's metadata, under names that the files do not have already. The
+    /// opened checkpoint returns them in `metadata().metadata`.
     std::map<std::string, std::string> texts = {};
-    /// Which of the ranks that hold equal shards of a tensor writes it; by default, the one that
-    /// has the fewest bytes to write. It is called on every rank, once for each such shard, the
-    /// largest first, and must give the same everywhere: only ranks that hold a shard write it.
-    /// Sharded saves ask it.
+    /// Chooses the writer among the ranks that hold equal shards of a tensor; by default, the rank
+    /// with the fewest bytes to write. It is called on every rank, once for each such shard, the
+    /// largest first, and must return the same rank everywhere. Only a rank that holds the shard
+    /// may write it. Used for sharded saves.
     std::function<holder_t(std::string const& key, index_t bytes,
                            std::vector<holder_t> const& ranks)>
         writer = {};
-    /// How many files the shards that a rank writes are spread over, by bytes: fewer if it has
-    /// fewer shards, more if it has more shards of one key. Of sharded saves.
+    /// The number of files over which the shards that a rank writes are spread, by bytes. There are
+    /// fewer files if the rank has fewer shards, and more if it has more shards of one key. Used
+    /// for sharded saves.
     index_t files_per_rank = 1;
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -100,20 +102,21 @@ struct write_options {
         "replicas",    "per_rank",        "this_layout_only", "texts", "files_per_rank"};
 };
 
-/// The different boxes of the shards. A shard that is blocks is one box, unless shards share
-/// elements: then each block is, as another shard may have it alone.
+/// The different boxes of the shards. A shard of several blocks is one box. But if shards share
+/// elements, each block is a box, since another shard may have only that block.
 RESHARD_DECL part_index index_shards(shard_table const& shards);
 
-/// As `find_cover_fault` of boxes; the time does not depend on the number of blocks.
+/// As `find_cover_fault` for boxes; the time does not depend on the number of blocks.
 RESHARD_DECL std::optional<cover_fault> find_cover_fault(index_vector const& shape,
                                                          part_index const& parts);
 
-/// Refuses a layout that does not hold each element of its tensors once, replicas aside.
+/// Refuses a layout that does not hold each element of its tensors exactly once. Replicas do not
+/// count.
 ///
 /// \throws error with errc::not_covered or errc::overlap, naming key, elements and ranks
 RESHARD_DECL void check_complete(layout const& wanted);
 
-/// Whether the same ranks hold equal shards of two tensors, both of which the layout has.
+/// True if the layout has both tensors, and the same ranks hold equal shards of them.
 RESHARD_DECL bool have_same_holders(layout const& wanted, std::string const& name,
                                     std::string const& other);
 
@@ -124,25 +127,25 @@ RESHARD_DECL catalog catalog_of(mapping const& program);
 
 namespace detail {
 
-/// The fused tensors among those that are written.
+/// The fused tensors among the written ones.
 RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted);
 
-/// Refuses interleaved tensors for Megatron-Core, whose ranks take gate and up from two places of
-/// the whole tensor, however the files are cut.
+/// Refuses interleaved tensors for Megatron-Core: its ranks take gate and up from two places of the
+/// whole tensor, regardless of the files.
 ///
 /// \throws error with errc::unsupported
 RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view format);
 
-/// The files of a checkpoint in the layout `wanted`, or, without one, of a Hugging Face directory
-/// of everything that `program` yields, or the single file of that.
+/// Plans the files of a checkpoint in the layout `wanted`. Without a layout, they are a Hugging
+/// Face directory of all that `program` yields, or a single file of it.
 ///
-/// \param  objects  values that are not tensors
-/// \param  aliases other names of these tensors: those that the layout or the program has are not
-///         written, but kept as names. Where each rank's file has all that it holds, those that
-///         other ranks hold than the tensor are written
+/// \param  objects values that are not tensors
+/// \param  aliases other names of these tensors. Names that the layout or the program has are kept
+///         as names, and not written as tensors. If each rank's file has all that the rank holds, a
+///         name is written as a tensor if other ranks hold it than hold the key's tensor
 /// \throws error as `check_complete` unless `options.partial`, as `plan_sharded` and as
-///         `check_numbers`; with errc::usage for a single file that is to have a layout or numbers,
-///         for replicas without a layout, a program that is not UTF-8, and `chunk_bytes` out of
+///         `check_numbers`; with errc::usage for a single file with a layout or numbers, for
+///         replicas without a layout, for a program that is not UTF-8, and for `chunk_bytes` out of
 ///         range; with errc::unsupported for a tensor or value that the format cannot hold, naming
 ///         the key
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,

@@ -13,14 +13,14 @@
 #include <vector>
 
 /// \file
-/// All data of a checkpoint, compared with the digests that were saved with it.
+/// Compares all data of a checkpoint with the digests that were saved with it.
 
 namespace reshard {
 
-/// What comparing all data of a checkpoint with its digests showed.
+/// The result of comparing all data of a checkpoint with its digests.
 struct verification {
-    index_t bytes = 0;                     ///< that were compared
-    std::vector<detail::bad_chunk> bad;    ///< those that differ
+    index_t bytes = 0;                     ///< compared bytes
+    std::vector<detail::bad_chunk> bad;    ///< chunks that differ
     std::vector<std::string> unverified{}; ///< files without digests
 
     bool ok() const { return bad.empty(); }
@@ -28,23 +28,25 @@ struct verification {
 
 namespace detail {
 
-/// The findings of process `rank` of `size`: it compares every `size`-th tensor, or, if processes
-/// see different files, the content of every file that it sees and no process before it.
+/// The findings of process `rank` of `size`. It compares every `size`-th tensor. If processes see
+/// different files, it compares each file that it sees, and that no lower process sees.
 RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
                                                progress_function const& progress);
 
-/// What can be said before the data is read: how many bytes have digests, and which files none.
+/// The result before the data is read: the number of bytes with digests, and the files without
+/// digests.
 RESHARD_DECL verification verifiable(checkpoint const& source);
 
 } // namespace detail
 
-/// Compares all data of a checkpoint with the digests that were saved with it. The record, headers
-/// and sizes of files were compared when it was opened.
+/// Compares all data of a checkpoint with the digests that were saved with it. The record, and the
+/// headers and sizes of files, were compared when it was opened.
 ///
-/// Rank `r` reads every `size`-th tensor, or, if ranks see different files, the tensors that it
-/// sees.
+/// Rank `r` reads every `size`-th tensor; if ranks see different files, it reads the tensors in
+/// files that it sees.
 ///
-/// \param progress gets the number of its bytes that this rank has compared
+/// \param progress gets the number of bytes that this rank has compared, and the number of all its
+/// bytes
 /// \par Collective every rank of the group, with the same checkpoint
 verification verify(group auto const& world, checkpoint const& source,
                     detail::progress_function const& progress = {}) {

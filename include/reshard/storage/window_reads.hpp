@@ -19,18 +19,19 @@
 #include <vector>
 
 /// \file
-/// Loops that read shards of a checkpoint, cut so that each window of a shard is read once.
+/// Loops that read shards of a checkpoint. They are cut so that each window of a shard is read
+/// once.
 
 namespace reshard::detail {
 
-/// Bytes of a shard that are read, verified and copied from before the next ones are: they stay in
-/// a near cache.
+/// The bytes of a shard that are read, verified and copied before the next ones: they stay in a
+/// near cache.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
 
 /// A loop whose source is a shard of a checkpoint.
 struct stored_loop {
     shard_place position;
-    affine_copy loop; ///< places of the source in elements of the shard
+    affine_copy loop; ///< source positions count elements of the shard
     element_conversion conversion;
     void* target = nullptr;
 };
@@ -49,14 +50,14 @@ struct window_run {
 /// A loop's part in one window of the shard that it reads.
 struct window_part {
     index_t window;
-    std::size_t number; ///< of the loop
+    std::size_t number; ///< number of the loop
     affine_copy loop;
 };
 
 /// Loops by the windows that they read.
 class window_reads {
 public:
-    /// \pre `from` lives as long
+    /// \pre `from` outlives this object
     RESHARD_DECL window_reads(checkpoint_metadata const& from, std::vector<stored_loop> loops);
 
     /// Calls `take` for each window that the loops read, in the order of files and their bytes.
@@ -72,13 +73,13 @@ public:
         }
     }
 
-    /// Copies the bytes of a window that the loops take, if any.
+    /// Copies the bytes of a window that the loops read, if any.
     ///
-    /// \param run  the bytes of the shard that are in memory, with all that the loops read there
-    /// \param bytes these
+    /// \param run  the bytes of the shard in memory, which include all that the loops read there
+    /// \param bytes the memory of `run`
     RESHARD_DECL void run(window_run const& window, byte_run run, std::byte const* bytes);
 
-    /// Where a window lies in the files, for sorting.
+    /// True if window `a` comes before window `b` in the files.
     RESHARD_DECL bool is_before(window_run const& a, window_run const& b) const;
 
 private:
@@ -93,17 +94,17 @@ private:
     std::vector<stored_loop> loops_; ///< in the order of files
     stores how_;
     std::optional<shard_place> held_;
-    std::vector<window_part> parts_; ///< of that shard, by window
+    std::vector<window_part> parts_; ///< the parts of that shard, by window
 };
 
-/// A window, and which of several lists has it.
+/// A window, and the index of the list that has it.
 struct listed_window {
     window_run window;
     std::uint32_t list = 0;
 };
 
-/// Calls `visit(window, entries)` for each window that any of some lists has, in the order of
-/// files: with all bytes that any of them needs, and a span of its `listed_window`s by list.
+/// Calls `visit(window, entries)` for each window in any of the lists, in the order of files. The
+/// window has all bytes that any list needs; the entries are its `listed_window`s, by list.
 void for_each_listed(window_reads const& reads, std::vector<std::vector<window_run>> const& lists,
                      auto&& visit) {
     std::vector<listed_window> sorted;
@@ -125,14 +126,14 @@ void for_each_listed(window_reads const& reads, std::vector<std::vector<window_r
     }
 }
 
-/// True if one rank should read for several: the savings exceed the cost of passing bytes on.
+/// True if one rank should read for several, since the savings exceed the cost of passing bytes on.
 ///
-/// \param alone the bytes that they read, each for itself
+/// \param alone the bytes that the ranks read if each reads for itself
 constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, file_reads reads) {
     return reads == file_reads::once ? alone > once : alone > once * 5 / 4;
 }
 
-/// The windows that are not among some others.
+/// The windows that are not among `others`.
 ///
 /// \pre both are in the order of files
 RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,

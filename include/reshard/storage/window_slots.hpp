@@ -17,27 +17,27 @@
 #include <vector>
 
 /// \file
-/// Windows of files that pass between the ranks of a node through memory that they share.
+/// Passes windows of files between the ranks of a node through memory that they share.
 
 namespace reshard::detail {
 
-/// Windows with more, for their chunks are large, do not pass through slots.
+/// Windows with more bytes do not pass through slots: their chunks are large.
 inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{16} << 20;
 
 /// Memory through which ranks of a node hand windows to each other.
 ///
-/// Each rank has two slots: one of them is filled in round `i`, while the other one may still be
-/// read as it was in round `i - 1`. So there is one meeting a round. A slot has one window, or
-/// several small ones.
+/// Each rank has two slots: one of them is filled in round `i`, while others may still read the
+/// other one, which was filled in round `i - 1`. So one meeting per round is enough. A slot has one
+/// window, or several small ones.
 class window_slots {
 public:
-    /// The most that a slot has.
+    /// The most windows in a slot.
     static constexpr std::size_t most_windows = 32;
 
-    /// Of a node of one rank, the memory is its own.
+    /// If the node has only one rank, the memory is private.
     ///
     /// \par Collective every rank of the node, in the same order
-    /// \throws error with errc::io, on every rank, if one is refused shared memory
+    /// \throws error with errc::io, on every rank, if a rank is refused shared memory
     window_slots(mpi_group const& node, std::uint64_t bytes, segment_kind kind)
         : node_(node), bytes_((bytes + 4095) / 4096 * 4096) {
         auto const all_bytes = static_cast<index_t>(2 * (head_bytes + bytes_));
@@ -57,8 +57,8 @@ public:
 
     std::byte* own_slot(std::size_t round) const { return slot(own(), round); }
 
-    /// Says which windows of its slot this rank could fill, as bits; others see it when they have
-    /// met.
+    /// Sets the windows of its slot that this rank could fill, as bits. Others see them after the
+    /// next meeting.
     void set_filled(std::size_t round, std::uint32_t windows) const {
         state(own(), round).store(windows, std::memory_order_relaxed);
     }
@@ -94,17 +94,17 @@ private:
     std::optional<shared_barrier> barrier_;
 };
 
-/// Slots for the ranks of a node; null if it is refused memory.
+/// Slots for the ranks of a node; null if the node is refused memory.
 ///
 /// \par Collective every rank of the node, in the same order
 inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint64_t bytes) {
-    std::string refusal; // there is another way
+    std::string refusal; // ignored: the caller has another way
     auto const make = [&](segment_kind kind) {
         return std::make_unique<window_slots>(node, bytes, kind);
     };
     if (node.size() > 1)
         return with_segments(node, refusal, make);
-    std::unique_ptr<window_slots> slots; // of separate memory
+    std::unique_ptr<window_slots> slots; // in private memory
     static_cast<void>(attempt([&] { slots = make(segment_kind::unnamed); }));
     return slots;
 }
@@ -118,7 +118,7 @@ inline std::vector<std::size_t> ranks_from_own(mpi_group const& node) {
     return order;
 }
 
-/// Which item each rank of a node has in which round: rank `r` of `size` has the `r`-th part of all
+/// The items of each rank of a node by rounds. Rank `r` of `size` has the `r`-th share of all
 /// items, so that ranks work in different files if possible.
 class slot_rounds {
 public:

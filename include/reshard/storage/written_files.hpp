@@ -21,38 +21,38 @@
 #include <vector>
 
 /// \file
-/// The files of a checkpoint, as one of the processes that write them does.
+/// Writes the files of a checkpoint, as one of several processes.
 
 namespace reshard::detail {
 
 /// All bytes of all shards.
 RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written);
 
-/// The place of a chunk that a delta does not write, since its base has it.
+/// The position of a chunk that a delta does not write, since its base has it.
 inline constexpr std::uint64_t unchanged_chunk = static_cast<std::uint64_t>(-1);
 
-/// Digests of chunks that a process has written, one after the other.
+/// The digests of consecutive chunks that a process has written.
 struct written_run {
     std::uint32_t tensor = 0;
     std::uint32_t shard = 0;
     std::uint64_t first_chunk = 0;
     std::vector<std::uint64_t> digests;
-    std::vector<std::uint64_t> positions{}; ///< of a delta: in the file of the process
+    std::vector<std::uint64_t> positions{}; ///< for a delta: positions in the file of the process
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.tensor, self.shard, self.first_chunk, self.digests, self.positions);
     }
 };
 
-/// Files of a checkpoint in a target that is not finished. Nothing here communicates.
+/// The files of a checkpoint in an unfinished target. Nothing here communicates.
 ///
-/// Of a delta, each process writes its changes into its own file, and all headers are in the first
+/// For a delta, each process writes its changes into its own file, and all headers are in the first
 /// process's file.
 class written_files {
 public:
     /// \param base    the base of a delta; null: all is written
     /// \param process the number of this process
-    /// \pre   `plan`, `target` and `base` live as long
+    /// \pre   `plan`, `target` and `base` outlive this object
     RESHARD_DECL written_files(checkpoint_plan const& plan, file_store::unfinished& target,
                                delta_base const* base = nullptr, int process = 0);
 
@@ -65,7 +65,8 @@ public:
     /// Writes bytes of a shard, from byte `begin` of it on, and takes their digests.
     ///
     /// \pre    `begin` is a multiple of the file's `chunk_bytes`, if it has any, and so is the end
-    ///         of `bytes`, unless it is the shard's; every chunk is written once, by one process
+    ///         of `bytes`, unless it is the end of the shard; every chunk is written once, by one
+    ///         process
     /// \throws error with errc::io
     RESHARD_DECL void put(shard_place shard_place, std::uint64_t begin,
                           std::span<std::byte const> bytes);
@@ -73,12 +74,12 @@ public:
     /// The chunks that were put.
     std::vector<written_run> const& runs() const { return runs_; }
 
-    /// Writes the parts that are known last: for our format, the header.
+    /// Writes the parts that are known last; in our format, the header.
     ///
     /// \throws error with errc::io
     RESHARD_DECL void finish(holder_t number, sealed_checkpoint const& sealed);
 
-    /// The same of a file of a delta.
+    /// The same for a file of a delta.
     RESHARD_DECL void put_delta_header(std::string const& file, std::string_view header);
 
     /// The name of this process's file of a delta.
@@ -106,17 +107,17 @@ private:
     file_store::unfinished& target_;
     delta_base const* base_;
     int process_;
-    std::vector<bool> is_written_; ///< of the files, by this process
+    std::vector<bool> is_written_; ///< by file: true if this process wrote to it
     std::vector<written_run> runs_;
     running_digest digest_;
-    std::unique_ptr<file_store::output> open_; ///< the file that was written last
+    std::unique_ptr<file_store::output> open_; ///< the last written file
     holder_t open_number_ = 0;
     std::unique_ptr<file_store::output> changes_; ///< this process's file of a delta
     std::uint64_t changes_end_ = 0;
-    std::set<std::string> delta_files_; ///< those that this process has written to
+    std::set<std::string> delta_files_; ///< files that this process has written to
 };
 
-/// How many bytes a save has in its bases.
+/// The number of bytes that a save has in its bases.
 inline index_t reused_in(std::optional<record_delta> const& delta) {
     return delta ? static_cast<index_t>(reused_bytes(*delta)) : 0;
 }
@@ -129,12 +130,12 @@ inline void put_delta_headers(written_files& files, sealed_checkpoint const& sea
             files.put_delta_header(file, sealed.delta_headers[i]);
 }
 
-/// Headers and record of a checkpoint whose chunks were all written; nothing of one in the format
+/// The headers and the record of a checkpoint whose chunks were all written; empty for the format
 /// of another library.
 ///
-/// \param runs of all processes
+/// \param runs the runs of all processes
 /// \param base the base of a delta
-/// \pre   together the runs are all chunks, each once
+/// \pre   together the runs contain each chunk exactly once
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
                                          std::vector<std::vector<written_run>> const& runs,
                                          std::string_view salt, save_facts const& facts = {},

@@ -108,8 +108,8 @@ RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) 
     return catalog(std::move(entries));
 }
 
-/// Whether two outputs of a program are one tensor: the same pieces of tensors of a checkpoint, by
-/// whichever of their names.
+/// True if two outputs of a program are one tensor: they have the same pieces of a checkpoint's
+/// tensors, under any names of these.
 inline bool is_one_tensor(expression const& current_expression, expression const& expression,
                           mapping const& program, alias_map const& aliases) {
     auto const stored_key = [&](piece const& part) -> std::string {
@@ -133,7 +133,7 @@ inline bool is_one_tensor(expression const& current_expression, expression const
     return true;
 }
 
-/// Whether a key is one of some names, within any part of a model, and not of a layer.
+/// True if a key is one of some names, within any part of a model, but not within a layer.
 inline bool ends_with_name(std::string_view key, std::span<std::string_view const> names) {
     if (std::ranges::any_of(key, [](char c) { return '0' <= c && c <= '9'; }))
         return false;

@@ -56,10 +56,10 @@ struct save_task {
     std::shared_ptr<files_to_write const> files;
     std::shared_ptr<delta_base const> base;
     std::vector<file_piece> mine;
-    std::vector<std::byte*> bytes; ///< of each of mine
+    std::vector<std::byte*> bytes; ///< by own piece
     kept_bytes* memory = nullptr;
     std::unique_ptr<file_store::unfinished> output;
-    staged_directory position; ///< of the output, in the file system
+    staged_directory position; ///< the output in the file system
     file_descriptor seen;      ///< the temporary directory, locked while this process needs it
     int rank = 0;
     int size = 1;
@@ -86,7 +86,7 @@ public:
         remove_given_up();
     }
 
-    /// Memory that no save uses; waits if there is none.
+    /// Memory that no save uses; waits until there is some.
     kept_bytes& acquire(std::size_t bytes) {
         std::unique_lock lock(mutex_);
         kept_bytes* largest = nullptr;
@@ -97,7 +97,7 @@ public:
             return largest != nullptr;
         });
         if (largest->capacity < bytes) {
-            largest->memory.reset(); // before the new one exists
+            largest->memory.reset(); // freed before the new memory exists
             largest->capacity = 0;
             largest->memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
             largest->capacity = bytes;
@@ -122,13 +122,13 @@ public:
         changed_.notify_all();
     }
 
-    /// The error of a save since the last call.
+    /// The error of a save that failed since the last call.
     local_error take_problem() {
         std::lock_guard const lock(mutex_);
         return std::exchange(problem_, std::nullopt);
     }
 
-    /// Removes what saves that were given up have left.
+    /// Removes the files of saves that were given up.
     void remove_given_up() {
         std::lock_guard const lock(mutex_);
         for (staged_directory const& directory : given_up_)
@@ -155,7 +155,7 @@ private:
     local_error problem_;
     std::vector<staged_directory> given_up_;
     bool is_ending_ = false;
-    std::thread thread_; ///< the last member: it uses all others
+    std::thread thread_; ///< last, since it uses all other members
 };
 
 /// Writes the pieces of this process.
@@ -169,7 +169,7 @@ inline std::vector<written_run> write_pieces(save_task const& task) {
     return files.runs();
 }
 
-/// Makes the checkpoint appear, as the only process that does.
+/// Makes the checkpoint appear; only one process does so.
 inline save_report complete(save_task const& task, runs_by_rank const& runs) {
     checkpoint_plan const& plan = task.files->plan;
     sealed_checkpoint const sealed =
@@ -199,7 +199,7 @@ inline save_report report_of_target(save_task const& task) {
             task.removed};
 }
 
-/// Looks whether the save is complete, and completes it if this process may.
+/// Checks whether the save is complete, and completes it if this process may.
 ///
 /// \throws error if a process has given up
 inline std::optional<save_report> look(save_task const& task) {

@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// What tensors of a source become in a program: the outputs that have some of their elements, in
-/// the order of these elements. Of copies, the first counts.
+/// The outputs of a program that have elements of a source tensor, in the order of these elements.
+/// Only the first of several copies counts.
 class renamed_tensors {
 public:
     explicit renamed_tensors(mapping const& program) : program_(program) {
@@ -71,7 +71,7 @@ public:
     }
 
 private:
-    /// Where elements begin in their source, and how many there are along each axis.
+    /// The offset of elements in their source, and their number along each axis.
     using place = std::pair<std::vector<index_t>, std::vector<index_t>>;
 
     static place place_of(piece const& piece) {
@@ -84,7 +84,7 @@ private:
     std::map<key_id, std::set<std::pair<place, std::string>>> parts_;
 };
 
-/// Names of parameters in the values that a conversion carries, as the program renames them.
+/// The names of parameters in the values that a conversion carries. The program renames them.
 class carried_names {
 public:
     using key_set = std::set<std::string, std::less<>>;
@@ -100,10 +100,10 @@ public:
                 parameters_.insert(entry.key.substr(size));
     }
 
-    /// Renames parameters in lists of them, and in keys of values that belong to one.
+    /// Renames parameters in lists of parameters, and in keys of values that belong to a parameter.
     ///
     /// \throws error with errc::unsupported if a new parameter is made of parameters of several
-    ///         groups, whose values differ
+    ///         groups, or if their values differ
     std::vector<saved_object> rename(std::vector<saved_object> objects) {
         for (saved_object const& object : objects)
             if (auto const key = key_of(object); key && key->parameter.empty())
@@ -156,7 +156,7 @@ private:
         objects.push_back(std::move(object));
     }
 
-    /// Adds what becomes of the value of a parameter.
+    /// Adds the new values of a parameter's value.
     void add_parameter(std::vector<saved_object>& objects, saved_object const& object,
                        parameter_key const& key) {
         std::string const owner(key.owner), name(key.parameter);
@@ -178,8 +178,8 @@ private:
         }
     }
 
-    /// What becomes of the parameter of which `shared_params` has another name; nothing of any
-    /// other value.
+    /// The new names of a parameter for which `shared_params` has another name; std::nullopt for
+    /// any other value.
     std::optional<std::vector<std::string>>
     renamed_value(saved_object const& object, parameter_key const& key, std::size_t count) {
         auto const texts = key.group == shared_word ? texts_in(object) : std::nullopt;
@@ -193,7 +193,8 @@ private:
         return names;
     }
 
-    /// Adds a value of a new parameter; if several become one, their values have to be equal.
+    /// Adds a value of a new parameter. If several parameters become one, their values must be
+    /// equal.
     void add_once(std::vector<saved_object>& objects, saved_object added, std::string const& from) {
         auto const [match, is_new] = said_.try_emplace(added.key, from, added.archive);
         if (!is_new && match->second.second != added.archive)
@@ -223,7 +224,7 @@ private:
         return all;
     }
 
-    /// The prefix of an optimizer's parameters in the model, if the source has any.
+    /// The prefix of an optimizer's parameters in the model, if the source has any of them.
     std::optional<std::string> const& found_container(std::string const& owner) {
         auto const [match, is_new] = containers_.try_emplace(owner);
         if (!is_new)
@@ -244,8 +245,7 @@ private:
         return found_container(owner).value_or(std::string());
     }
 
-    /// The names that a parameter has from now on: none of one that is removed, several of one that
-    /// is split.
+    /// The new names of a parameter: none if it is removed, several if it is split.
     std::vector<std::string> renamed(std::string const& owner, std::string const& name) {
         std::string const container = container_of(owner);
         if (!tensors_.has(container + name))
@@ -256,7 +256,7 @@ private:
         return names;
     }
 
-    /// The same if the source has the states of a parameter, and not the parameter; none if both
+    /// The same if the source has the states of a parameter, but not the parameter; empty if both
     /// were omitted.
     std::vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
         auto const& container = found_container(owner);
@@ -279,8 +279,8 @@ private:
         return is_left_out && !has_state ? std::vector<std::string>() : std::vector{name};
     }
 
-    /// How an optimizer calls a tensor that a parameter has become: as the keys of its state do
-    /// or, if it has none, by the rest of its key after the container.
+    /// The optimizer's name of a tensor that a parameter has become. The keys of its state decide;
+    /// if it has no state, the name is the rest of its key after the container.
     std::string new_name(std::string const& owner, std::string const& name,
                          std::string const& key) {
         std::string const container = container_of(owner);
@@ -310,13 +310,13 @@ private:
     renamed_tensors tensors_;
     key_set left_out_;
     std::vector<aoa::state_suffix> states_;
-    std::set<std::string, std::less<>> parameters_; ///< keys without the name of a model, too
+    std::set<std::string, std::less<>> parameters_; ///< also keys without the name of a model
     std::map<std::string, std::vector<aoa::state_suffix>> states_of_; ///< by optimizer
-    std::map<std::string, std::vector<std::string>> lists_;           ///< of parameters, by key
+    std::map<std::string, std::vector<std::string>> lists_;           ///< parameter lists, by key
     std::map<std::string, std::set<std::string>> names_;              ///< by optimizer
     std::map<std::string, std::optional<std::string>> containers_;    ///< by optimizer
-    std::map<std::string, std::string> groups_; ///< the lists of new parameters
-    /// The value of new parameters: the key that it comes from, and its bytes.
+    std::map<std::string, std::string> groups_; ///< the key of the list of each new parameter
+    /// The values of new parameters: the key that each comes from, and its bytes.
     std::map<std::string, std::pair<std::string, std::string>> said_;
 };
 

@@ -19,11 +19,11 @@
 #include <vector>
 
 /// \file
-/// The values and texts that are not tensors: which a conversion carries, and which would be lost.
+/// Finds the values and texts that a conversion carries, and those that would be lost.
 
 namespace reshard::detail {
 
-/// The keys of values that hold tensors, of which nothing was said when the checkpoint was opened.
+/// The keys of values that hold tensors, if no warning named them when the checkpoint was opened.
 inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
     std::vector<std::string> keys;
     if (readable_keys(source.metadata()).empty() || !source.can_read_objects())
@@ -33,7 +33,7 @@ inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
             if (!object.is_common && has_tensors(object))
                 keys.push_back(object.key);
     } catch (error const&) {
-        return {}; // some are of a kind that is not carried
+        return {}; // some values are of a kind that is not carried
     }
     return keys;
 }
@@ -49,7 +49,7 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source) {
            " (--no-objects)";
 }
 
-/// The advice about values that are not tensors: another format helps only if they can be read.
+/// Advice about values that are not tensors. Another format helps only if they can be read.
 inline std::string advice_on_objects(checkpoint const& source) {
     auto const keys = objects_with_tensors(source);
     return "; omit values that are not tensors (--no-objects)" +
@@ -61,8 +61,8 @@ inline std::string advice_on_objects(checkpoint const& source) {
                                        : ", or write torch_dcp");
 }
 
-/// The first tensor among the common values of a job of Megatron-Core: in a checkpoint for it that
-/// would be somewhere else, and None there.
+/// The first tensor among the common values of a Megatron-Core job. A checkpoint for Megatron-Core
+/// would store it elsewhere, and have None in its place.
 inline std::string const* common_tensor(checkpoint_metadata const& source) {
     for (checkpoint_tensor const& tensor : source.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
@@ -88,13 +88,13 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
                advice_on_objects(source);
     if (!format.empty() && written_format_of(format).has_objects)
         return {};
-    if (format == "npz" || format == "npy") // which could have texts
+    if (format == "npz" || format == "npy") // these could store texts
         return which + ", and only tensors are written to " + format + advice_on_objects(source);
     return which + ", and " + (format.empty() ? "safetensors" : format) + " has no place for " +
            (is_one ? "it" : "them") + advice_on_objects(source);
 }
 
-/// Refuses a source of which a part would be lost, or of which nothing is read.
+/// Refuses a source if some of its data would be lost, or if none of it is read.
 inline void check_all_read(checkpoint_metadata const& source) {
     if (!source.unread.empty())
         fail(errc::unsupported, source.path.string(), ": ",
@@ -109,9 +109,9 @@ inline void check_all_read(checkpoint_metadata const& source) {
              source.objects.front().opaque, "; there is nothing else that could be written");
 }
 
-/// The values that are to be carried.
+/// The values to carry.
 ///
-/// \throws error with errc::unsupported if the target has no place for them
+/// \throws error with errc::unsupported if the target cannot hold them
 inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
                                             convert_options const& options) {
     if (!options.objects)
@@ -120,7 +120,7 @@ inline std::vector<saved_object> objects_of(checkpoint const& source, mapping co
     if (!lost.empty())
         fail(errc::unsupported, source.metadata().path.string(), ": ", lost);
     auto objects = source.read_objects();
-    if (objects.empty()) // all keys of the program would be looked through
+    if (objects.empty()) // avoids a search of all keys of the program
         return objects;
     objects = carried_names(program, source.metadata().not_selected).rename(std::move(objects));
     for (saved_object& object : objects)
@@ -153,7 +153,8 @@ RESHARD_DECL carried_texts texts_of(checkpoint_metadata const& source, mapping c
     return carried_texts;
 }
 
-/// How the files are written, with the texts of the source. A text that is given counts more.
+/// The options for writing the files, with the texts of the source. A text in `options.writing`
+/// replaces one of the source.
 inline write_options writing_of(checkpoint const& source, mapping const& program,
                                 convert_options const& options) {
     write_options writing = options.writing;
@@ -162,8 +163,8 @@ inline write_options writing_of(checkpoint const& source, mapping const& program
     return writing;
 }
 
-/// Says which names that only metadata have become tensors. That of an output layer is none that
-/// metadata would have by chance.
+/// Notes names that only metadata had, and that became tensors. It omits output layers: metadata
+/// does not have their names by chance.
 inline void note_new_tensors(std::vector<std::string>& notes, checkpoint_metadata const& source,
                              mapping const& program, alias_map const& kept) {
     bool const is_safetensors =

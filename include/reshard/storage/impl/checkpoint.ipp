@@ -17,8 +17,8 @@ namespace reshard {
 
 namespace detail {
 
-/// Files of a store, with the identity of each when it was first opened: before its header was
-/// read.
+/// Files of a store. It keeps the identity that each file had when it was first opened, before its
+/// header was read.
 class noted_files : public file_store {
 public:
     explicit noted_files(std::shared_ptr<file_store const> below) : below_(std::move(below)) {}
@@ -38,13 +38,13 @@ public:
         return opened;
     }
 
-    /// Refuses a file that is another one now, or has been written to.
+    /// Refuses a file that was replaced, or written to, since then.
     void check_same(std::filesystem::path const& path, identity now) const {
         std::lock_guard const lock(mutex_);
         auto const match = facts_.find(path);
         if (match == facts_.end())
             return;
-        now.bytes = match->second.bytes; // of a file that is shown otherwise
+        now.bytes = match->second.bytes; // a file with converted content has another size
         if (match->second != now)
             fail(errc::corrupt_file, path.string(),
                  ": was written to, or replaced, while it was opened; open the checkpoint again");
@@ -79,7 +79,7 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
     for (detail::checkpoint_file const& file : metadata_.files) {
         auto now = files_->open(file.path);
         identities_.push_back(now->facts());
-        if (is_as_stored || shown) // for a delta, of all its files
+        if (is_as_stored || shown) // for a delta, this checks all its files
             noted->check_same(file.path, identities_.back());
         if (identities_.back().bytes != file.bytes)
             fail(errc::corrupt_file, file.path.string(),

@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// The bytes of all files, as far as they can be seen.
+/// The bytes of all files that this process can see.
 inline std::uint64_t bytes_in_directory(std::filesystem::path const& directory) {
     std::uint64_t bytes = 0;
     std::error_code problem;
@@ -30,8 +30,8 @@ inline std::uint64_t bytes_in_directory(std::filesystem::path const& directory) 
     return bytes;
 }
 
-/// Finds out whether a directory without a record is a checkpoint of others, an unfinished save of
-/// ours, or neither.
+/// Finds out whether a directory without a record is a checkpoint of another library, an unfinished
+/// save of this library, or neither.
 inline void judge_without_record(listed_save& save, std::filesystem::path const& path) {
     save.state = completeness::foreign;
     try {
@@ -57,7 +57,7 @@ inline void judge_by_record(listed_save& save, std::filesystem::path const& path
     }
 }
 
-/// True if a replacement was interrupted that `finish_replacement` brings to its end.
+/// True if a replacement was interrupted that `finish_replacement` can complete.
 inline bool may_be_needed(std::filesystem::path const& path, temporary_facts const& temporary) {
     std::error_code problem;
     std::filesystem::path old = path;
@@ -108,7 +108,7 @@ RESHARD_DECL std::vector<listed_save> saves_in(std::filesystem::path const& dire
 
 inline bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
-/// A run of digits at the front of a text, or its first letter; taken away from it.
+/// The digits at the front of a text, or its first letter; they are removed from the text.
 inline std::string_view take_word(std::string_view& text) {
     std::size_t end = 0;
     while (end < text.size() && is_digit(text[end]))
@@ -118,7 +118,7 @@ inline std::string_view take_word(std::string_view& text) {
     return word;
 }
 
-/// `step_90` before `step_100`.
+/// True for `step_90` and `step_100`: numbers in names are compared as numbers.
 inline bool is_name_before(std::string_view a, std::string_view b) {
     auto const key = [](std::string_view word) {
         bool const is_number = is_digit(word.front());
@@ -134,8 +134,8 @@ inline bool is_name_before(std::string_view a, std::string_view b) {
     return x.empty() == y.empty() ? a < b : x.empty();
 }
 
-/// True if `a` was completed before `b`: by the times in their records, and if these are equal by
-/// their names, in which numbers count as numbers: `step_90` is before `step_100`.
+/// True if `a` was completed before `b`, by the times in their records. If these are equal, the
+/// names decide, with numbers compared as numbers: `step_90` is before `step_100`.
 inline bool is_older(listed_save const& a, listed_save const& b) {
     std::int64_t const left = a.record.facts.completed, right = b.record.facts.completed;
     return left != right ? left < right : is_name_before(a.name, b.name);
@@ -151,7 +151,7 @@ RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> cons
     return places;
 }
 
-/// Why something is not the newest save.
+/// The reason why an entry is not the newest save.
 inline std::string reason_against(listed_save const& save) {
     switch (save.state) {
     case completeness::in_progress: return "a save of '" + save.target + "' that is in progress";
@@ -176,7 +176,7 @@ inline std::string reason_against(listed_save const& save) {
                 : (text.empty() ? ", nor anything else that is one" : "; found: " + text));
 }
 
-/// Ends what writers that died have not.
+/// Completes the replacements of writers that died.
 inline void finish_replacements(std::filesystem::path const& directory) {
     for (std::filesystem::path const& path : directories_in(directory))
         if (auto const temporary = facts_of_temporary(path); temporary && temporary->is_old)

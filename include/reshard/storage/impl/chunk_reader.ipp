@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// Bytes that are read at once: they are still in a near cache when their digest is taken.
+/// The bytes to read at once: few enough to be in a near cache when their digest is taken.
 inline constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 18;
 
 RESHARD_DECL std::string describe(bad_chunk const& chunk) {
@@ -25,7 +25,7 @@ RESHARD_DECL std::string describe(bad_chunk const& chunk) {
                  hex_text(chunk.expected), " when they were saved; load another checkpoint");
 }
 
-/// The files in which bytes of a file of a delta are; of others nothing.
+/// The files that have the bytes of a file of a delta; empty for other checkpoints.
 inline std::string places_of(checkpoint const& source, holder_t file, std::uint64_t begin,
                              std::uint64_t end) {
     std::string text;

@@ -60,13 +60,13 @@ difference_of(stored_tensor const& a, stored_tensor const& b, progress_count* co
     return difference;
 }
 
-/// Equal shards of a tensor in a checkpoint, and what digests they have.
+/// Equal shards of a tensor in a checkpoint, and their digests.
 struct digested_shard {
     box region;
     std::optional<flat_range> flat;
     axis_cycles cycles;
-    digest_list const* digests = nullptr; ///< of the first one
-    std::uint64_t chunk_bytes = 0;        ///< 0: they have none, or of chunks of several sizes
+    digest_list const* digests = nullptr; ///< of the first shard
+    std::uint64_t chunk_bytes = 0;        ///< 0: no digests, or chunks of several sizes
     bool has_equal_copies = true;
 
     auto location() const { return std::tie(region, flat, cycles); }
@@ -131,8 +131,8 @@ inline index_t bytes_of_shards(checkpoint_tensor const& tensor) {
     return bytes;
 }
 
-/// The bytes that are compared of two tensors: each copy of `x` and of `y` with the first one, and
-/// `x` with `y` if they are of one kind.
+/// The bytes to compare of two tensors: each copy of `x` and of `y` with the first copy, and `x`
+/// with `y` if they have the same shape and type.
 inline index_t bytes_to_compare(checkpoint_tensor const& x, checkpoint_tensor const& y,
                                 bool has_equal_copies) {
     index_t const in_x = byte_count(element_count(x.shape), x.dtype);
@@ -177,7 +177,7 @@ RESHARD_DECL std::size_t compared_tensors::read(std::size_t none) {
         }
         if (first == none && difference_of(x, y, &count))
             first = kept.number;
-        count.reach(done += kept.bytes); // less if a difference ended it
+        count.reach(done += kept.bytes); // fewer were compared if they differ
     }
     return first;
 }
@@ -215,12 +215,12 @@ using object_map = std::map<std::string, saved_object>;
 inline object_map objects_by_key(checkpoint const& source) {
     object_map objects;
     for (saved_object& object : source.read_objects())
-        if (!object.is_whole) // all in one, besides one by one
+        if (!object.is_whole) // it repeats the others in one value
             objects.insert_or_assign(object.key, std::move(object));
     return objects;
 }
 
-/// \throws error with errc::unsupported for a value that is listed, and was not read
+/// \throws error with errc::unsupported for a value that is listed, but was not read
 inline saved_object const& object_at(object_map const& objects, std::string const& key,
                                      checkpoint const& source) {
     auto const position = objects.find(key);
@@ -254,7 +254,7 @@ inline void compare_values(object_comparison& result, saved_object const& a, sav
     result.different.push_back({a.key, text_around(in_a, index), text_around(in_b, index)});
 }
 
-/// Runs `work`; what cannot be read of `keys` is noted.
+/// Runs `work`; if it cannot read the values of `keys`, they are noted as unread.
 inline void note_unread(object_comparison& result, std::vector<std::string> const& keys,
                         auto&& work) {
     try {
@@ -282,7 +282,7 @@ inline void compare_common_objects(object_comparison& result, checkpoint const& 
         of_b = objects_by_key(b);
         for (std::string const& key : keys)
             note_unread(result, {key}, [&] {
-                auto const& object_of_a = object_at(of_a, key, a); // its error is the first
+                auto const& object_of_a = object_at(of_a, key, a); // its error comes first
                 compare_values(result, object_of_a, object_at(of_b, key, b),
                                a.metadata().path.string(), b.metadata().path.string());
             });

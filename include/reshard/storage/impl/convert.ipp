@@ -40,7 +40,7 @@ namespace reshard {
 
 namespace detail {
 
-/// A line of the status of this process, in bytes, or 0.
+/// The value of a line of this process's status in bytes, or 0.
 inline index_t status_bytes(std::string_view name) {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
@@ -50,7 +50,7 @@ inline index_t status_bytes(std::string_view name) {
 }
 
 RESHARD_DECL memory_watch::memory_watch() {
-    std::ofstream("/proc/self/clear_refs") << "5\n"; // the peak begins again, if that is allowed
+    std::ofstream("/proc/self/clear_refs") << "5\n"; // resets the peak, if that is allowed
     before_ = status_bytes("VmRSS:");
 }
 
@@ -58,9 +58,9 @@ RESHARD_DECL index_t memory_watch::most_bytes() const {
     return std::max<index_t>(0, status_bytes("VmHWM:") - before_);
 }
 
-/// The bytes of a target that are put together at once: few, so that they stay in a near cache, if
-/// the source is read in the same order; else the maximum, since each such window reads the same
-/// parts of the source again.
+/// The bytes of a target that are put together at once. If the source is read in the same order,
+/// they are few, so that they stay in a near cache. Else they are the maximum, since each window
+/// reads the same parts of the source again.
 inline std::uint64_t window_bytes_for(bound_plan const& bound,
                                       std::span<transfer const* const> transfers, data_type dtype,
                                       index_t budget) {
@@ -121,19 +121,19 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 ///
 /// \invariant the members refer to each other
 struct planned_conversion {
-    mapping program; ///< equal on all ranks, as are the files, the verdict and the pieces
+    mapping program; ///< equal on all ranks, like the files, the verdict and the pieces
     std::vector<std::string> notes; ///< as `convert_report::notes`
     tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
     file_pieces pieces;
-    holder_t me = 0; ///< the process, of `size`
+    holder_t me = 0; ///< this process, of `size`
     int size = 1;
     layout piece_holders;
     plan_problem problem;
     plan reads;                                ///< of this process
     std::vector<std::filesystem::path> beside; ///< files that this process copies
-    std::string note_beside;                   ///< of the part that it does not copy, or empty
+    std::string note_beside;                   ///< names what it does not copy, or empty
 
     planned_conversion() = default;
     planned_conversion(planned_conversion const&) = delete;
@@ -175,8 +175,8 @@ struct planned_conversion {
         note_new_tensors(notes, source.metadata(), program, files.metadata.aliases);
     }
 
-    /// \throws error with errc::bad_layout for fused tensors that cannot be written so, and
-    ///         errc::unsupported if the format has no place for them
+    /// \throws error with errc::bad_layout for fused tensors that cannot be written this way, and
+    ///         errc::unsupported if the format cannot hold them
     void plan_fused(checkpoint const& source, convert_options const& options) {
         check_torn(program, source.files_layout());
         std::string text = deinterleave_whole(program, source.files_layout(),
@@ -195,7 +195,7 @@ struct planned_conversion {
         piece_holders = layout_of(files.metadata, pieces, size);
     }
 
-    /// \throws error as `make_plan`, with the path of the source
+    /// \throws error as `make_plan`, beginning with the path of the source
     void plan_transfers(checkpoint const& source) {
         at_path(source.metadata().path, [&] {
             problem = problem_of(program, source.files_layout(), piece_holders);
@@ -236,7 +236,7 @@ inline compared_values conversion_fingerprint(planned_conversion const& work,
     compared_values fingerprint;
     fingerprint.add_digest("checkpoint as its source", digest_of(source.metadata()));
     fingerprint.add_digest("options.program", digest_of(work.program));
-    fingerprint.add("options.writing", options.writing); // of which the files that are wanted come
+    fingerprint.add("options.writing", options.writing); // `wanted` determines the files
     fingerprint.add("options.strict", options.strict);
     fingerprint.add("options.verify", options.verify);
     fingerprint.add("options.cut_fused", options.cut_fused);
@@ -319,7 +319,7 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
     return reader.bytes_read();
 }
 
-/// The names of files beside a checkpoint that is replaced, without those that are replaced too.
+/// The names of the files beside a replaced checkpoint that are not replaced, too.
 inline std::vector<std::string> names_kept(std::filesystem::path const& target,
                                            checkpoint_plan const& files,
                                            std::vector<std::string> const& replaced,
@@ -332,7 +332,7 @@ inline std::vector<std::string> names_kept(std::filesystem::path const& target,
     return names;
 }
 
-/// The report of a rank on its share of a conversion.
+/// The report of a rank about its share of a conversion.
 struct conversion_share {
     std::uint64_t bytes_read = 0;
     index_t peak_bytes = 0;

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// A path that reaches others from it, even if it does not exist.
+/// A path without symbolic links, from which relative paths can be made, even if it does not exist.
 inline std::filesystem::path real_path(std::filesystem::path const& path) {
     std::filesystem::path const real =
         std::filesystem::weakly_canonical(std::filesystem::absolute(path));
@@ -37,7 +37,7 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
     if (metadata_.save.empty())
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it has no ",
              save_record_name, "; save it whole first, as convert does");
-    record_ = read_record_head(*files, path / save_record_name); // all of it was checked above
+    record_ = read_record_head(*files, path / save_record_name); // the record was checked above
     if (record_.save != metadata_.save)
         fail(errc::corrupt_file, path.string(), ": the save ", record_.save, " replaced the save ",
              metadata_.save, " while it was opened; try again when nothing writes it");
@@ -46,7 +46,7 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
         fail(errc::unsupported, path.string(), ": a delta cannot refer to it, for it was saved ",
              "without digests, so what changed is not known");
     std::filesystem::path const directory = real_path(path);
-    directories_.try_emplace(record_.save); // seen from itself: nothing
+    directories_.try_emplace(record_.save); // its path relative to itself is empty
     for (recorded_file const& file : files_on_disk(record_))
         add_source(directory, record_.save, file);
     if (record_.delta)
@@ -58,8 +58,8 @@ RESHARD_DECL delta_base::delta_base(std::shared_ptr<file_store const> files,
         runs_.push_back(runs_of(file.path.filename().string()));
 }
 
-/// A directory, locked with others; without a lock if the file system has none. It waits while
-/// another process has it for itself, as `retain` does while it decides which saves go.
+/// A directory with a shared lock, or without a lock if the file system has none. It waits while
+/// another process has an exclusive lock, as `retain` has while it decides which saves to delete.
 inline file_descriptor shared_directory(std::filesystem::path const& path) {
     constexpr auto step = std::chrono::milliseconds(10);
     for (int tries = 0; tries < 1000; ++tries, std::this_thread::sleep_for(step)) {

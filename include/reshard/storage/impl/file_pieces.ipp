@@ -16,7 +16,7 @@
 
 namespace reshard::detail {
 
-/// The most bytes of a gathered piece: several fit into the memory that one round of gathering has.
+/// The most bytes of a gathered piece: several fit into the memory of one round of gathering.
 inline constexpr std::uint64_t most_gathered_bytes = std::uint64_t{32} << 20;
 
 inline std::uint64_t shard_bytes(checkpoint_shard const& shard) { return shard.end - shard.begin; }
@@ -43,7 +43,7 @@ void for_each_shard(checkpoint_metadata const& written, auto&& take) {
             take(shard_place{t, i}, written.tensors[t].shards[i]);
 }
 
-/// Calls `take(run)` for the chunks of a shard; for one without bytes, once.
+/// Calls `take(run)` for each chunk of a shard, and once for a shard without bytes.
 void for_each_chunk(checkpoint_metadata const& written, shard_place shard_place, auto&& take) {
     checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
     checkpoint_shard const& shard = tensor.shards[shard_place.shard];
@@ -87,15 +87,15 @@ RESHARD_DECL file_pieces pieces_by_bytes(checkpoint_plan const& files, int size)
     return pieces;
 }
 
-/// Elements of a whole tensor, in row-major order, that a process can make one after the other.
+/// Consecutive elements of a whole tensor, in row-major order, that a process can make.
 struct held_run {
     index_t begin = 0;
     index_t end = 0;
     holder_t process = 0;
 };
 
-/// Calls `take(box, process)` for each box of a piece's target, and each process that holds what it
-/// is made of.
+/// Calls `take(box, process)` for each box of a piece's target and each process that holds the
+/// box's source.
 void for_each_made(piece const& piece, tensor_shards const& shards, auto&& take) {
     if (!shards)
         return;
@@ -108,7 +108,8 @@ void for_each_made(piece const& piece, tensor_shards const& shards, auto&& take)
         });
 }
 
-/// What processes can make of an output without the others. Zeros everybody can make.
+/// The elements of an output that each process can make without the others. Every process can make
+/// zeros.
 inline std::vector<held_run> made_runs(expression const& output, source_list const& sources,
                                        layout const& source, int size) {
     std::vector<held_run> runs;
@@ -134,7 +135,7 @@ inline std::vector<held_run> made_runs(expression const& output, source_list con
     return runs;
 }
 
-/// The same, as few and long as they can be.
+/// The same runs, joined into as few as possible.
 inline std::vector<held_run> runs_of(mapping_output const& output, mapping const& program,
                                      layout const& source, int size) {
     std::vector<held_run> runs = made_runs(output.value, program.sources(), source, size);
@@ -192,7 +193,7 @@ RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, mapping 
     return pieces;
 }
 
-/// The elements of its shard that a piece has; none if it has all of them.
+/// The elements of its shard that a piece has; std::nullopt if it has all of them.
 inline std::optional<flat_range> flat_of(checkpoint_tensor const& tensor, file_piece const& piece) {
     checkpoint_shard const& shard = tensor.shards[piece.position.shard];
     if (piece.bytes.size() == shard_bytes(shard))

@@ -27,7 +27,7 @@
 
 namespace reshard::detail {
 
-/// Bytes that a process gathers from others before it writes them.
+/// The bytes that a process gathers from others before it writes them.
 inline constexpr std::uint64_t round_bytes = std::uint64_t{64} << 20;
 
 /// The tensors of some keys.
@@ -40,7 +40,7 @@ inline const_state_dict tensors_of(const_state_dict const& tensors,
     return state;
 }
 
-/// Whether an output has elements without a source.
+/// True if an output has elements without a source.
 inline bool has_zeros(mapping const& program, std::string_view key) {
     piece_list const& pieces = program.find(key)->value.pieces;
     for (std::size_t i = 0; i < pieces.size(); ++i)
@@ -58,7 +58,7 @@ inline void add_sources(std::set<std::string, std::less<>>& keys, mapping const&
             keys.emplace(program.sources().key(pieces.source(i)));
 }
 
-/// Writes pieces that were redistributed.
+/// Redistributes the elements of pieces to their writers, which write them.
 ///
 /// \par Collective every rank of the group, in the same order
 void put_redistributed(group auto const& world, written_files& writer,
@@ -90,7 +90,7 @@ void put_redistributed(group auto const& world, written_files& writer,
     });
 }
 
-/// The same of all pieces, in rounds that need no more memory than `round_bytes` a process.
+/// The same for all pieces, in rounds that need at most `round_bytes` of memory per process.
 ///
 /// \par Collective every rank of the group, in the same order
 void put_in_rounds(group auto const& world, written_files& writer, file_pieces const& gathered,
@@ -105,7 +105,7 @@ void put_in_rounds(group auto const& world, written_files& writer, file_pieces c
     }
 }
 
-/// Pieces cut into windows that fit a slot.
+/// Cuts pieces into windows that fit a slot.
 inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces const& pieces) {
     file_pieces windows;
     for (file_piece const& piece : pieces) {
@@ -122,7 +122,7 @@ inline file_pieces windows_of(checkpoint_metadata const& written, file_pieces co
     return windows;
 }
 
-/// What this process gives to windows, which transfers of a plan are parts of.
+/// The elements that this process sends to windows, as transfers of a plan.
 ///
 /// The members refer to each other.
 struct window_parts {
@@ -140,7 +140,7 @@ struct window_parts {
     window_parts(window_parts const&) = delete;
     window_parts& operator=(window_parts const&) = delete;
 
-    /// Copies this process's elements of a window to the memory in which its bytes are put
+    /// Copies this process's elements of a window to the memory where the window's bytes are put
     /// together.
     void put(std::size_t window, std::byte* bytes) const {
         bound_plan const bound{whole, problem, sources, targets, &all_conversions()};
@@ -153,17 +153,17 @@ struct window_parts {
     layout target;
     plan_problem problem;
     holder_t me;
-    plan whole; ///< of what this process gives, and of its own windows, so that it finds gaps there
+    plan whole; ///< sends of this process, and its own windows, so that it finds gaps there
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     piece_transfers transfers;
 };
 
-/// Writes windows in rounds: in each, all ranks put their elements into the slots, and the owner of
-/// each slot writes it while the other slots are filled.
+/// Writes windows in rounds. In each round all ranks put their elements into the slots. Then the
+/// owner of each slot writes it while the other slots are filled.
 ///
 /// \par Collective every rank of the node, in the same order
-/// \return what this rank could not write: it goes on, since others wait for it
+/// \return the error of this rank's writes; the rank goes on, since others wait for it
 /// \throws error with errc::deadline
 inline local_error put_through_slots(mpi_group const& node, window_slots const& slots,
                                      written_files& writer, file_pieces const& windows,
@@ -187,8 +187,8 @@ inline local_error put_through_slots(mpi_group const& node, window_slots const& 
     return problem;
 }
 
-/// True for pieces that pass through slots: elements of whole bytes, each of which one rank puts
-/// there, in windows that are not too large.
+/// True for a piece that can pass through slots: its elements have whole bytes, a rank puts each of
+/// them there, and its windows are not too large.
 inline bool fits_slots(checkpoint_metadata const& written, mapping const& program,
                        file_piece const& piece) {
     checkpoint_tensor const& tensor = written.tensors[piece.position.tensor];
@@ -196,7 +196,8 @@ inline bool fits_slots(checkpoint_metadata const& written, mapping const& progra
            written.files[tensor.shards[piece.position.shard].file].chunk_bytes <= most_slot_bytes;
 }
 
-/// Writes what can pass through memory that all ranks share, and leaves the rest in `pieces`.
+/// Writes the pieces that can pass through memory that all ranks share, and leaves the others in
+/// `pieces`.
 ///
 /// \par Collective every rank of the group, in the same order
 inline void put_shared(mpi_group const& world, written_files& writer, file_pieces& pieces,

@@ -47,7 +47,7 @@ inline compared_values load_fingerprint(checkpoint const& source, options const&
     return fingerprint;
 }
 
-/// The data of one process of a load before it reads. The members refer to each other.
+/// The data of one process before it reads. The members refer to each other.
 struct load_plan {
     mapping program;
     layout wanted;
@@ -57,7 +57,7 @@ struct load_plan {
     strict_verdict verdict;
 };
 
-/// The keys of tensors that a program does not leave as they are.
+/// The keys of the tensors that a program fills.
 inline std::vector<std::string> keys_filled(mapping const& program, catalog const& wanted) {
     std::vector<std::string> keys = keys_of(wanted);
     std::erase_if(keys, [&](std::string const& key) {
@@ -67,7 +67,7 @@ inline std::vector<std::string> keys_filled(mapping const& program, catalog cons
     return keys;
 }
 
-/// Adds to an error about keys that are not stored by which names they would be found.
+/// Adds to an error about keys that are not stored the names under which they are found.
 template <class Work>
 void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& work) {
     try {
@@ -83,13 +83,13 @@ void with_hint_of_names(catalog const& wanted, catalog const& stored, Work&& wor
     }
 }
 
-/// A shard's name in messages, without its tensor.
+/// The name of a shard in messages, without its tensor.
 inline std::string place_text(box const& region, std::optional<flat_range> const& flat,
                               axis_cycles const& cycles = {}) {
     return to_string(region) + to_string(cycles) + (flat ? " flat " + to_string(*flat) : "");
 }
 
-/// The elements of a tensor in a rank's files, of a checkpoint for one layout only.
+/// The shards of a tensor in a rank's files, for a checkpoint for one layout only.
 inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
                                                      checkpoint_metadata const& saved) {
     std::vector<checkpoint_shard> shards;
@@ -99,7 +99,7 @@ inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_t
     return shards;
 }
 
-/// Refuses a shard that rank `me` wants and its own files do not have as it is.
+/// Refuses a shard that rank `me` wants if the rank's own files do not have exactly this shard.
 inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor const& tensor,
                              shard_descriptor const& wanted, holder_t me) {
     auto const shards_saved = shards_saved_by(me, tensor, saved);
@@ -127,8 +127,8 @@ inline void check_this_shard(checkpoint_metadata const& saved, checkpoint_tensor
     });
 }
 
-/// Refuses another layout than the checkpoint's, for a checkpoint that is for one layout only.
-/// Common values, which one rank saves, are for all.
+/// If a checkpoint is for one layout only, refuses any other layout. Common values are for all
+/// layouts, since one rank saves them.
 inline void check_this_layout(checkpoint_metadata const& saved, layout const& wanted, holder_t me,
                               any_program const& program) {
     if (saved.this_layout_only.empty())
@@ -144,7 +144,7 @@ inline void check_this_layout(checkpoint_metadata const& saved, layout const& wa
                 check_this_shard(saved, tensor, shard, me);
 }
 
-/// What process `me` reads, to fill a layout.
+/// Plans the reads of process `me` that fill a layout.
 inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_tensors const& want,
                                             layout wanted_layout, holder_t me,
                                             options const& options) {
@@ -185,7 +185,7 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
 
 inline bool is_zeros(transfer const& t) { return t.source_key == zero_source; }
 
-/// What this process reads.
+/// The loops of this process that read.
 inline std::vector<stored_loop> loops_of(bound_plan const& bound) {
     std::vector<stored_loop> loops;
     for (transfer const& t : bound.whole.transfers)
@@ -220,14 +220,13 @@ inline bound_plan bound_by(load_plan const& work, checkpoint const& source) {
     return {work.whole, work.problem, source.shapes(), work.targets, &all_conversions()};
 }
 
-/// The work of a process before it reads.
+/// The result of a process's work before it reads.
 struct load_stage {
     std::unique_ptr<load_plan> work;
     std::unique_ptr<planned_reads> reads;
 };
 
-/// Plans the reads of one rank, and compares its share of the copies that are read. Does not
-/// communicate.
+/// Plans the reads of one rank, and compares its share of the copies to read. Does not communicate.
 inline load_stage stage_load(checkpoint const& source, target_tensors const& want, layout wanted,
                              group_place at, options const& options) {
     load_stage stage;
@@ -327,7 +326,7 @@ RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const&
             std::holds_alternative<stored_value>(entry) && !stored.find(key))
             lacking.unexpected.push_back(std::move(key));
     auto mode = strict.value_or(strictness::raise_unexpected);
-    if (mode == strictness::assume_ok_unexpected) // the load itself refuses what it cannot find
+    if (mode == strictness::assume_ok_unexpected) // the load refuses keys that it cannot find
         mode = strictness::raise_unexpected;
     strict_verdict const verdict = judge(mode, lacking);
     raise(verdict);

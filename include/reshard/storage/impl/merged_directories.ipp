@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// The header of a safetensors file, or as much of it as there is.
+/// The header of a safetensors file, or as much of it as exists.
 inline std::string header_bytes(open_file& file, std::string const& name) {
     std::string bytes = read_bytes(file, std::min<std::uint64_t>(file.bytes, 8));
     auto const json = attempt([&] {
@@ -91,7 +91,7 @@ RESHARD_DECL std::string writer_of(std::string_view sentence) {
 RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metadata const& united) {
     auto const name = [](checkpoint_file const& file) { return file.path.filename(); };
     for (checkpoint_file const& file : own.files) {
-        bool const is_alone = name(file) == own.path.filename(); // no file of a directory
+        bool const is_alone = name(file) == own.path.filename(); // not a file of a directory
         if (is_alone || std::ranges::find(united.files, name(file), name) == united.files.end())
             fail(errc::ranks_disagree, own.path.string(), ": ", name(file).string(),
                  ", which a rank opens there, is not among the files that other ranks open; every "
@@ -100,7 +100,7 @@ RESHARD_DECL void check_united(checkpoint_metadata const& own, checkpoint_metada
     }
 }
 
-/// A file that other ranks see: only its beginning is here.
+/// A file that only other ranks see; this rank has only its beginning.
 class file_elsewhere : public file_store::file {
 public:
     file_elsewhere(std::string name, merged_file const& there)

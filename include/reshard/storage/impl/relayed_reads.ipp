@@ -19,19 +19,19 @@
 
 namespace reshard::detail {
 
-/// Passes windows on, in rounds: in each, rank `r` of every node fills its slot with the windows
-/// whose turns are `r`, `r` and the number of ranks, and so on.
+/// Passes windows on, in rounds. In each round, rank `r` of the `n` ranks of every node fills its
+/// slot with the windows of turns `r`, `r + n`, and so on.
 ///
-/// A round waits for others of the same round alone, and for those before: no rank waits for
-/// itself.
+/// A round waits only for other ranks of the same round, and for earlier rounds. So no rank waits
+/// for itself.
 class window_relay {
 public:
-    /// The most windows of a round.
+    /// The most windows of a rank in a round.
     static constexpr std::size_t most_windows = 8;
     static_assert(most_windows <= window_slots::most_windows);
 
     /// \param most_bytes the size of the largest window, on every rank
-    /// \pre   `ranks` has its own messages; `nodes`, `relayed` and `reader` live as long
+    /// \pre   `ranks` has its own messages; `nodes`, `relayed` and `reader` outlive this object
     window_relay(mpi_group const& ranks, group_nodes const& nodes, relayed_windows const& relayed,
                  chunk_reader& reader, std::uint64_t most_bytes)
         : nodes_(nodes),
@@ -57,14 +57,14 @@ public:
         return relayed_.find((std::uint64_t{round} * windows_each_ + entry) * parts() + rank);
     }
 
-    /// Where the bytes of an entry begin in a slot.
+    /// The offset of an entry's bytes in a slot.
     std::size_t offset(std::size_t entry) const { return entry * window_bytes_; }
 
     byte_run bytes_of(relayed_window const& window) const {
         return reader_.whole_chunks(window.window.position, window.window.bytes);
     }
 
-    /// Waits for the windows of a round that others send.
+    /// Posts the receives for the windows of a round that others send.
     ///
     /// \pre  nobody copies from the slot any more
     /// \throws error with errc::deadline
@@ -81,7 +81,7 @@ public:
 
     /// Fills this rank's slot, and passes its windows on.
     ///
-    /// \return which of its windows have arrived, or were read, as bits
+    /// \return the windows of this rank that have arrived, or were read, as bits
     /// \throws error with errc::deadline
     std::uint32_t fill(std::byte* slot, std::size_t round, local_error& problem) {
         std::uint32_t filled = 0;
@@ -103,7 +103,7 @@ public:
     /// Lets MPI send a round's windows while this rank does something else.
     void progress(std::size_t round) { messages(round).are_sent(); }
 
-    /// Returns when nothing is sent any more.
+    /// Returns when all sends are complete.
     ///
     /// \throws error with errc::deadline
     void finish() {
@@ -112,11 +112,12 @@ public:
     }
 
 private:
-    /// How many ranks of each node take part.
+    /// The number of ranks of each node that take part.
     std::size_t parts() const { return nodes_.least_ranks; }
     std::size_t me() const { return static_cast<std::size_t>(nodes_.own.group.rank()); }
 
-    /// By how many positions the nodes of a window are rotated, so that all read the same number.
+    /// The number of positions by which the nodes of a window are rotated, so that all nodes read
+    /// the same number of windows.
     std::size_t rotation(relayed_window const& window) const {
         return static_cast<std::size_t>(window.turn / parts() % relayed_.nodes(window).size());
     }
@@ -130,7 +131,7 @@ private:
                                           receivers.size());
     }
 
-    /// The rank at a position that fills the same slot as this one.
+    /// The rank that fills the same slot as this one, on the node at a position.
     int rank_at(relayed_window const& window, std::uint32_t index) const {
         auto const& receivers = relayed_.nodes(window);
         return nodes_.ranks[receivers[(index + rotation(window)) % receivers.size()]][me()];
@@ -156,7 +157,8 @@ private:
         return !problem;
     }
 
-    /// To the nodes after this one; no bytes if a rank before could not read them.
+    /// Sends a window to the nodes after this one. It sends no bytes if an earlier rank could not
+    /// read them.
     void pass_on(std::byte const* slot, std::size_t round, std::size_t entry,
                  relayed_window const& window, bool exists) {
         std::size_t const bytes = exists ? bytes_of(window).size() : 0;
@@ -177,7 +179,7 @@ private:
     std::array<posted_messages, 2> messages_; ///< by slot
 };
 
-/// Copies what this rank needs of the windows that are in the slots of its node.
+/// Copies the bytes that this rank needs from the windows in the slots of its node.
 inline void copy_round(window_slots const& slots, window_relay& relay, mpi_group const& node,
                        window_reads& reads, std::size_t round) {
     for (std::size_t const rank : ranks_from_own(node))
@@ -193,7 +195,7 @@ inline void copy_round(window_slots const& slots, window_relay& relay, mpi_group
         }
 }
 
-/// \return what this rank could not read or copy: it goes on, since others wait for it
+/// \return the error of this rank's reads or copies; the rank goes on, since others wait for it
 /// \throws error with errc::deadline
 inline local_error run_rounds(window_slots const& slots, window_relay& relay, mpi_group const& node,
                               window_reads& reads) {
@@ -204,8 +206,8 @@ inline local_error run_rounds(window_slots const& slots, window_relay& relay, mp
     for (std::size_t round = 0; round < rounds; ++round) {
         slots.set_filled(round, relay.fill(slots.own_slot(round), round, problem));
         slots.meet();
-        // All have copied from the other slot: the next window arrives while they copy from this
-        // one.
+        // All ranks have copied from the other slot. The next windows arrive there while they copy
+        // from this slot.
         if (round + 1 < rounds)
             relay.begin(slots.own_slot(round + 1), round + 1);
         keep_first(problem, attempt([&] { copy_round(slots, relay, node, reads, round); }));
@@ -227,7 +229,7 @@ RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& read
     if (nodes.ranks.size() == 1)
         return std::nullopt;
     auto const [relayed, most_bytes] = find_relayed(world, nodes, reader, reads, runs, file_reads);
-    if (most_bytes == 0) // of all nodes
+    if (most_bytes == 0) // on all nodes
         return std::nullopt;
     mpi_group const ranks = mpi_group::duplicate_of(world);
     request_memory<relay_memory> memory;

@@ -16,7 +16,7 @@ namespace reshard::detail {
 
 RESHARD_DECL group_nodes nodes_of(mpi_group const& world) {
     group_nodes nodes{agreed_node_of(world), 0, {}, 0};
-    std::map<int, std::uint32_t> numbers; // by the first rank
+    std::map<int, std::uint32_t> numbers; // by the first rank of a node
     auto const firsts = gather_values(world, nodes.own.numbers.front());
     for (int rank = 0; rank < world.size(); ++rank) {
         int const first = firsts[static_cast<std::size_t>(rank)];
@@ -31,16 +31,17 @@ RESHARD_DECL group_nodes nodes_of(mpi_group const& world) {
     return nodes;
 }
 
-/// A value that nodes have, and which ones do, ascending.
+/// A value, and the nodes that have it, ascending.
 template <class T>
 struct value_of_nodes {
     T value;
     std::vector<std::uint32_t> nodes;
 };
 
-/// The values of nodes: replicas have equal ones, so the first node that has a value sends it.
+/// The values of all nodes. Replicas have equal values, so only the first node that has a value
+/// sends it.
 ///
-/// \param own_value the same on all ranks of a node
+/// \param own_value the value of this rank's node, the same on all its ranks
 /// \par Collective every rank of the group, in the same order
 template <class T>
 std::vector<value_of_nodes<T>> gather_from_nodes(mpi_group const& world, group_nodes const& nodes,
@@ -64,7 +65,7 @@ std::vector<value_of_nodes<T>> gather_from_nodes(mpi_group const& world, group_n
     return all_nodes;
 }
 
-/// That a node needs windows of a shard, and a digest of these.
+/// A shard of which a node needs windows, with a digest of these windows.
 struct needed_shard {
     shard_place position;
     std::uint64_t digest = 0;
@@ -93,7 +94,8 @@ inline shard_windows windows_by_shard(std::vector<window_run> const& windows) {
 
 using shard_of_nodes = value_of_nodes<needed_shard>;
 
-/// The shards of which several nodes need windows: by shard, and by which windows these are.
+/// The shards of which several nodes need windows. A shard has an entry for each different set of
+/// windows.
 ///
 /// \param nodes the windows that each node needs
 inline std::vector<shard_of_nodes>
@@ -122,9 +124,9 @@ shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& 
 /// Windows of a shard, and the nodes that need them.
 using windows_of_nodes = value_of_nodes<std::vector<window_run>>;
 
-/// The loops whose windows several nodes need. Of the rest only digests are sent.
+/// The windows of the shards that several nodes need. For other shards, only digests are sent.
 ///
-/// \param own what this rank's node needs
+/// \param own the windows that this rank's node needs
 /// \par Collective every rank of the group, in the same order
 inline std::vector<windows_of_nodes> gather_windows(mpi_group const& world,
                                                     group_nodes const& nodes,

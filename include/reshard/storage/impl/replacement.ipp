@@ -40,8 +40,9 @@ RESHARD_DECL std::filesystem::path resolved(std::filesystem::path const& target)
     return canonical;
 }
 
-/// The names of the checkpoint in a directory: the names that its record or index lists, and the
-/// record and index themselves; without either, the names of the files that it is read from.
+/// The names of the checkpoint's files in a directory. If there is a record, they are the names
+/// that it lists, and the record and the index. Without a record, they are the names of the files
+/// that the checkpoint is read from.
 inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& directory) {
     std::error_code problem;
     std::filesystem::path const record = directory / save_record_name;
@@ -54,7 +55,7 @@ inline std::set<std::string> names_of_checkpoint(std::filesystem::path const& di
     return names;
 }
 
-/// The result of `read`, or none if the content cannot be understood.
+/// The result of `read`, or an empty one if the content cannot be understood.
 auto understood(auto&& read) -> decltype(read()) {
     try {
         return read();
@@ -65,7 +66,8 @@ auto understood(auto&& read) -> decltype(read()) {
     }
 }
 
-/// The same; none if the content cannot be understood: then no file is known to be of a checkpoint.
+/// The same; empty if the content cannot be understood, since then no file is known to belong to a
+/// checkpoint.
 inline std::set<std::string> names_if_any(std::filesystem::path const& directory) {
     return understood([&] { return names_of_checkpoint(directory); });
 }
@@ -77,7 +79,7 @@ inline std::set<std::string> names_if_any(std::filesystem::path const& directory
          "another target");
 }
 
-/// The entries of a directory beside its checkpoint, sorted; all if there is none.
+/// The entries of a directory beside its checkpoint, sorted; all entries if there is no checkpoint.
 inline std::vector<std::filesystem::path> beside_checkpoint(std::filesystem::path const& directory,
                                                             std::set<std::string> const& listed) {
     std::vector<std::filesystem::path> beside;
@@ -119,7 +121,7 @@ RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const
     return names;
 }
 
-/// The same, of names that are known.
+/// The same, among entries that are known.
 inline std::optional<std::filesystem::path>
 stranger_among(std::vector<std::filesystem::path> const& beside, bool has_checkpoint) {
     for (std::filesystem::path const& path : beside)
@@ -152,7 +154,7 @@ inline std::optional<save_record> head_in(std::filesystem::path const& directory
     return read_record_head(*files_of_system(), directory / save_record_name);
 }
 
-/// The saves that the one in a directory needs; none if it is damaged, and so cannot be read
+/// The saves that the save in a directory needs; empty if that is damaged, and so cannot be read
 /// anyway.
 inline std::vector<std::string> needs_of(std::filesystem::path const& directory) {
     auto const head = understood([&] { return head_in(directory); });
@@ -175,11 +177,11 @@ RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {
     }
 }
 
-/// True for a directory all of whose files of tensors are shards of one checkpoint.
+/// True if all tensor files in a directory are shards of one checkpoint.
 inline bool is_sharded_checkpoint(std::filesystem::path const& directory) {
     try {
         return open_checkpoint(directory).format == "sharded_safetensors";
-    } catch (error const&) { // then a file more does no harm
+    } catch (error const&) { // then another file does no harm
         return false;
     }
 }

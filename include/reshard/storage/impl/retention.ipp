@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// Refuses rules that no records can answer.
+/// Refuses rules that records cannot decide.
 inline void check_rules_of(retention const& rules, std::vector<listed_save> const& saves) {
     for (auto const& [name, number] :
          {std::pair("last", rules.last), std::pair("best", rules.best)})
@@ -53,7 +53,7 @@ inline void check_rules_of(retention const& rules, std::vector<listed_save> cons
              names.empty() ? "none has any" : "their numbers are " + names);
 }
 
-/// Judges saves, rule by rule: the first that holds one says why.
+/// Judges saves, rule by rule. The first rule that keeps a save gives the reason.
 class retention_judge {
 public:
     retention_judge(std::vector<listed_save> const& saves, retention const& rules)
@@ -172,7 +172,7 @@ private:
 
     std::vector<listed_save> const& saves_;
     retention const& rules_;
-    std::vector<std::size_t> newest_; ///< the complete ones, the newest first
+    std::vector<std::size_t> newest_; ///< the complete saves, the newest first
     std::vector<retention_verdict> verdicts_;
 };
 
@@ -192,8 +192,8 @@ inline std::string_view name_of(completeness state) {
     }
 }
 
-/// Deletes a directory that has a temporary name. The record goes first: the rest that a dying
-/// process leaves is not a checkpoint.
+/// Deletes a directory that has a temporary name. The record is deleted first, so that the files
+/// that a dying process leaves are not a checkpoint.
 inline void delete_temporary(std::filesystem::path const& temporary) {
     std::error_code problem;
     std::filesystem::remove(temporary / save_record_name, problem);
@@ -226,7 +226,7 @@ RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_sav
     delete_temporary(temporary);
 }
 
-/// Deletes the doomed saves: each before the saves that it needs.
+/// Deletes the saves that go, each before the saves that it needs.
 inline void delete_all(std::filesystem::path const& directory,
                        std::vector<listed_save> const& saves,
                        std::vector<retention_verdict> const& verdicts) {
@@ -248,7 +248,7 @@ inline void delete_all(std::filesystem::path const& directory,
             return std::none_of(going.begin(), going.end(),
                                 [&](std::size_t by) { return is_needed(i, by); });
         });
-        if (next == going.end()) // saves that need each other are not ours
+        if (next == going.end()) // this library writes no saves that need each other
             next = going.begin();
         delete_save(directory, saves[*next]);
         going.erase(next);
@@ -265,7 +265,7 @@ public:
                 lock(directory, saves[i].name);
     }
 
-    /// Judges saves again: of those that go, no delta is in progress.
+    /// Judges saves again, so that none goes while a delta of it is in progress.
     std::vector<retention_verdict> judge_again(std::vector<listed_save>& saves,
                                                retention const& rules) {
         for (;;) {
@@ -276,7 +276,7 @@ public:
             for (std::size_t i = 0; i < saves.size(); ++i)
                 if (verdicts[i].goes && saves[i].state == completeness::complete &&
                     !locks_.contains(saves[i].name))
-                    in_use_.insert(saves[i].name); // it would not have gone before
+                    in_use_.insert(saves[i].name); // not locked: it stayed before
             if (in_use_.size() == before)
                 return verdicts;
         }

@@ -45,12 +45,12 @@ inline void check_alias_tensors(layout const& layout, save_options const& option
                  " has no place for names; save a tensor of that name too, or leave the alias out");
 }
 
-/// Whether whole tensors are written.
+/// True if whole tensors are written.
 inline bool writes_whole(save_options const& options) {
     return options.form == save_form::huggingface || !options.program.is_by_name();
 }
 
-/// Refuses options that have no meaning beside a program.
+/// Refuses options that have no meaning with a program.
 ///
 /// \throws error with errc::usage
 inline void check_program_options(save_options const& options) {
@@ -74,13 +74,13 @@ inline checkpoint_plan files_to_save(mapping const& program, layout const& layou
                      options.writing, options.aliases);
 }
 
-/// A program, and sentences for people about what becomes of its tensors in files.
+/// A program, and sentences for people about the form of its tensors in files.
 struct noted_program {
     mapping program;
     std::vector<std::string> notes;
 };
 
-/// Makes fused tensors and scales of a program fit for files of whole tensors, and then forgets its
+/// Prepares the fused tensors and scales of a program for files of whole tensors, and removes its
 /// relations.
 ///
 /// \throws error as `check_torn`, `deinterleave_whole`, `check_fused_order` and `check_scales`
@@ -114,8 +114,8 @@ noted_program program_of_save(group auto const& world, layout const& source,
     return made;
 }
 
-/// The part of a save that does not depend on its tensors' memory, on one process; equal saves
-/// share it.
+/// The plan of a save on one process. It does not depend on the tensors' memory; equal saves share
+/// it.
 ///
 /// \invariant the members refer to each other
 struct planned_save {
@@ -124,8 +124,8 @@ struct planned_save {
     std::vector<std::string> notes; ///< as `save_report::notes`
     checkpoint_plan files;
     file_pieces pieces;
-    file_pieces mine; ///< those whose elements this process holds
-    layout target;    ///< of them, as are the others
+    file_pieces mine; ///< the pieces whose elements this process holds
+    layout target;    ///< of these pieces, like the members below
     plan_problem work;
     plan whole;
     shard_views<tensor_view> targets;
@@ -168,7 +168,8 @@ inline void put_held(written_files& writer, planned_save const& planned,
         [](std::uint64_t) {});
 }
 
-/// Agrees on the files of a save that `plan` makes, which differ if a user's function does.
+/// Agrees on the files of a save that `plan` makes. They may differ between ranks if a user's
+/// function does.
 ///
 /// \par Collective every rank of the group, in the same order
 void agree_on_files(group auto const& world, checkpoint_plan const& files,
@@ -182,7 +183,8 @@ void agree_on_files(group auto const& world, checkpoint_plan const& files,
     agree_on_digest(world, "files to write, as write_options.writer chooses,", digest, problem);
 }
 
-/// What of the options a plan of files depends on: saves that differ in the rest share it.
+/// The options that a plan of files depends on. Saves that differ only in other options share the
+/// plan.
 inline save_options options_of_plan(save_options options) {
     options.writing.replace = options.writing.sync = false;
     options.writing.program.clear();
@@ -190,8 +192,8 @@ inline save_options options_of_plan(save_options options) {
     return options;
 }
 
-/// A digest of the shards of all ranks, of the options, and of this rank, whose pieces the plan
-/// has.
+/// A digest of the shards of all ranks, of the options, and of the number of this rank, since the
+/// plan has the pieces of this rank.
 ///
 /// \par Collective every rank of the group, in the same order
 std::uint64_t digest_of_save(group auto const& world, source_tensors const& have,
@@ -225,7 +227,7 @@ std::shared_ptr<planned_save> plan_save(group auto const& world, source_tensors&
     return planned;
 }
 
-/// The same, from the cache if every rank has it there.
+/// The same, from the cache if every rank's cache has the plan.
 ///
 /// \par Collective every rank of the group, in the same order
 std::shared_ptr<planned_save const> planned_before(group auto const& world, source_tensors& have,

@@ -37,7 +37,8 @@ namespace reshard {
 
 namespace detail {
 
-/// The offset of each piece in memory: one after the other, each from a cache line on.
+/// Sets the offset of each piece in memory. Pieces are consecutive, and each begins at a cache
+/// line.
 inline std::size_t bytes_for(std::vector<file_piece> const& pieces) {
     std::size_t bytes = 0;
     for (file_piece const& piece : pieces)
@@ -79,12 +80,12 @@ inline std::shared_ptr<files_to_write const> files_of_save(async_state& state, l
     shared->plan = files_to_save(program, layout, options);
     shared->pieces = writes_whole(options) ? pieces_by_holder(shared->plan, program, layout, size)
                                            : pieces_by_rank(shared->plan, size);
-    if (!options.writing.writer) // which the digest does not cover
+    if (!options.writing.writer) // the digest does not cover it
         state.known_files.add(digest, std::shared_ptr<files_to_write const>(shared));
     return shared;
 }
 
-/// The first rank's data about a save: any rank may write the record.
+/// The numbers of the first rank, on every rank, since any rank may write the record.
 ///
 /// \par Collective every rank of the group, in the same order
 std::map<std::string, double> numbers_of_first(group auto const& world,
@@ -113,7 +114,7 @@ inline void check_async(int size, save_options const& options) {
              size, "; leave it out, or use save");
 }
 
-/// Opens the temporary directory, by which this process sees what becomes of it.
+/// Opens the temporary directory, so that this process can see whether it is renamed.
 inline void see(save_task& task, std::filesystem::path const& target,
                 std::filesystem::path const& temporary) {
     task.position = {resolved(without_slash(target)), temporary, task.options.writing.replace};

@@ -22,10 +22,10 @@
 
 namespace reshard::detail {
 
-/// Less is not worth the shared memory.
+/// Fewer bytes are not worth shared memory.
 inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
 
-/// The windows that several ranks of a node need, with all bytes that any of them does.
+/// The windows that several ranks of a node need, with all bytes that any of them needs.
 ///
 /// \param runs the windows of each rank
 inline std::vector<window_run> shared_windows(chunk_reader const& reader, window_reads const& reads,
@@ -33,7 +33,7 @@ inline std::vector<window_run> shared_windows(chunk_reader const& reader, window
                                               file_reads file_reads) {
     std::vector<window_run> shared;
     for_each_listed(reads, runs, [&](window_run const& run, auto const& entries) {
-        std::uint64_t alone = 0; // what ranks read that do not share
+        std::uint64_t alone = 0; // bytes read if ranks do not share
         for (listed_window const& window : entries)
             alone += reader.whole_chunks(window.window.position, window.window.bytes).size();
         std::uint64_t const once = reader.whole_chunks(run.position, run.bytes).size();
@@ -43,7 +43,7 @@ inline std::vector<window_run> shared_windows(chunk_reader const& reader, window
     return shared;
 }
 
-/// The bytes that the largest of some windows has with whole chunks.
+/// The bytes of the largest window, with whole chunks.
 inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run const> windows) {
     std::uint64_t most = 0;
     for (window_run const& window : windows)
@@ -51,7 +51,7 @@ inline std::uint64_t most_bytes(chunk_reader const& reader, std::span<window_run
     return most;
 }
 
-/// Reads the shared windows, in rounds: rank `r` of `size` reads the `r`-th part of them.
+/// Reads the shared windows, in rounds. Rank `r` of `size` reads the `r`-th share of them.
 ///
 /// \par Collective every rank of the node, in the same order, with equal windows
 /// \return what this rank could not read: it goes on, since others wait for it
@@ -88,7 +88,7 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
     return problem;
 }
 
-/// Where windows are read together: the ranks of a node, the windows, and slots for them.
+/// The ranks of a node, the windows that they read together, and slots for these.
 struct node_windows {
     node_ranks node;
     std::vector<window_run> windows;
@@ -110,7 +110,7 @@ inline node_windows share_windows(mpi_group const& world, chunk_reader const& re
     return windows;
 }
 
-/// True if there is so much to read that ranks ask each other for windows.
+/// True if ranks read enough to ask each other for windows.
 inline bool is_worth_sharing(std::vector<read_notice> const& notices, file_reads reads) {
     return std::ranges::all_of(notices, &read_notice::may_share) &&
            (reads == file_reads::once ||
@@ -125,7 +125,7 @@ struct sent_window {
     window_run window;
 };
 
-/// The bytes that each rank sends others, in the order of files; the same on every rank.
+/// The bytes that each rank sends to others, in the order of files; the same on every rank.
 inline std::vector<std::vector<sent_window>>
 windows_to_send(chunk_reader const& reader, window_reads const& reads,
                 merged_directories const& files,
@@ -148,7 +148,7 @@ windows_to_send(chunk_reader const& reader, window_reads const& reads,
     return windows;
 }
 
-/// How many of some windows are sent in one round, from `first` on.
+/// The end of the windows from `first` on that are sent in one round.
 inline std::size_t round_end(std::vector<sent_window> const& windows, std::size_t first) {
     std::uint64_t const most = std::uint64_t{16} << 20;
     std::uint64_t bytes = 0;
@@ -161,7 +161,7 @@ inline std::size_t round_end(std::vector<sent_window> const& windows, std::size_
 
 /// The texts of a round: for each rank its runs, one after the other.
 ///
-/// \return what could not be read: texts end before it
+/// \return the error if a run could not be read; the texts end before that run
 inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window const> windows,
                                   std::map<std::size_t, std::string>& texts) {
     return attempt([&] {
@@ -173,7 +173,7 @@ inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window co
     });
 }
 
-/// Brings windows of files that this rank does not see from ranks that do, in rounds.
+/// Gets the windows of files that this rank does not see from ranks that see them, in rounds.
 ///
 /// \par Collective every rank of the group, in the same order, if ranks see different files
 /// \return what this rank could not read: it goes on, since others wait for it
@@ -254,7 +254,7 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
     return notice;
 }
 
-/// Reads the windows of this rank, and those that ranks of a node share.
+/// Reads the windows of this rank, and its share of the windows that ranks of a node share.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \return what this rank could not read: it goes on, since others wait for it

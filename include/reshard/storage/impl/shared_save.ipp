@@ -35,7 +35,7 @@ inline std::filesystem::path failure_path(shared_save const& save, int rank) {
     return save.temporary / (".failed-" + std::to_string(rank));
 }
 
-/// Is there while one process completes the save.
+/// The path of the file that exists while one process completes the save.
 inline std::filesystem::path claim_path(shared_save const& save) {
     return save.temporary / ".completing";
 }
@@ -81,7 +81,7 @@ inline bool has_all_notes(shared_save const& save) {
     return true;
 }
 
-/// \pre this process has the claim, or others remove the files read here
+/// \pre this process has the claim; else others could remove the files read here
 inline runs_by_rank runs_of_all(shared_save const& save) {
     runs_by_rank runs;
     for (int rank = 0; rank < save.size; ++rank)
@@ -90,7 +90,8 @@ inline runs_by_rank runs_of_all(shared_save const& save) {
     return runs;
 }
 
-/// Ends a claim on what another one has completed, and may have given the target's name by now.
+/// Ends a claim on a save that another process has completed. The directory may have the target's
+/// name by now.
 inline void drop_claim(shared_save const& save) {
     std::error_code ignored;
     std::filesystem::remove(claim_path(save), ignored);
@@ -98,9 +99,10 @@ inline void drop_claim(shared_save const& save) {
         std::filesystem::remove(save.target / claim_path(save).filename(), ignored);
 }
 
-/// Makes the file that claims a save; false if there is one, or no place for it any more.
+/// Creates the file that claims a save; false if it exists, or if the temporary directory does not
+/// exist any more.
 ///
-/// \throws error with errc::io if that fails again and again: waiting would not end
+/// \throws error with errc::io if that fails repeatedly, since waiting would not end
 inline bool create_claim(shared_save const& save) {
     local_error problem;
     for (int tries = 0; tries < 3; ++tries) {
@@ -116,14 +118,14 @@ inline bool create_claim(shared_save const& save) {
 RESHARD_DECL bool claim(shared_save const& save) {
     std::string const directory = save.temporary.string();
     if (!is_at(save.seen, directory) || !create_claim(save))
-        return false; // another one has it, or has completed the save
+        return false; // another process has the claim, or has completed the save
     if (is_at(save.seen, directory) && has_all_notes(save))
         return true;
     drop_claim(save);
     return false;
 }
 
-/// Removes a file that is not of the checkpoint.
+/// Removes a file that does not belong to the checkpoint.
 inline void remove_own(shared_save const& save, std::filesystem::path const& path) {
     std::error_code problem;
     std::filesystem::remove(path, problem);
@@ -147,7 +149,7 @@ RESHARD_DECL void complete_if_ready(shared_save const& save,
     if (!has_all_notes(save) || !claim(save))
         return;
     local_error const failed = attempt([&] {
-        check_failures(save); // of one that had the claim before
+        check_failures(save); // failures of an earlier claimant
         complete(runs_of_all(save));
     });
     if (!failed)

@@ -21,7 +21,7 @@ namespace reshard::detail {
 
 RESHARD_DECL std::string random_text() { return hex_text(new_token()) + hex_text(new_token()); }
 
-/// Which machine wrote something, and since which start of it.
+/// A machine, and one start of it.
 struct machine {
     std::string host;
     std::string boot; ///< empty if the system does not say
@@ -29,7 +29,7 @@ struct machine {
 
 /// \par Source /proc/sys/kernel/random/boot_id of Linux
 inline machine this_machine() {
-    char host[25] = {}; // enough to recognise it
+    char host[25] = {}; // enough to recognise the machine
     ::gethostname(host, sizeof host - 1);
     machine machine{host, {}};
     std::replace(machine.host.begin(), machine.host.end(), '/', '_');
@@ -49,7 +49,7 @@ RESHARD_DECL std::string temporary_name(std::filesystem::path const& target) {
            random_text().substr(0, 16);
 }
 
-/// The machine in a temporary name; none for another name.
+/// The machine in a temporary name; empty for another name.
 inline machine machine_of(std::string_view name, std::string const& prefix) {
     if (!name.starts_with(prefix))
         return {};
@@ -68,12 +68,12 @@ inline file_descriptor lock_of(std::filesystem::path const& path) {
         file_descriptor file = file_descriptor::open(path, O_RDONLY);
         if (file.try_lock())
             return file;
-    } catch (error const&) { // it is gone, or another user's
+    } catch (error const&) { // it was removed, or belongs to another user
     }
     return {};
 }
 
-/// Runs `work` if the writer of `path` is dead; it cannot come back meanwhile.
+/// Runs `work` if the writer of `path` is dead. No other writer can take `path` meanwhile.
 bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& work) {
     machine const here = this_machine();
     if (writer.boot.empty() || here.boot.empty())
@@ -84,7 +84,7 @@ bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& wo
     return lock.is_open() && work();
 }
 
-/// What beside `target` has a temporary name of it.
+/// The entries beside `target` that have a temporary name of it.
 inline std::vector<std::filesystem::path> temporaries_of(std::filesystem::path const& target) {
     std::filesystem::path const parent = directory_of(target);
     std::vector<std::filesystem::path> paths;

@@ -19,13 +19,13 @@
 
 namespace reshard::detail {
 
-/// Shards of two checkpoints, or of one, that are read side by side.
+/// Shards of one or two checkpoints that are read in pairs.
 struct stored_pair {
     stored_pair(checkpoint const& source_of_a, checkpoint const& source_of_b,
                 progress_count* counted)
         : a(source_of_a, false), b(source_of_b, false), count(counted) {}
 
-    /// As `first_difference` of two tensors in memory.
+    /// As `first_difference` for two tensors in memory.
     std::optional<index_t> first_difference(affine_copy const& loop, shard_place in_a,
                                             shard_place in_b);
 

@@ -39,7 +39,7 @@ RESHARD_DECL part_index index_shards(shard_table const& shards) {
     return index;
 }
 
-/// How many elements of `region` the boxes have, or the blocks that they are.
+/// The number of elements of `region` in the boxes, or in the blocks of the boxes.
 inline index_t count_held(box const& region, part_index const& parts) {
     index_t held = 0;
     parts.boxes.for_each_overlap(region, [&](std::uint32_t i, box const& common) {
@@ -48,8 +48,8 @@ inline index_t count_held(box const& region, part_index const& parts) {
     return held;
 }
 
-/// Elements that none of the boxes has, if there are any: in the half that lacks some, until none of
-/// its elements is held.
+/// Elements that are in none of the boxes, if there are any. It halves the region, and goes on with
+/// a half that lacks elements, until no element of it is held.
 ///
 /// \pre no two boxes share elements
 inline std::optional<cover_fault> find_lacking(box region, part_index const& parts) {
@@ -146,12 +146,12 @@ inline void check_single_file(std::optional<layout> const& wanted, write_options
                           "that out, or write a directory");
 }
 
-/// Whether each rank writes all that it holds.
+/// True if each rank writes all that it holds.
 inline bool writes_replicas(write_options const& options) {
     return options.replicas || options.per_rank || options.this_layout_only;
 }
 
-/// Refuses options that have no meaning without a layout, or beside another option.
+/// Refuses options that have no meaning without a layout, or together with another option.
 inline void check_replicas_wanted(std::optional<layout> const& wanted,
                                   write_options const& options) {
     if (!writes_replicas(options))
@@ -164,7 +164,7 @@ inline void check_replicas_wanted(std::optional<layout> const& wanted,
                           "each rank writes its own; leave one of them out");
 }
 
-/// Refuses what no file could be read with again.
+/// Refuses a `chunk_bytes` with which no file could be read again.
 inline void check_chunk_bytes(write_options const& options) {
     constexpr index_t least = 512, most = index_t{1} << 32;
     if (options.chunk_bytes < least || options.chunk_bytes > most)
@@ -172,7 +172,7 @@ inline void check_chunk_bytes(write_options const& options) {
              least, " to ", most, " bytes, or leave the digests out");
 }
 
-/// Refuses a text that no record could be read with again.
+/// Refuses a text with which no record could be read again.
 inline void check_program(std::string const& program) {
     if (std::size_t const index = find_invalid_utf8(program); index != program.size())
         fail(errc::usage, "the program's text: byte ", index,
@@ -230,7 +230,7 @@ RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view
                  "without a layout, and its tensors are written in sequence");
 }
 
-/// Refuses what could not be read again, before anything is written.
+/// Refuses files that could not be read again, before anything is written.
 inline void check_limits(std::string_view format, mapping const& program,
                          std::optional<layout> const& wanted,
                          std::vector<saved_object> const& objects) {
@@ -257,8 +257,8 @@ inline checkpoint_plan other_files_for(mapping const& program, std::optional<lay
                        choices);
 }
 
-/// The names that files of ours have without tensors. A rank whose file has all that the rank holds
-/// finds a tensor of either name there.
+/// The names without tensors in files of this library. If each rank's file has all that the rank
+/// holds, the rank finds its tensor of either name there.
 inline std::map<std::string, std::string> names_to_keep(std::map<std::string, std::string> aliases,
                                                         std::optional<layout> const& wanted,
                                                         write_options const& options) {
@@ -270,7 +270,7 @@ inline std::map<std::string, std::string> names_to_keep(std::map<std::string, st
     return aliases;
 }
 
-/// Refuses a layout if the format has whole tensors.
+/// Refuses a layout if the format stores whole tensors.
 inline void check_layout_wanted(std::optional<layout> const& wanted, write_options const& options) {
     if (wanted && !options.format.empty() && written_format_of(options.format).is_whole)
         fail(errc::usage, options.format,

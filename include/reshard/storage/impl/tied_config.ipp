@@ -26,7 +26,7 @@ inline bool writes_huggingface(convert_options const& options) {
            (options.writing.format.empty() || options.writing.format == "huggingface");
 }
 
-/// The text of the `config.json` that is copied; nothing without one.
+/// The text of the `config.json` to copy; std::nullopt if there is none.
 inline std::optional<std::string> carried_config(checkpoint const& source,
                                                  convert_options const& options) {
     std::filesystem::path const path = source.metadata().path / hf_config_name;
@@ -36,7 +36,7 @@ inline std::optional<std::string> carried_config(checkpoint const& source,
     return read_text_file(path);
 }
 
-/// The name with the fewest parts of those that `is_one` is true for; empty: there is none.
+/// The name with the fewest parts for which `is_one` is true; empty if there is none.
 inline std::string outermost(std::vector<std::string> const& names,
                              bool (*is_one)(std::string_view)) {
     std::string match;
@@ -47,7 +47,8 @@ inline std::string outermost(std::vector<std::string> const& names,
     return match;
 }
 
-/// Whether a name is one of the word embeddings that a model shares between its parts.
+/// True if a name is one of the word embeddings that a model shares between its encoder and
+/// decoder.
 inline bool is_shared_embedding(std::string const& name, std::string const& embedding) {
     auto const model_of = [](std::string_view key) {
         std::size_t const tensor = key.substr(0, key.rfind('.')).rfind('.');
@@ -58,8 +59,8 @@ inline bool is_shared_embedding(std::string const& name, std::string const& embe
            (model_of(name) == model + "encoder." || model_of(name) == model + "decoder.");
 }
 
-/// Those of some aliases that `tie_word_embeddings` ties: the output layer of a model and its word
-/// embeddings, which have the tensor.
+/// The aliases that `tie_word_embeddings` ties: the output layer of a model, and word embeddings
+/// that share the tensor.
 inline alias_map tied_by_flag(alias_map const& aliases) {
     std::map<std::string, std::vector<std::string>> names_of;
     for (auto const& [alias, key] : aliases)
@@ -77,14 +78,14 @@ inline alias_map tied_by_flag(alias_map const& aliases) {
     return tied;
 }
 
-/// Whether an output layer is one of the names of a tensor.
+/// True if an output layer is one of the names of a tensor.
 inline bool names_output_layer(alias_map const& aliases, std::string const& key) {
     return is_output_layer(key) || std::ranges::any_of(aliases, [&](auto const& element) {
                return element.second == key && is_output_layer(element.first);
            });
 }
 
-/// An output layer that is a separate tensor beside word embeddings; empty: there is none.
+/// An output layer that is a separate tensor beside word embeddings; empty if there is none.
 inline std::string separate_output_layer(mapping const& program, alias_map const& aliases) {
     if (std::ranges::none_of(program.outputs(), [](mapping_output const& output) {
             return is_word_embedding(output.key);
@@ -97,8 +98,9 @@ inline std::string separate_output_layer(mapping const& program, alias_map const
     return {};
 }
 
-/// An output layer that is another name of a tensor, or has another name, or of which only a copy
-/// or the word embeddings made of it are written; empty: there is none.
+/// An output layer that is another name of a tensor, or has another name. Or an output layer that
+/// is not written, if a copy of it is written, or word embeddings made from it. Empty if there is
+/// none.
 inline std::string tied_output_layer(mapping const& program, alias_map const& aliases) {
     for (auto const& [alias, key] : aliases)
         for (std::string const& name : {alias, key})
@@ -140,7 +142,8 @@ inline void correct_config(tied_names& names, std::string text, std::vector<tie_
                                 is_tied ? "' has no tensor" : "' is a separate tensor"));
 }
 
-/// Says which copies of an output layer a `config.json` without the flag leaves open.
+/// Notes the copies of an output layer that both are written since the `config.json` lacks the
+/// flag.
 inline void note_open_copies(tied_names& names, checkpoint const& source, mapping const& program,
                              convert_options const& options) {
     for (auto const& [alias, key] : aliases_kept(source, program, {options.wanted, true}))
@@ -172,7 +175,7 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
             key = match->second;
     alias_map const map = names.aliases;
     std::string const own = separate_output_layer(program, names.aliases);
-    if (config && !own.empty()) // no flag is right for both kinds
+    if (config && !own.empty()) // no value of the flag is right for both
         std::erase_if(names.aliases,
                       [&](auto const& element) { return names_output_layer(map, element.second); });
     std::string const tied = tied_output_layer(program, names.aliases);

@@ -9,7 +9,7 @@
 
 namespace reshard::detail {
 
-/// What process `rank` of `size` compares: shards with digests.
+/// The shards with digests that process `rank` of `size` compares.
 inline std::vector<shard_place> shards_to_verify(checkpoint const& source, int rank, int size) {
     std::vector<shard_place> shard_places;
     auto const files = united(source);

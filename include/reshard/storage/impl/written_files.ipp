@@ -27,8 +27,8 @@ RESHARD_DECL index_t data_bytes(checkpoint_metadata const& written) {
     return bytes;
 }
 
-/// The position of a file's header in the first file of a delta; for the index after the last file,
-/// the position of the chunks.
+/// The position of a file's header in the first file of a delta. For the index after the last file,
+/// it is the position of the chunks.
 inline std::uint64_t header_position(checkpoint_plan const& plan, holder_t file) {
     std::uint64_t position = delta_data_offset;
     for (holder_t i = 0; i < file; ++i)
@@ -49,7 +49,7 @@ RESHARD_DECL std::string written_files::own_delta_file() const {
     return delta_file_name(static_cast<std::size_t>(process_));
 }
 
-/// A file of a delta, which grows as it is written.
+/// Opens a file of a delta, which grows as it is written.
 RESHARD_DECL std::unique_ptr<file_store::output>
 written_files::open_delta(std::string const& name) {
     delta_files_.insert(name);
@@ -127,7 +127,7 @@ RESHARD_DECL std::uint64_t written_files::append(std::span<std::byte const> chun
     return position;
 }
 
-/// Takes the digest of bytes that were just written, while a near cache has them.
+/// Takes the digest of bytes that were just written, while they are in a near cache.
 RESHARD_DECL std::uint64_t written_files::put_chunk(checkpoint_shard const& shard,
                                                     std::uint64_t begin,
                                                     std::span<std::byte const> chunk) {
@@ -199,7 +199,7 @@ digests_by_file(checkpoint_plan const& plan, std::vector<std::vector<written_run
     return files;
 }
 
-/// Puts the runs of a delta together.
+/// Builds the runs of a delta.
 class delta_runs {
 public:
     delta_runs(checkpoint_plan const& plan, delta_base const& base, std::size_t processes)
@@ -207,7 +207,7 @@ public:
         ends_[0] = header_position(plan, static_cast<holder_t>(plan.headers.size()));
     }
 
-    /// Notes how far the file of a process goes.
+    /// Notes the end of a process's file.
     void measure(std::size_t process, written_run const& run) {
         for (std::size_t i = 0; i < run.positions.size(); ++i)
             if (run.positions[i] != unchanged_chunk) {
@@ -218,7 +218,7 @@ public:
 
     /// Numbers the files that the processes have written.
     ///
-    /// \pre all was measured
+    /// \pre all runs were measured
     void number() {
         for (std::size_t process = 0; process < ends_.size(); ++process) {
             numbers_[process] = static_cast<std::uint32_t>(delta_.files.size());
@@ -267,7 +267,7 @@ private:
         return plan_.metadata.files[shard.file].chunk_bytes;
     }
 
-    /// The bytes of the file that chunk `i` of a run is.
+    /// The position of chunk `i` of a run in its file.
     byte_run chunk_of(written_run const& run, std::size_t i) const {
         checkpoint_shard const& shard = plan_.metadata.tensors[run.tensor].shards[run.shard];
         std::uint64_t const begin = shard.begin + (run.first_chunk + i) * chunk_bytes(shard);
@@ -299,7 +299,7 @@ private:
         return match->second;
     }
 
-    /// Joins what continues the last run.
+    /// Appends a piece, or extends the last run if the piece continues it.
     static void append(std::vector<delta_run>& runs, piece const& current_piece) {
         if (!runs.empty()) {
             delta_run& last = runs.back();
@@ -316,15 +316,15 @@ private:
     checkpoint_plan const& plan_;
     delta_base const& base_;
     record_delta delta_;
-    std::vector<std::uint64_t> ends_;                 ///< of the files of processes; 0: it has none
-    std::vector<std::uint32_t> numbers_;              ///< of the same
-    std::map<std::uint32_t, std::uint32_t> of_bases_; ///< the numbers of sources of the base
+    std::vector<std::uint64_t> ends_;                 ///< by process, of its file; 0: it has none
+    std::vector<std::uint32_t> numbers_;              ///< by process, of its file
+    std::map<std::uint32_t, std::uint32_t> of_bases_; ///< numbers of the base's sources
     std::vector<piece> pieces_;
 };
 
-/// The record of a delta, from the chunks that all processes have written.
+/// The delta's part of the record, from the chunks that all processes have written.
 ///
-/// \pre together the runs are all chunks, each once
+/// \pre together the runs contain each chunk exactly once
 inline record_delta delta_of(checkpoint_plan const& plan,
                              std::vector<std::vector<written_run>> const& runs,
                              delta_base const& base) {
@@ -348,7 +348,7 @@ RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
     auto const digests = digests_by_file(plan, runs);
     if (!base)
         return seal(plan, digests, salt, facts);
-    // An unchanged save is still another save: it needs the base.
+    // A save without changes is still a separate save: it needs the base.
     return seal(plan, digests, "delta of " + base->save() + std::string(salt), facts,
                 delta_of(plan, runs, *base));
 }
