@@ -29,9 +29,8 @@ find_paddle_metadata(file_store const& files, std::filesystem::path const& direc
 /// safetensors files. Of these only the lengths are looked at.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves;
-///         errc::missing_file for a file that does not exist; errc::unsupported for what metadata
-/// of
-///         Paddle 3 do not have
+///         errc::missing_file for a file that does not exist; errc::unsupported for contents that
+///         metadata of Paddle 3 do not have
 /// \par Source paddle.distributed.flex_checkpoint of Paddle 3.3; there any pickle is run
 RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& metadata);
