@@ -21,15 +21,14 @@
 
 namespace reshard {
 
-/// The checkpoint at `path`, whose kind is found by looking: a safetensors file, a Hugging Face
-/// directory with or without an index, a directory of sharded safetensors; what
-/// torch.distributed.checkpoint or torch.save wrote; arrays of NumPy.
+/// Opens the checkpoint at `path` and detects its format: a safetensors file, a Hugging Face
+/// directory with or without an index, a directory of sharded safetensors; files of
+/// torch.distributed.checkpoint or torch.save; arrays of NumPy.
 ///
-/// Of a Unified Checkpoint `w.w_0` is the master weight of `w`, and `w.moment1_0` a moment. If it
-/// has the weights once, as they are or as master weights, `w.w_0` is another name of `w`.
+/// In a Unified Checkpoint, `w.w_0` is the master weight of `w`, and `w.moment1_0` is a moment. If
+/// it has the weights only once, as they are or as master weights, `w.w_0` is another name of `w`.
 ///
-/// Only headers and indexes are read. Whether the shards of a tensor cover it is checked when
-/// planning.
+/// Only headers and indexes are read. Planning checks whether the shards of a tensor cover it.
 ///
 /// \throws error with errc::missing_file for a path, or a file of an index, that does not exist;
 ///         with errc::unsupported if something else is found, or another format than
@@ -41,8 +40,7 @@ RESHARD_DECL checkpoint_metadata open_checkpoint(std::filesystem::path const& pa
 
 namespace detail {
 
-/// The same in other files than the system's, and the files that have its shards at these
-/// positions.
+/// The same for files of any store. Also returns the files that have the shards at these positions.
 RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> files,
                                           std::filesystem::path const& path,
                                           safetensors_options const& options);
@@ -50,18 +48,18 @@ RESHARD_DECL opened_checkpoint open_files(std::shared_ptr<file_store const> file
 /// The format of files that `--source-layout` describes.
 inline constexpr std::string_view rank_files_format = "rank_files";
 
-/// The same without a selection and without warnings about other files beside it.
+/// The same without a selection, and without warnings about other files in the directory.
 RESHARD_DECL opened_checkpoint open_unselected(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path,
                                                safetensors_options const& options);
 
-/// Files of ranks in a directory, which `options.source_layout` describes (`rank_files`): a tensor
-/// is assembled by the rules. Replicas are read, and have to be equal.
+/// Opens files of ranks in a directory, as `options.source_layout` describes them (`rank_files`).
+/// Its rules say how tensors are assembled. Replicas are read, and must be equal.
 ///
-/// \throws error with errc::bad_layout for that description; errc::missing_file for a rank without
-///         a file; errc::corrupt_file for one too many, a rank without a tensor that others have
-///         their part of, a shape that the rule does not give, and replicas that differ; it names
-///         the files, the key and both sides
+/// \throws error with errc::bad_layout if the description is invalid; errc::missing_file for a rank
+///         without a file; errc::corrupt_file for a file too many, for a rank that lacks its part
+///         of a tensor, for a shape that contradicts the rule, and for replicas that differ; it
+///         names the files, the key and both sides
 RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path,
                                                safetensors_options const& options);
@@ -73,11 +71,11 @@ RESHARD_DECL std::vector<std::string> names_of_read_formats();
 RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,
                                          safetensors_options const& options);
 
-/// True for a directory with a file that only the directory of a checkpoint has.
+/// True if the directory has a file that only checkpoint directories have.
 RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
                                           std::filesystem::path const& directory);
 
-/// True for the names that files with tensors, or lists of them, usually have.
+/// True for the usual names of files with tensors, or with lists of tensors.
 RESHARD_DECL bool may_hold_tensors(std::string_view name);
 
 /// The names of the files of a checkpoint.

@@ -23,7 +23,7 @@
 #include <vector>
 
 /// \file
-/// All that a checkpoint says of itself: which tensors, in which files, at which bytes.
+/// The metadata of a checkpoint: which tensors it has, in which files, at which bytes.
 
 namespace reshard {
 
@@ -33,13 +33,13 @@ namespace detail {
 struct checkpoint_file {
     std::filesystem::path path;
     std::uint64_t bytes = 0;
-    std::uint64_t chunk_bytes = 0; ///< of the chunks that digests are of; 0: the file has none
+    std::uint64_t chunk_bytes = 0; ///< of chunks that have digests; 0: there are none
 
     bool operator==(checkpoint_file const&) const = default;
 };
 
-/// A box that is as large as its axes need: a checkpoint may have millions. It turns into a `box`
-/// and back by itself.
+/// A box that takes only the memory that its axes need, since a checkpoint may have millions. It
+/// converts to a `box` and back implicitly.
 struct packed_box {
     packed_vector offset;
     packed_vector shape;
@@ -76,8 +76,8 @@ struct checkpoint_shard {
     bool operator==(checkpoint_shard const&) const = default;
 };
 
-/// The shape in which a shard is stored: its region's, that of its blocks side by side, or one axis
-/// for a flat range.
+/// The shape in which a shard is stored: the shape of its region, or of its blocks side by side, or
+/// one axis for a flat range.
 ///
 /// \tparam Shard `checkpoint_shard` or `file_shard`
 template <class Shard>
@@ -90,7 +90,7 @@ inline bool is_same_part(checkpoint_shard const& a, checkpoint_shard const& b) {
     return a.region == b.region && a.flat == b.flat && a.cycles == b.cycles;
 }
 
-/// Shards of one tensor: one alone, as for most tensors, without an allocation.
+/// Shards of one tensor. A single shard, which most tensors have, needs no allocation.
 using checkpoint_shards = boost::container::small_vector<checkpoint_shard, 1>;
 
 /// A tensor with all its shards, in the order of the files.
@@ -99,8 +99,8 @@ struct checkpoint_tensor {
     data_type dtype{};
     packed_vector shape; ///< global
     checkpoint_shards shards;
-    /// Why it cannot be read, as one of a quantised type; empty if it can. Such a tensor has no
-    /// shards; its data type says nothing, nor does a shape without axes.
+    /// Why it cannot be read, such as a quantised type; empty if it can. An unreadable tensor has
+    /// no shards. Its data type means nothing, and neither does a shape without axes.
     std::string unread{};
 
     bool is_read() const { return unread.empty(); }
@@ -108,26 +108,26 @@ struct checkpoint_tensor {
     bool operator==(checkpoint_tensor const&) const = default;
 };
 
-/// A value of a checkpoint that is not a tensor: a learning rate, or the state of a generator of
-/// random numbers, as the writer's language keeps it.
+/// A value of a checkpoint that is not a tensor, as the writer's language stores it: a learning
+/// rate, for example, or the state of a random number generator.
 struct checkpoint_object {
     std::string key;
     holder_t file = 0;
     byte_run bytes;             ///< of the file
     bool is_none = false;       ///< as far as it is known
-    bool holds_tensors = false; ///< within it, without keys, so they are not read
-    bool is_common = false;     ///< is a part of what ranks have in common, which is one file
+    bool holds_tensors = false; ///< they have no keys, so they are not read
+    bool is_common = false;     ///< is a part of the ranks' common state, which is one file
     std::string opaque{};       ///< why it is never read nor written; empty if it is
 
     bool operator==(checkpoint_object const&) const = default;
 };
 
-/// Such a value, as `torch.save` writes it alone.
+/// Such a value in the bytes that `torch.save` writes for it alone.
 struct saved_object {
     std::string key; ///< may be empty
     std::string archive;
-    bool is_common = false; ///< is a part of what ranks have in common, or all of it
-    bool is_whole = false;  ///< is all that ranks have in common, with None in place of tensors
+    bool is_common = false; ///< is a part of the ranks' common state, or all of it
+    bool is_whole = false;  ///< is the ranks' whole common state, with None in place of tensors
 };
 
 } // namespace detail
@@ -141,15 +141,16 @@ struct checkpoint_metadata {
     std::vector<detail::checkpoint_file> files;
     std::vector<detail::checkpoint_tensor> tensors;
     std::string save{}; ///< the id of the save that the files belong to; empty if others wrote them
-    /// Texts of all files, without what describes shards: of one that they disagree on, the first.
+    /// Texts of all files, except those that describe shards. If files disagree on a text, the
+    /// first one counts.
     std::map<std::string, std::string> metadata;
     std::vector<std::string> warnings; ///< each begins with its file
-    /// What holds more of the same checkpoint, and was not read: files beside these, such as the
-    /// optimizer state and master weights of a Unified Checkpoint.
+    /// Other files that belong to the same checkpoint and were not read, such as the optimizer
+    /// state and master weights of a Unified Checkpoint.
     std::vector<std::string> unread{};
     std::string unread_reason{}; ///< follows their names
-    /// Other names of tensors, with the keys that the files have: each is among `tensors` too, with
-    /// the shards of its key. Of a checkpoint that is to be written, `tensors` does not have them.
+    /// Other names of tensors, with the keys that the files have. Each is in `tensors` too, with
+    /// the shards of its key. If the checkpoint is to be written, `tensors` does not have them.
     std::map<std::string, std::string> aliases{};
     /// How tensors were fused, as the save says.
     detail::fused_tensors fused{};
@@ -164,7 +165,8 @@ struct checkpoint_metadata {
     std::vector<detail::checkpoint_object> objects{};
     /// Tensors that were not selected, if there are such values.
     std::set<std::string, std::less<>> not_selected{};
-    /// Of a save for its own layout only, whose shards each file has; empty: it is for any layout.
+    /// The rank whose shards each file has, if only the layout of the save can load it; empty: any
+    /// layout can.
     std::vector<holder_t> this_layout_only{};
     std::set<std::string> metadata_differs{}; ///< names of texts that files disagree on
 
@@ -173,7 +175,7 @@ struct checkpoint_metadata {
 
 namespace detail {
 
-/// The number of elements; an error names what `value()` says.
+/// The number of elements; an error begins with `value()`.
 inline index_t element_count_of(index_vector const& shape, auto&& value) {
     try {
         return element_count(shape);
@@ -182,7 +184,7 @@ inline index_t element_count_of(index_vector const& shape, auto&& value) {
     }
 }
 
-/// The number of bytes; an error names what `value()` says.
+/// The number of bytes; an error begins with `value()`.
 inline std::uint64_t byte_count_of(index_vector const& shape, data_type dtype, auto&& value) {
     try {
         return static_cast<std::uint64_t>(byte_count(element_count(shape), dtype));

@@ -24,11 +24,11 @@
 #include <vector>
 
 /// \file
-/// A checkpoint that is to be written: all of it but the data.
+/// A checkpoint that is to be written: everything except the data.
 
 namespace reshard::detail {
 
-/// What files in the format of another library have beside the elements of tensors.
+/// The contents of files in another library's format, except the elements of tensors.
 class file_texts {
 public:
     file_texts() = default;
@@ -42,7 +42,7 @@ public:
     virtual std::vector<placed_text> around(holder_t file,
                                             std::filesystem::path const& written) const = 0;
 
-    /// Files without elements, by name; the last one makes all of them a checkpoint.
+    /// Files without elements, with their names. The last file completes the checkpoint.
     virtual std::vector<std::pair<std::string, std::string>> others() const { return {}; }
 };
 
@@ -56,10 +56,10 @@ struct checkpoint_plan {
     std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
     holder_t holders = 0;             ///< how many ranks the layout has; 0: there is none
     std::string index;                ///< the text of `model.safetensors.index.json`, or empty
-    /// One file that is checked by its own digests: it has no id of a save, which would want a
-    /// record beside it.
+    /// The checkpoint is one file that its own digests check. It has no save id, because that would
+    /// need a record.
     bool is_file = false;
-    /// Of files in the format of another library: they have no headers, digests and record of ours.
+    /// For files in another library's format, which have none of our headers, digests and records.
     std::shared_ptr<file_texts const> texts{};
 };
 
@@ -72,8 +72,8 @@ struct sealed_checkpoint {
     std::optional<record_delta> delta{};      ///< as the record has it
 };
 
-/// Puts the digests of the data, and the id of the save, into headers and record. The id is a
-/// digest of all that is written: a save of the same tensors in the same form is the same save.
+/// Puts the digests of the data and the id of the save into the headers and the record. The id is a
+/// digest of everything that is written, so equal tensors in the same form give the same id.
 ///
 /// \param digests of each file
 /// \param salt    further input of the id, if digests do not distinguish saves
@@ -99,20 +99,20 @@ auto shards_by_file(Metadata& value) {
     return files;
 }
 
-/// Which of several ranks that hold equal shards of a tensor writes it: gets the tensor's key, the
-/// bytes of the shard and the ranks, and gives one of them.
+/// Chooses the writer if several ranks hold equal shards of a tensor: gets the tensor's key, the
+/// bytes of the shard and the ranks, and returns one of the ranks.
 using writer_choice = std::function<holder_t(std::string const& key, index_t bytes,
                                              std::vector<holder_t> const& ranks)>;
 
 /// Options of a checkpoint's files.
 struct file_choices {
-    /// Of the chunks whose digests files have; 0: none have digests.
+    /// The size of the chunks that have digests; 0: files have no digests.
     std::uint64_t chunk_bytes = chunk_digests::usual_chunk_bytes;
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
     std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
-    /// Of sharded files: asked once for each shard that several ranks hold, the largest first.
+    /// For sharded files: called once for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
-    index_t files_per_rank = 1;             ///< that a rank's shards are spread over, by bytes
+    index_t files_per_rank = 1;             ///< a rank's shards are spread over them by bytes
     index_t most_file_bytes = 0;            ///< as in `write_options`
     bool replicas = false;                  ///< each rank that holds a shard has it in its own file
     bool per_rank = false;                  ///< the same, in files that are named after their ranks
@@ -120,19 +120,20 @@ struct file_choices {
     std::vector<saved_object> objects = {}; ///< for formats that can hold them
 };
 
-/// Sharded safetensors that hold the layout, each different shard once: for replicas, one of their
-/// holders is chosen, so that all ranks write about the same number of bytes. There is a file for
-/// each rank that writes.
+/// Sharded safetensors that hold the layout, each different shard once. One holder of each replica
+/// is chosen, so that all ranks write about the same number of bytes. Each rank that writes has a
+/// file.
 ///
-/// A rank with several shards of one key has several files, since a key occurs once in a file.
+/// A rank with several shards of one key has several files, because a file has a key only once.
 /// There is at least one file.
 ///
 /// \pre    the layout is checked (see `check` of descriptors)
-/// \throws error as `plan_safetensors` does; errc::usage for texts whose names are ours or values
-///         are keys, a writer that does not hold the shard, and less than one file a rank
+/// \throws error as `plan_safetensors` does; errc::usage for a text whose name is ours or whose
+///         value is a key, for a writer that does not hold the shard, and for less than one file
+///         per rank
 RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices const& choices = {});
 
-/// The most bytes of data of a file of a Hugging Face directory, unless said otherwise.
+/// The default limit for the data of a file in a Hugging Face directory, in bytes.
 inline constexpr index_t huggingface_file_bytes = 5'000'000'000;
 
 /// A Hugging Face directory of whole tensors, in files of at most `most_bytes` bytes of data each

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Digests of the bytes of a file's tensors, chunk by chunk, as the file itself has them in its
+/// Digests of the bytes of a file's tensors, chunk by chunk. The file has them in its
 /// `__metadata__`.
 
 namespace reshard::detail {
@@ -29,17 +29,17 @@ inline constexpr std::string_view unknown_save_id = "000000000000000000000000000
 /// The key in `__metadata__` of the digests of the file's tensors.
 inline constexpr std::string_view chunk_digests_name = "RESHARD_DIGESTS";
 
-/// The key in `__metadata__` of the digest of the file's header itself, in which the digits of this
-/// digest are zeros. The record has digests of headers too; this one serves a file that is read
-/// alone.
+/// The key in `__metadata__` of the digest of the file's header. The digest is computed with zeros
+/// in place of its own digits. The record has digests of headers too; this one checks a file that
+/// is read alone.
 inline constexpr std::string_view header_digest_name = "RESHARD_HEADER";
 
 /// The digest of some bytes.
 ///
-/// \par Source XXH3 of xxHash, 64 bits, without a seed: for faults, not for adversaries
+/// \par Source XXH3 of xxHash, 64 bits, without a seed: it detects faults, not attacks
 RESHARD_DECL std::uint64_t digest_of_bytes(std::span<std::byte const> bytes);
 
-/// The digest of bytes that arrive piece by piece: the digest of their concatenation.
+/// The digest of the concatenation of bytes that arrive piece by piece.
 class running_digest {
 public:
     RESHARD_DECL running_digest();
@@ -49,7 +49,7 @@ public:
 
     RESHARD_DECL void add(std::span<std::byte const> bytes);
 
-    /// The digest of all since the last call.
+    /// The digest of all bytes since the last call.
     RESHARD_DECL std::uint64_t take();
 
 private:
@@ -59,13 +59,13 @@ private:
 /// `00000000000000ff` for 255.
 RESHARD_DECL std::string hex_text(std::uint64_t digest);
 
-/// A digest of 128 bits of texts, one after the other, as 32 hexadecimal digits.
+/// The 128-bit digest of the concatenated texts, as 32 hexadecimal digits.
 RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> texts);
 
 /// The digests of the tensors of one file.
 ///
-/// Chunk `i` of a tensor are its own bytes from `i * chunk_bytes` on; the last one may be shorter.
-/// A tensor without bytes has no chunk.
+/// Chunk `i` of a tensor begins at byte `i * chunk_bytes` of the tensor. The last chunk may be
+/// shorter. A tensor without bytes has no chunk.
 struct chunk_digests {
     /// \par Units bytes
     static constexpr std::uint64_t usual_chunk_bytes = std::uint64_t{1} << 20;
@@ -85,31 +85,31 @@ constexpr std::uint64_t chunk_count(std::uint64_t bytes, std::uint64_t chunk_siz
 RESHARD_DECL std::vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
                                                    std::uint64_t chunk_size);
 
-/// The text in the file: `1048576 DIGESTS,DIGESTS`, 16 hexadecimal digits a chunk. Its length
-/// depends on the sizes of the tensors only.
+/// The text in the file: `1048576 DIGESTS,DIGESTS`, with 16 hexadecimal digits per chunk. Its
+/// length depends only on the sizes of the tensors.
 RESHARD_DECL std::string to_text(chunk_digests const& digests);
 
-/// The text that has that length, all digits zero, for tensors of these sizes.
+/// The text for tensors of these sizes with all digits zero; it has the same length.
 ///
 /// \par Units bytes
 RESHARD_DECL std::string
 unknown_digests(std::span<std::uint64_t const> tensor_bytes,
                 std::uint64_t chunk_size = chunk_digests::usual_chunk_bytes);
 
-/// Digests of one tensor: for a small one, without an allocation.
+/// Digests of one tensor; those of a small tensor need no allocation.
 using digest_list = short_list<std::uint64_t, 1>;
 
 /// Reads the digests of the tensors of a file from their text, one tensor after the other.
 ///
-/// Refers to text and name of the file.
+/// Refers to the text and to the name of the file.
 class digest_reader {
 public:
-    /// \throws error with errc::corrupt_file that names `file`, as all its functions
+    /// \throws error with errc::corrupt_file that names `file`; so do all its functions
     RESHARD_DECL digest_reader(std::string_view text, std::string_view file);
 
     std::uint64_t chunk_bytes() const { return chunk_bytes_; }
 
-    /// Those of the next tensor.
+    /// The digests of the next tensor.
     ///
     /// \par Units bytes
     RESHARD_DECL digest_list next(std::uint64_t tensor_bytes);
@@ -126,7 +126,7 @@ private:
     char separator_ = ' ';
 };
 
-/// The digests that a text says tensors of these sizes have.
+/// The digests in a text, for tensors of these sizes.
 ///
 /// \par Units  bytes
 /// \throws error with errc::corrupt_file that names `file`
@@ -134,18 +134,18 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
                                          std::span<std::uint64_t const> tensor_bytes,
                                          std::string_view file);
 
-/// The digest that the header with this JSON should have under `header_digest_name`; empty if
-/// it has no such place.
+/// The digest that the header with this JSON should have under `header_digest_name`; empty if the
+/// header does not have that name.
 RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json);
 
-/// Puts that digest into the header of a file, when all else of it is known.
+/// Puts that digest into the header of a file, once everything else in the header is final.
 ///
-/// \pre `header` has such a digest, which is still zeros
+/// \pre `header` has a place for the digest, filled with zeros
 RESHARD_DECL void set_own_digest(std::span<char> header);
 
-/// Puts a value into the metadata of a header, instead of one of the same length.
+/// Replaces a value in the metadata of a header by one of the same length.
 ///
-/// \pre the metadata has the name, which needs no escapes
+/// \pre the metadata has the name, and the name needs no escapes
 RESHARD_DECL void set_metadata(std::span<char> header, std::string_view name,
                                std::string_view value);
 

@@ -26,8 +26,8 @@
 
 namespace reshard::detail {
 
-/// The key in `__metadata__` of a file that has the changed chunks of a save: whose save is read by
-/// its record alone.
+/// The key in `__metadata__` that marks a file with the changed chunks of a save. Such a save can
+/// be read only by its record.
 inline constexpr std::string_view delta_name = "RESHARD_DELTA";
 
 /// The offset of the data in such a file.
@@ -41,8 +41,8 @@ RESHARD_DECL std::string delta_file_name(std::size_t process);
 /// \param save the id of its save
 RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_bytes);
 
-/// The files of a delta as in a whole save: each is put together during the read, from the delta
-/// and its bases. Other files are as in the store below.
+/// Shows the files of a delta as the files of a whole save. Each is assembled during the read, from
+/// the delta and its bases. Other files are as in the store below.
 class delta_files : public file_store {
 public:
     /// \pre `record.delta`
@@ -54,7 +54,7 @@ public:
     list(std::filesystem::path const& directory) const override;
 
     /// \pre    the file does not outlive this
-    /// \throws error with errc::missing_file or errc::corrupt_file, naming the save, and its file
+    /// \throws error with errc::missing_file or errc::corrupt_file, naming the save, and the file
     ///         that is missing or belongs to another save
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
@@ -77,12 +77,12 @@ private:
     save_record record_;
     std::map<std::filesystem::path, std::size_t> numbers_; ///< of the files of the record
     mutable std::mutex mutex_;
-    /// The sources that were used last, the latest first: a process may not open any number.
+    /// The sources that were used last, the latest first. The number of open files is limited.
     mutable std::list<std::pair<std::uint32_t, std::shared_ptr<file const>>> open_;
 };
 
-/// The path by which a store has a file that is seen from a directory by steps back (`..`): as the
-/// file system follows them, or, if nothing exists there, without them.
+/// The path in the store of a file whose name is relative to a directory and may have `..`: as the
+/// file system resolves it, or, if no file exists there, with `..` resolved in the text alone.
 RESHARD_DECL std::filesystem::path path_in(file_store const& files,
                                            std::filesystem::path const& directory,
                                            std::filesystem::path const& path);

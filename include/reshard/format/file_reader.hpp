@@ -14,23 +14,23 @@
 #include <string_view>
 
 /// \file
-/// A range of a file, byte by byte, some of which are skipped.
+/// Reads a range of a file byte by byte; some bytes are skipped.
 
 namespace reshard::detail {
 
-/// Reads on from the beginning of a range, in steps.
+/// Reads a range of a file from its beginning, in steps.
 ///
-/// \throws error with errc::corrupt_file, in all its functions, if the range ends before; it names
+/// \throws error with errc::corrupt_file, in all its functions, if the range is too short; it names
 ///         the file and the position
 class file_reader {
 public:
     file_reader(file_store::file const& file, std::string_view name, byte_run where)
         : file_(file), name_(name), where_(where), next_(where.begin) {}
 
-    /// Of the next byte, in the file.
+    /// The position of the next byte in the file.
     std::uint64_t position() const { return next_ - (window_.size() - used_); }
 
-    /// How many bytes there are from here to the end.
+    /// The number of bytes up to the end.
     std::uint64_t left() const { return where_.end - position(); }
 
     unsigned char byte() {
@@ -49,7 +49,7 @@ public:
         return result;
     }
 
-    /// Appends the next bytes; memory is taken as bytes are read.
+    /// Appends the next bytes; allocates memory only as bytes are read.
     void append(std::string& text, std::uint64_t bytes) {
         check_there(bytes);
         while (bytes > 0) {
@@ -63,7 +63,7 @@ public:
         }
     }
 
-    /// Up to the end of a line, which is skipped.
+    /// The text up to the end of the line, which is skipped.
     std::string line() {
         constexpr std::size_t most = 1000; // names of classes are short
         std::string text;

@@ -12,15 +12,15 @@
 #include <string_view>
 
 /// \file
-/// Fused tensors as a text of a file's metadata.
+/// Fused tensors as a text in a file's metadata.
 
 namespace reshard::detail {
 
-/// Under which name the metadata of a file says how tensors were fused.
+/// The name of the text in a file's metadata that says how tensors were fused.
 inline constexpr std::string_view fused_name = "RESHARD_FUSED";
 
-/// The member with which the metadata of a checkpoint of another library say it, beside their own:
-/// a dict of `(axis, blocks, macro)` by key. Those libraries pass over it.
+/// The member that says the same in the metadata of another library's checkpoint: a dict of `(axis,
+/// blocks, macro)` by key. These libraries ignore it.
 inline constexpr std::string_view fused_member = "reshard_fused";
 
 /// A JSON list in which equal facts are grouped, by key: `[{"axis":0,"blocks":3,"macro":"fused_ffn,
@@ -32,12 +32,12 @@ RESHARD_DECL std::string fused_text(fused_tensors const& tensors);
 /// \throws error with errc::corrupt_file that names `file` and the position
 RESHARD_DECL fused_tensors parse_fused(std::string_view text, std::string_view file);
 
-/// Adds that member to the object that is being written, if there are such tensors.
+/// Adds that member to the object that is being written, if there are fused tensors.
 RESHARD_DECL void put_fused(pickle_writer& out, fused_tensors const& tensors);
 
-/// The tensors of that member of an object, if it has one.
+/// The tensors in that member of an object, if the object has it.
 ///
-/// \throws error with errc::corrupt_file for anything else
+/// \throws error with errc::corrupt_file if the member has any other contents
 RESHARD_DECL fused_tensors fused_in(pickle const& values, pickle_value metadata);
 
 } // namespace reshard::detail

@@ -22,10 +22,10 @@
 
 namespace reshard::detail {
 
-/// The key in `__metadata__` under which each file says which of how many it is.
+/// The key in `__metadata__` for the number of the file, and the number of all files.
 ///
-/// \par Source ours; torch DCP writes nothing of the kind, and a lost file whose tensors are in no
-///             other file goes unnoticed there
+/// \par Source ours; torch DCP writes no such number, and does not notice a lost file whose tensors
+///             are in no other file
 inline constexpr std::string_view file_number_name = "RESHARD_FILES";
 
 /// `3 of 6` for the third file (2).
@@ -37,7 +37,7 @@ inline constexpr std::string_view hf_index_name = "model.safetensors.index.json"
 inline constexpr std::string_view hf_single_name = "model.safetensors";
 inline constexpr std::string_view hf_config_name = "config.json";
 
-/// A `tie_word_embeddings` in a `config.json`, and at which byte.
+/// A `tie_word_embeddings` in a `config.json`, and its position in bytes.
 struct tie_flag {
     std::size_t position = 0; ///< of `true` or `false`
     bool is_tied = false;
@@ -45,24 +45,24 @@ struct tie_flag {
     bool operator==(tie_flag const&) const = default;
 };
 
-/// Those of the model and of its text part in a `config.json`, in order; none if the text is not
-/// JSON.
+/// The flags of the model and of its text part in a `config.json`, in order; none if the text is
+/// not JSON.
 ///
-/// \par Source `PreTrainedConfig` of Hugging Face transformers; the text part is what
-///             `get_text_config` looks for, and what models with their own code call it
+/// \par Source `PreTrainedConfig` of Hugging Face transformers; the text part has the names that
+///             `get_text_config` looks for, and those that models with their own code use
 RESHARD_DECL std::vector<tie_flag> tie_flags_in(std::string_view config);
 
-/// The only file of PEFT's adapters, such as LoRA, and of a model of diffusers.
+/// The file of a PEFT adapter, such as LoRA, and the file of a diffusers model.
 inline constexpr std::string_view adapter_name = "adapter_model.safetensors";
 inline constexpr std::string_view diffusers_name = "diffusion_pytorch_model.safetensors";
 
-/// The only file of a model of Mistral, and of MLX.
+/// The file of a Mistral model, and of an MLX model.
 inline constexpr std::string_view mistral_name = "consolidated.safetensors";
 inline constexpr std::string_view mlx_name = "weights.safetensors";
 
-/// The ending of the files that an index lists, by the index's name: `.safetensors` for
-/// `model.safetensors.index.json`, for another stem, and for a variant, which comes before or
-/// after `index`; `.bin` likewise. Empty for any other name.
+/// The ending of the files that an index lists, as the name of the index says: `.safetensors` for
+/// `model.safetensors.index.json`, also with another stem, and with a variant before or after
+/// `index`. The same for `.bin`. Empty for any other name.
 ///
 /// \par Source the variants of Hugging Face transformers and diffusers, such as
 ///             `model.safetensors.index.fp16.json`
@@ -82,7 +82,7 @@ inline std::string_view ending_in_index(std::string_view name) {
 struct hf_index {
     std::map<std::string, std::string> weight_map; ///< file of each tensor
     std::optional<index_t> total_bytes;            ///< of all tensors, if the index has it
-    /// Whether the tensors, optimizer state, are of a training with master weights.
+    /// Whether the tensors are optimizer state of a training with master weights.
     std::optional<bool> has_masters = {};
 
     bool operator==(hf_index const&) const = default;
@@ -91,7 +91,7 @@ struct hf_index {
 /// Counts the files of a checkpoint as they are opened.
 class file_counter {
 public:
-    /// Takes note of one file; one without the key, which others wrote, does not count.
+    /// Counts one file. A file without the key, which another program wrote, does not count.
     ///
     /// \throws error with errc::corrupt_file for a text that is not such a number, or if two files
     ///         contradict each other; it names `file`
@@ -114,8 +114,8 @@ private:
     std::string first_file_;
 };
 
-/// \param  may_list_nothing it belongs to the optimizer state of a Unified Checkpoint, which lists
-///                          nothing if each rank has a separate file
+/// \param  may_list_nothing the index is of the optimizer state of a Unified Checkpoint, and may be
+///                          empty because each rank has a separate file
 /// \throws error with errc::corrupt_file that names `file` and the position in it;
 ///         errc::unsupported for quantised optimizer state
 /// \par Source Hugging Face transformers; `metadata` may be absent or hold other things, as there,
@@ -135,11 +135,11 @@ RESHARD_DECL std::map<std::string_view, index_keys> keys_by_file(hf_index const&
 /// \throws error with errc::corrupt_file that names `index`
 RESHARD_DECL void check_lists_any(hf_index const& listed, std::string const& index);
 
-/// How the tensors that a file has differ from those that an index lists there.
+/// The differences between the tensors in a file and the tensors that the index lists for it.
 struct index_difference {
     std::set<std::string, std::less<>> elsewhere; ///< the index lists them in other files
     std::vector<std::string> unlisted;            ///< the index does not list them
-    std::string lacking;                          ///< one that the file should have; or empty
+    std::string lacking;                          ///< a tensor that the file should have; or empty
 };
 
 /// \param keys of the index for that file
@@ -147,16 +147,17 @@ struct index_difference {
 RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_keys const& keys,
                                                  index_keys names);
 
-/// Refuses a file that lacks a tensor of the index; in strict mode, one that has others too.
+/// Refuses a file that lacks a tensor of the index. In strict mode, also refuses one that has other
+/// tensors.
 ///
 /// \throws error with errc::corrupt_file, which names `index`
 RESHARD_DECL void check_difference(index_difference const& difference, std::string const& index,
                                    std::string_view file, bool is_strict);
 
-/// That tensors are in a file which the index lists in another one, which counts.
+/// Says that a file has tensors that the index lists in another file, and that the index counts.
 RESHARD_DECL std::string elsewhere_text(index_difference const& difference, std::string_view file);
 
-/// The text of the file, a line a tensor.
+/// The text of the file, one line per tensor.
 RESHARD_DECL std::string to_json(hf_index const& index);
 
 /// `7` as `00007`.
@@ -173,7 +174,7 @@ inline std::string hf_file_name(std::size_t number, std::size_t count) {
     return "model-" + five_digits(number + 1) + "-of-" + five_digits(count) + ".safetensors";
 }
 
-/// Which tensors go into each file, in the given order.
+/// The tensors of each file, in the given order.
 ///
 /// A tensor of more than `most_bytes` has a separate file. There is at least one file.
 ///

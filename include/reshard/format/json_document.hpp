@@ -27,9 +27,9 @@
 
 namespace reshard::detail {
 
-/// A value of a document, and how one gets there.
+/// A value of a document, and the path to it.
 ///
-/// Refers to the document, and to the file's name; both must outlive it.
+/// Refers to the document and to the name of the file. Both must outlive it.
 class json_cursor {
 public:
     json_cursor(boost::json::value const& document, std::string_view file, errc code)
@@ -38,7 +38,7 @@ public:
     /// Throws `file: place: text`.
     [[noreturn]] void refuse(std::string const& text) const { refuse(code_, text); }
 
-    /// The same with another code than the document's.
+    /// The same with another error code.
     [[noreturn]] void refuse(errc code, std::string const& text) const;
 
     bool is_object() const { return value_->is_object(); }
@@ -47,7 +47,7 @@ public:
     bool is_string() const { return value_->is_string(); }
     bool is_true() const { return value_->is_bool() && value_->get_bool(); }
 
-    /// The member of that name, or std::nullopt.
+    /// The member with that name, or std::nullopt.
     std::optional<json_cursor> find(std::string_view key) const;
 
     json_cursor at(std::string_view key) const;
@@ -63,7 +63,7 @@ public:
 
     std::vector<json_cursor> elements() const;
 
-    /// Refuses members of other names, which are mistyped more often than they are meant.
+    /// Refuses members with other names: these are usually typing errors.
     void check_names(std::initializer_list<std::string_view> known_names) const;
 
     std::string text() const;
@@ -76,18 +76,18 @@ public:
     /// Any number; null is NaN.
     double number() const;
 
-    /// A list of such numbers, one an axis.
+    /// A list of such numbers, one per axis.
     index_vector extents() const;
 
     /// The kind of value here, for messages.
     std::string kind() const;
 
 private:
-    /// A step on the way to a value: of a document with thousands of tensors, nearly none is shown.
+    /// A step on the path to a value. It becomes text only if it is shown: most values never are.
     struct step {
         enum form { behind_dot, in_brackets, counted };
 
-        std::string_view name; ///< the document's
+        std::string_view name; ///< refers to the document
         form notation = behind_dot;
         std::size_t index = 0;
     };
@@ -125,16 +125,17 @@ std::string json_list(auto const& numbers) {
     return text + "]";
 }
 
-/// The member `blocks` of a shard, if there are any: `, "blocks": [[axis,block,period], ...]`.
+/// The text of a shard's member `blocks`, or an empty text without blocks: `, "blocks":
+/// [[axis,block,period], ...]`.
 RESHARD_DECL std::string blocks_text(axis_cycles const& cycles);
 
-/// The axes along which a shard is blocks, as that member of `shard` says.
+/// The axes along which a shard consists of blocks, from that member of `shard`.
 RESHARD_DECL axis_cycles cycles_from(json_cursor const& shard);
 
 /// `line:column` of a byte, both counted from 1.
 RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t position);
 
-/// The document that `text` holds.
+/// Parses `text`.
 ///
 /// \throws error with `code` for a text that is not JSON or has a key twice: `file:line:column:
 ///         ...`

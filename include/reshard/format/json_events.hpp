@@ -16,8 +16,7 @@
 #include <string_view>
 
 /// \file
-/// JSON as a sequence of events: these show facts that a document loses, such as keys that occur
-/// twice.
+/// JSON as a sequence of events. Events show facts that a document loses, such as duplicate keys.
 
 namespace reshard::detail {
 
@@ -51,7 +50,8 @@ struct json_fault {
     std::string text;
 };
 
-/// What Boost.JSON's parser calls: joins the parts of long strings and passes whole ones on.
+/// The handler that Boost.JSON's parser calls. It joins the parts of long strings and passes on
+/// whole strings.
 template <json_handler Handler>
 struct json_adapter {
     static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
@@ -133,7 +133,7 @@ inline std::size_t before_space(std::string_view text, std::size_t position) {
     return text.substr(0, position).find_last_not_of(" \t\r\n");
 }
 
-/// The fault in a text that is not JSON: the most frequent mistakes by name.
+/// The fault in a text that is not JSON. It names the most frequent mistakes.
 inline json_fault syntax_fault(std::string_view text, std::size_t position) {
     position = std::min(text.find_first_not_of(" \t\r\n", position), text.size());
     std::size_t const last = before_space(text, position);
@@ -172,7 +172,7 @@ inline std::string sentence(boost::system::error_code ec) {
 
 /// Sends the events of `text` to `handler`; returns the fault of the text, or std::nullopt.
 ///
-/// \par Units  `max_depth` in arrays and objects within each other
+/// \par Units  `max_depth` in nested arrays and objects
 /// \par Source RFC 8259, without any extension: no comment, no trailing comma, no lone surrogate,
 ///             UTF-8 only
 template <json_handler Handler>

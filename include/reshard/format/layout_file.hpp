@@ -21,15 +21,15 @@
 #include <vector>
 
 /// \file
-/// Layouts as JSON files, in both of their forms: the shards themselves, or rules for keys of a
-/// pattern on a mesh and its pipeline stages.
+/// Layouts as JSON files, in two forms: the shards themselves, or rules that give the keys of a
+/// pattern placements on a mesh and its pipeline stages.
 
 namespace reshard::detail {
 
 /// One tensor of a layout file.
 struct layout_row {
     std::string key;
-    std::optional<data_type> dtype; ///< std::nullopt: the program's
+    std::optional<data_type> dtype; ///< std::nullopt: the program decides
     index_vector shape;             ///< global
     shard_table shards;
 
@@ -61,7 +61,7 @@ inline std::string quoted(layout_table const& table, layout_row const& row) {
     return table.file + ": '" + row.key + "'";
 }
 
-/// The layout of a source: each data type must be given.
+/// The layout of a source. It must state each data type.
 ///
 /// \throws error with errc::bad_layout that names file and key if one is not
 RESHARD_DECL layout source_layout(layout_table const& table);
@@ -69,17 +69,17 @@ RESHARD_DECL layout source_layout(layout_table const& table);
 /// The layout of a target, with the data types that the program yields.
 ///
 /// \param yielded what program and source yield
-/// \param maker   what yields them, as messages say it
+/// \param maker   names in messages what yields them
 /// \throws error with errc::unknown_key for a key that they do not yield, with errc::shape_mismatch
 ///         or errc::dtype_mismatch for one that differs; it names file, key and both sides, and how
 ///         to cast; with errc::overflow for a tensor of more than 2^63 - 1 bits
 RESHARD_DECL completed_layout target_layout(layout_table const& table, catalog const& yielded,
                                             std::string_view maker = "the program yields");
 
-/// The layout as a table without a data type left open.
+/// The layout as a table that has all data types.
 RESHARD_DECL layout_table table_of(layout const& whole_layout);
 
-/// Calls `make`; its errors are refused at `cursor`.
+/// Calls `make`. Reports its errors at the position of `cursor`.
 auto checked_at(json_cursor const& cursor, auto make) {
     try {
         return make();
@@ -91,19 +91,19 @@ auto checked_at(json_cursor const& cursor, auto make) {
 /// \throws error with errc::limit_exceeded if `cursor` asks for more than `most_ranks_named`
 RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks);
 
-/// How the keys of a pattern are cut.
+/// The placements of the keys that match a pattern.
 struct layout_rule {
     key_pattern match;
     std::vector<placement> placements; ///< one for each axis of the mesh
-    /// Of files of ranks: the ratio of the extents of the tensors of which each rank has a part,
-    /// one after the other; empty: there is one.
+    /// For files of ranks in which each rank has parts of several tensors, one after the other: the
+    /// ratio of these tensors' extents. Empty: there is one tensor.
     index_vector fused{};
 };
 
-/// Which keys are on only one coordinate of a mesh axis.
+/// The keys that are on only one coordinate of a mesh axis.
 ///
-/// A key `<layer_prefix><number><layer_suffix>...` belongs to that layer; stage i has the next
-/// `counts[i]` layers.
+/// A key `<layer_prefix><number><layer_suffix>...` belongs to the layer with that number. Stage i
+/// has the next `counts[i]` layers.
 struct layout_stages {
     std::size_t axis = 0; ///< of the mesh
     bool has_layers = false;
@@ -124,7 +124,7 @@ struct layout_rules {
     std::optional<layout_stages> stages;
     std::vector<layout_rule> rules;
 
-    /// The first rule that matches a key counts; null if none does.
+    /// The first rule that matches a key; null if none does.
     layout_rule const* rule_of(std::string const& key) const {
         auto const rule =
             std::ranges::find_if(rules, [&](layout_rule const& r) { return r.match.matches(key); });
@@ -144,9 +144,9 @@ namespace reshard {
 
 /// The layout that the rules give the tensors of a catalog.
 ///
-/// The first rule that matches a key counts. A key without one is replicated, on its stage or over
-/// the mesh, and noted; so is a rule, a pattern of stages, or a layer of a stage without a key. A
-/// key of several stages is on each of them.
+/// The first rule that matches a key counts. A key without a rule is replicated on its stage or
+/// over the mesh, and a note says so. Other notes name each rule, pattern of a stage, and layer of
+/// a stage that has no key. A key of several stages is on each of them.
 ///
 /// \throws error with errc::bad_layout that names file, key, axis and both numbers if a rule does
 ///         not fit a tensor
@@ -159,7 +159,7 @@ namespace reshard::detail {
 /// The number of ranks: the file's, or the largest rank plus one.
 RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows);
 
-/// The text of a layout file in the explicit form, a line a shard.
+/// The text of a layout file in the explicit form, one line per shard.
 ///
 /// \post `parse_layout_file` gives the same table, except for file and notes
 RESHARD_DECL std::string to_json(layout_table const& table);
@@ -170,14 +170,14 @@ using layout_file = std::variant<layout_table, layout_rules>;
 /// True if `table_of` needs a catalog with the shapes of all keys.
 RESHARD_DECL bool needs_shapes(layout_file const& file);
 
-/// Which files ranks wrote, each with its part of the tensors, and how these are cut.
+/// Which files ranks wrote, each with its part of the tensors, and how the tensors are cut.
 struct rank_files {
     std::string pattern; ///< of their names in a directory, such as `consolidated.{rank:02}.pth`
     layout_rules rules;
 };
 
-/// \throws error as `read_layout_file`; with errc::bad_layout for a block-cyclic cut, which files
-///         of ranks are not read with
+/// \throws error as `read_layout_file`; with errc::bad_layout for a block-cyclic cut, which is not
+///         supported for files of ranks
 RESHARD_DECL rank_files read_rank_files(std::filesystem::path const& path);
 
 /// \throws error with errc::syntax if it is not JSON: `file:line:column: ...`; with
@@ -189,7 +189,7 @@ RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_vi
 ///         also `parse_layout_file`
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path);
 
-/// The shards of a layout file. An explicit one has its own shapes, and takes nothing of `shapes`.
+/// The shards of a layout file. An explicit file has its own shapes, and ignores `shapes`.
 ///
 /// \throws error with errc::bad_layout if a rule does not fit a tensor
 RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shapes);

@@ -15,7 +15,7 @@
 
 namespace reshard {
 
-/// The network that a file describes; omitted fields have their defaults.
+/// Reads the network that a file describes. Omitted fields have their defaults.
 ///
 /// The file may have `measured`, the measurements of `reshard measure-network --json`; it is not
 /// read.
@@ -27,10 +27,10 @@ RESHARD_DECL network read_network(std::filesystem::path const& path);
 
 namespace detail {
 
-/// The same of a text. \throws error as `read_network`
+/// The same for a text. \throws error as `read_network`
 RESHARD_DECL network parse_network(std::string_view text, std::string_view file);
 
-/// The text of a file, a line a field.
+/// The text of a file, one line per field.
 ///
 /// \post `parse_network` gives the same network, except for the last bit of a number, in which the
 ///       parser of Boost.JSON errs

@@ -25,7 +25,7 @@
 #include <vector>
 
 /// \file
-/// A checkpoint of any format, before its data are read.
+/// A checkpoint of any format, before its data is read.
 
 namespace reshard::detail {
 
@@ -41,25 +41,25 @@ struct opened_checkpoint {
     std::shared_ptr<file_store const> files;
     /// Empty if values that are not tensors cannot be carried to other formats.
     object_reader read_objects{};
-    /// Why tensors are not whole, by key: some of their shards are in missing files.
+    /// Why tensors are incomplete, by key: some of their shards are in missing files.
     std::map<std::string, std::string> incomplete{};
 };
 
-/// Removes tensors and other values that are not selected. The common state of ranks is one file in
-/// the format of Megatron-Core, and stays whole there as long as one of its values is selected; a
-/// warning says so.
+/// Removes tensors and other values that are not selected. In the format of Megatron-Core, the
+/// common state of ranks is one file. It stays whole as long as one of its values is selected, and
+/// a warning says so.
 ///
 /// \throws error with errc::unknown_key for a pattern that matches nothing, and if no tensor is
-///         left but `options` do not take values alone
+///         left although `options` does not accept values alone
 RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options const& options);
 
-/// The warning that values are taken from the file of one rank.
+/// Warns that values are taken from the file of one rank.
 inline std::string values_taken_of(std::filesystem::path const& file) {
     return file.string() +
            ": values that are not tensors come from this file, not from the files of other ranks";
 }
 
-/// Why a tensor of more than `max_ndim` axes is not read.
+/// Says that a tensor with more than `max_ndim` axes is not read.
 inline std::string why_too_many_axes(std::size_t axes) {
     return words("it has ", axes, " axes, and at most ", max_ndim, " are read");
 }
@@ -67,8 +67,8 @@ inline std::string why_too_many_axes(std::size_t axes) {
 /// The text of an error after its subject, such as "tensor 'w'", or the whole text.
 RESHARD_DECL std::string text_behind(std::string_view text, std::string_view noun);
 
-/// Puts together a checkpoint of whole tensors, which are anywhere in its files: each at one place,
-/// or in parts of its elements.
+/// Assembles a checkpoint of whole tensors. A tensor may be anywhere in the files, in one piece or
+/// in several.
 class whole_tensors {
 public:
     RESHARD_DECL whole_tensors(std::shared_ptr<file_store const> files, std::string_view format,
@@ -76,12 +76,12 @@ public:
 
     file_store const& files() const { return *files_; }
 
-    /// Files are archives of which members are deflated: tensors may be after their ends, as
-    /// `files_with_inflated` show them.
+    /// The files are archives with deflated members. Tensors may be after the end of a file, as
+    /// `files_with_inflated` shows it.
     RESHARD_DECL void show_inflated();
 
-    /// Files are of ranks: several may have a key, and a tensor that one of them cannot read is
-    /// unread.
+    /// The files belong to ranks. Several may have a key, and a tensor is unread if it cannot be
+    /// read from one of them.
     void expect_parts() { expects_parts_ = true; }
 
     /// The next tensors are in that file.
@@ -94,15 +94,15 @@ public:
 
     /// Adds a tensor of the last file whose elements, in row-major order, are in `parts`.
     ///
-    /// \pre each of the parts has one axis, and the first one's data type, and all of them together
-    ///      the elements of the shape
+    /// \pre each part has one axis and the same data type, and all parts together have the elements
+    ///      of the shape
     RESHARD_DECL void add(std::string key, index_vector const& shape,
                           std::span<file_tensor const> parts);
 
-    /// Adds a box of a tensor of that shape, of which other files may have others.
+    /// Adds a box of a tensor of that shape. Other files may have other boxes of it.
     ///
-    /// \throws error with errc::corrupt_file if an earlier file has another shape or data type of
-    ///         it; it names both files
+    /// \throws error with errc::corrupt_file if an earlier file states another shape or data type;
+    ///         it names both files
     RESHARD_DECL void add_part(std::string const& key, index_vector const& shape, box const& region,
                                file_tensor const& tensor);
 
@@ -112,8 +112,8 @@ public:
     /// True for a key that was added.
     bool has(std::string const& key) const { return keys_.contains(key); }
 
-    /// The result of `read()` for a tensor of the last file; empty if it cannot be read, which is
-    /// noted.
+    /// The result of `read()` for a tensor of the last file; empty if the tensor cannot be read.
+    /// The tensor is then noted as unread.
     ///
     /// \param noun names it in errors of `read`: "tensor 'w'"
     /// \throws error as `read` with another code than errc::unsupported and errc::limit_exceeded

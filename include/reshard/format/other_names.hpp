@@ -13,14 +13,14 @@
 #include <vector>
 
 /// \file
-/// Other names of a tensor, which a checkpoint has once: tied weights.
+/// Other names of a tensor that a checkpoint stores once: tied weights.
 
 namespace reshard::detail {
 
-/// True for a name of a file's metadata that is not for users: its shards, its save, its digests.
+/// True for a name in a file's metadata that is not for users: its shards, its save, its digests.
 RESHARD_DECL bool is_own_name(std::string_view name);
 
-/// True for a name that has another meaning in the metadata of a file, so that it is not an alias.
+/// True for a name that is not an alias, because it has another meaning in the metadata of a file.
 RESHARD_DECL bool is_metadata_name(std::string_view name);
 
 /// True for a name of metadata for users, in any file.
@@ -30,33 +30,33 @@ RESHARD_DECL bool is_text_name(std::string_view name);
 /// `{"epoch": "1"}` does not refer to a tensor `1`.
 RESHARD_DECL bool may_be_alias(std::string_view name, std::string_view key);
 
-/// Adds the aliases that a file's metadata names: `{alias: key}`, if the key is a tensor of the
-/// file, and the alias is not. An alias that another file gives to another key counts for neither.
+/// Adds the aliases in a file's metadata: `{alias: key}`, if the key is a tensor of the file and
+/// the alias is not. If two files give an alias different keys, it counts for neither.
 ///
-/// \par Source `save_model` of the safetensors package, which keeps the name that it removes with
-///             the one that it writes
+/// \par Source `save_model` of the safetensors package, which stores each removed name with the
+///             name that it writes
 RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
                                safetensors_header const& header);
 
-/// Refuses texts for the metadata of files that readers would take for something else: names that
-/// are ours or aliases, and values that are keys of tensors.
+/// Refuses texts for the metadata of files that readers would misunderstand: names that are ours or
+/// aliases, and values that are keys of tensors.
 ///
 /// \throws error with errc::usage, naming the text
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
                               std::map<std::string, std::string> const& aliases,
                               std::vector<std::string> const& keys);
 
-/// Adds the texts of one more file's metadata, except those that are ours. One that files disagree
-/// on keeps the first value, and is noted.
+/// Adds the texts of one more file's metadata, except ours. If files disagree on a text, its first
+/// value stays, and its name is noted.
 RESHARD_DECL void add_texts(checkpoint_metadata& opened,
                             std::map<std::string, std::string> const& of_file);
 
-/// Adds each alias as a tensor with the shards of its key. One that is a tensor itself, or whose
-/// key is not, is omitted.
+/// Adds each alias as a tensor with the shards of its key. Omits an alias that is a tensor itself,
+/// or whose key is not a tensor.
 RESHARD_DECL void add_aliases(checkpoint_metadata& opened,
                               std::map<std::string, std::string> const& aliases);
 
-/// The tensors that a checkpoint has bytes of: all but the aliases.
+/// The tensors whose bytes a checkpoint stores: all except the aliases.
 RESHARD_DECL checkpoint_metadata without_aliases(checkpoint_metadata opened);
 
 } // namespace reshard::detail

@@ -43,19 +43,19 @@ private:
     std::vector<std::pair<std::string, std::string>> others_;
 };
 
-/// Puts such a plan together, shard by shard.
+/// Assembles such a plan, shard by shard.
 class planned_files {
 public:
-    /// \pre `target` lives as long
+    /// \pre `target` outlives this
     RESHARD_DECL planned_files(std::string_view format, layout const& target);
 
-    /// The next shards are in that file, which holds a rank's shards.
+    /// Begins a file, which holds the shards of one rank. The next shards are in it.
     RESHARD_DECL void begin_file(std::string const& name, holder_t rank);
 
     /// A shard of the last file, whose elements are at `where`.
     RESHARD_DECL void add(file_shard const& shard, byte_run where);
 
-    /// All that the last file has: it is a safetensors file of these shards.
+    /// Sets the contents of the last file: it is a safetensors file of these shards.
     ///
     /// \param  names of the shards in the file; by default, their keys
     /// \return the texts before the elements
@@ -64,7 +64,7 @@ public:
                     std::map<std::string, std::string> const& metadata = {},
                     std::vector<std::string> const& names = {});
 
-    /// How many bytes the last file has.
+    /// Sets the number of bytes of the last file.
     RESHARD_DECL void end_file(std::uint64_t bytes);
 
     /// The metadata so far.
@@ -82,17 +82,17 @@ private:
 /// \throws error with errc::unsupported, naming its key
 RESHARD_DECL void check_box(file_shard const& shard, std::string_view format);
 
-/// The shards that each rank writes, sorted by key: each different shard of the layout once, or by
-/// all ranks that hold it, as the choices say.
+/// The shards that each rank writes, sorted by key. As the choices say, each different shard of the
+/// layout is written once, or by all ranks that hold it.
 ///
 /// \throws error with errc::usage for a writer that does not hold the shard
 RESHARD_DECL std::map<holder_t, std::vector<file_shard>>
 shards_by_writer(layout const& target, file_choices const& choices);
 
-/// The most blocks of a tensor that a format has which writes each as a shard of its own.
+/// The most blocks of a tensor, for formats that write each block as a separate shard.
 inline constexpr index_t most_written_blocks = 4096;
 
-/// The layout with each block as a shard, for a format that has boxes alone.
+/// The layout with each block as a shard, for formats that only have boxes.
 ///
 /// \throws error with errc::unsupported for a tensor of more than `most_written_blocks` blocks
 RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format);
@@ -103,25 +103,25 @@ RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
 
 /// The values that are written beside tensors, one by one.
 ///
-/// \throws error with errc::usage for one under the key of a tensor
+/// \throws error with errc::usage for a value with the key of a tensor
 RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
                                                       file_choices const& choices);
 
-/// The shards of a rank for several files: a key occurs once in each.
+/// Distributes the shards of a rank over files, such that a file has a key only once.
 ///
 /// \pre sorted by key
 RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards);
 
-/// The bytes of its elements.
+/// The size of its elements in bytes.
 inline std::uint64_t bytes_of(file_shard const& shard) {
     return static_cast<std::uint64_t>(byte_count(element_count(stored_shape(shard)), shard.dtype));
 }
 
-/// The bytes of each.
+/// The size of each shard in bytes.
 RESHARD_DECL std::vector<std::uint64_t> bytes_of(std::vector<file_shard> const& shards);
 
-/// The safetensors file of these shards. Its data begins at a cache line, or, of a large one, at a
-/// page, since systems copy whole pages fastest.
+/// The safetensors file of these shards. Its data begins at a cache line. In a large file it begins
+/// at a page, because systems copy whole pages fastest.
 ///
 /// \throws error as `plan_safetensors`
 RESHARD_DECL safetensors_layout plan_of(std::vector<file_shard> const& shards,

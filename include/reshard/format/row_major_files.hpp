@@ -18,12 +18,12 @@
 #include <vector>
 
 /// \file
-/// Files with shards among other data, and in any order of elements, shown as files with these
-/// shards alone, row-major and one after the other.
+/// Files that have shards among other data, with elements in any order. They are shown as files of
+/// the shards alone, row-major and one after the other.
 
 namespace reshard::detail {
 
-/// Elements of a tensor in a file, one for each index of its shape.
+/// The positions of a tensor's elements in a file, one for each index of the shape.
 ///
 /// \par Units `begin` in bytes of the file; strides in elements: none is negative, 0 repeats one
 struct strided_bytes {
@@ -80,19 +80,19 @@ public:
     RESHARD_DECL std::vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
 
-    /// Shows what another one shows, too.
+    /// Also shows the files that another one shows.
     RESHARD_DECL void add(row_major_files const& files);
 
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
-    /// Looks for the shards without elements in their files. Nothing of them is ever read, and that
-    /// they have no elements is what metadata say, of which the file may say otherwise.
+    /// Looks up the shards without elements in their files. Nothing else would read them, and the
+    /// file may contradict the metadata, which say that they have no elements.
     ///
     /// \throws error as `shard_finder`
     RESHARD_DECL void check_empty_shards() const;
 
-    /// The store that has the real files, below all that show some.
+    /// The store of the real files, below all stores that show other files.
     RESHARD_DECL std::shared_ptr<file_store const> const& lowest() const;
 
     /// The bytes of a shard in the real file, if they are contiguous; std::nullopt if its elements

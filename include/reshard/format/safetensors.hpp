@@ -40,7 +40,7 @@ enum class safetensors_fault {
     invalid_offset,                 ///< a tensor does not begin at the end of the previous one
     validation_overflow,            ///< a tensor's bits do not fit 64 bits
     misaligned_slice,               ///< a tensor's bits do not fill bytes
-    tensor_invalid_info,            ///< shape and data type ask for other than the bytes there are
+    tensor_invalid_info,            ///< shape and data type contradict the number of bytes
     metadata_incomplete_buffer,     ///< the tensors do not end at the end of the file
     not_strict,                     ///< against the text of the format, though readers accept it
 };
@@ -74,13 +74,13 @@ namespace detail {
 /// The verdict that a message of `fail` above ends with, or std::nullopt for any other message.
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
 
-/// Extents of a tensor as a header has them: for a matrix, without an allocation.
+/// Extents of a tensor in a header; those of a matrix need no allocation.
 using header_shape = short_list<std::uint64_t, 2>;
 
 /// One tensor of a safetensors file, as its header has it.
 ///
-/// \par Shape unlimited, and extents may exceed `index_t`, since a header may have these beside an
-///            extent of 0
+/// \par Shape unlimited; extents may exceed `index_t`, because a header may have such extents
+///            beside an extent of 0
 /// \par Units `begin` and `end` in bytes from the beginning of the data
 struct safetensors_entry {
     std::string name;
@@ -101,7 +101,7 @@ struct safetensors_header {
     std::uint64_t json_digest = 0;     ///< of the bytes of the JSON
 };
 
-/// How much a reader lets pass.
+/// How strictly a header is checked.
 enum class safetensors_mode {
     strict,     ///< the text of the format
     compatible, ///< as the reference reader; forbidden content is a warning
@@ -111,17 +111,17 @@ enum class safetensors_mode {
 struct safetensors_options {
     safetensors_mode mode = safetensors_mode::strict;
     std::uint64_t max_header_bytes = 100'000'000;
-    std::size_t max_depth = 127; ///< of arrays and objects within each other
-    /// The format of the checkpoint, `torch_save` for one; empty: it is found by looking.
+    std::size_t max_depth = 127; ///< of nested arrays and objects
+    /// The format of the checkpoint, such as `torch_save`; empty: it is detected.
     std::string from = {};
     /// Patterns of keys (`key_pattern`) for the tensors and values to open; empty: all. Others are
     /// treated as absent (but see `select_keys`).
     std::vector<std::string> only = {};
     std::vector<std::string> without = {}; ///< patterns of keys to exclude from these
-    /// The path of a file that says which files of a directory ranks wrote, and how their tensors
-    /// are cut (`read_rank_files`); empty: files say it themselves.
+    /// The path of a file that says which files in a directory belong to ranks, and how their
+    /// tensors are cut (`read_rank_files`); empty: the files describe themselves.
     std::string source_layout = {};
-    bool takes_values_alone = false; ///< no tensor need be left, if there are other values
+    bool takes_values_alone = false; ///< a selection of other values alone is accepted
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without,
@@ -146,9 +146,10 @@ constexpr std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b
     return a * b;
 }
 
-/// The bits of a tensor, or empty if some product from the left does not fit 64 bits.
+/// The bits of a tensor, or empty if a product from left to right does not fit 64 bits.
 ///
-/// A zero helps only the extents after it: [0, 2^64 - 1, 2] has none, [2^64 - 1, 2, 0] too many.
+/// A zero only prevents the overflow of later products: [0, 2^64 - 1, 2] has 0 bits, and [2^64 - 1,
+/// 2, 0] has too many.
 constexpr std::optional<std::uint64_t> bit_count(header_shape const& shape, data_type dtype) {
     std::optional<std::uint64_t> product = 1;
     for (std::uint64_t const extent : shape)
@@ -161,14 +162,14 @@ inline std::string quoted(safetensors_entry const& tensor) {
     return "tensor '" + tensor.name + "': ";
 }
 
-/// Refuses a tensor whose bytes are not exactly what shape and data type ask for.
+/// Refuses a tensor whose shape and data type need another number of bytes than it has.
 RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view file);
 
 /// Sorts the tensors by their data.
 RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors);
 
-/// Refuses tensors that do not cover the data of the file exactly: in order, without gap or
-/// overlap.
+/// Refuses tensors that do not cover the data of the file exactly: in order, without gaps or
+/// overlaps.
 ///
 /// \pre       `tensors` is sorted by its data, and `data_offset <= file_bytes`
 /// \throws    error with errc::corrupt_file that names the file, the tensor and both numbers

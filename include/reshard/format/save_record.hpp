@@ -31,7 +31,8 @@ inline constexpr index_t save_record_version = 2;
 inline constexpr std::string_view record_digest_name = ",\n  \"digest\": \"";
 inline constexpr std::string_view record_end = "\"\n}\n";
 
-/// What begins the part of a record that is for people and other programs, the longest by far.
+/// The text that begins the part of a record for people and other programs. That part is by far the
+/// longest.
 inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
 
 /// A file of a save.
@@ -53,7 +54,7 @@ struct base_file {
     bool operator==(base_file const&) const = default;
 };
 
-/// Bytes of a file that are stored elsewhere: from the end of the previous run to `end`.
+/// Bytes of a file that are stored in another file: from the end of the previous run to `end`.
 struct delta_run {
     std::uint64_t end = 0;
     std::uint32_t source = 0;   ///< among the files of a delta and, after them, its bases'
@@ -75,9 +76,9 @@ struct record_delta {
 struct save_facts {
     std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
     std::map<std::string, double> numbers; ///< from the job, such as its step and its loss
-    std::vector<std::string> needs{};      ///< ids of the saves without which it cannot be read
+    std::vector<std::string> needs{};      ///< ids of the saves that it needs to be read
     std::string program{};                 ///< the text of what made the tensors, if it is known
-    bool this_layout_only = false;         ///< loads of another layout are refused
+    bool this_layout_only = false;         ///< loads into another layout are refused
 
     bool operator==(save_facts const&) const = default;
 };
@@ -88,8 +89,8 @@ struct save_record {
     std::vector<recorded_file> files;
     save_facts facts{};
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
-    std::optional<record_delta> delta = {}; ///< then `files` are put together from its runs
-    holder_t ranks = 0;                     ///< of the layout that was saved; 0: whole tensors
+    std::optional<record_delta> delta = {};          ///< `files` are then assembled from its runs
+    holder_t ranks = 0; ///< of the layout that was saved; 0: whole tensors
 
     bool operator==(save_record const&) const = default;
 };
@@ -116,18 +117,18 @@ RESHARD_DECL void check_numbers(std::map<std::string, double> const& numbers);
 /// \pre `written` has the files of `record`, in their order
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written);
 
-/// The same with these digests, one list for each shard of each tensor, and none of those that
-/// `written` has.
+/// The same with these digests, one list for each shard of each tensor, instead of the digests in
+/// `written`.
 RESHARD_DECL std::string to_json(save_record const& record, checkpoint_metadata const& written,
                                  std::span<std::span<std::uint64_t const> const> digests);
 
-/// The record that a text holds. Members that are not known are passed over; null is NaN.
+/// Parses a record. Unknown members are ignored; null is NaN.
 ///
-/// \throws error with errc::corrupt_file for a text that is not as it was written, with
-///         errc::unsupported for a version that is not known; it names `file`
+/// \throws error with errc::corrupt_file for a text that was changed, with errc::unsupported for an
+///         unknown version; it names `file`
 RESHARD_DECL save_record parse_save_record(std::string_view text, std::string_view file);
 
-/// The record in a file, read piece by piece: nearly all of it is tensors, which are not kept.
+/// Reads the record in a file piece by piece. Most of it describes tensors, and is not kept.
 ///
 /// \throws error as `parse_save_record` and `open_text`
 RESHARD_DECL save_record read_save_record(file_store const& files,
@@ -143,7 +144,7 @@ RESHARD_DECL save_record read_record_head(file_store const& files,
 /// Refuses files that are not exactly a record's files.
 ///
 /// \param files the files that were opened, with the digests of their headers
-/// \param ids   the save that each of them says it belongs to; empty: none
+/// \param ids   the save to which each of them belongs; empty: none
 /// \throws error with errc::corrupt_file or errc::missing_file that names `path` and the file
 RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& files,
                              std::vector<std::string> const& ids, std::string const& path);

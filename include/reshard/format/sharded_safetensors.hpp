@@ -43,19 +43,19 @@ struct file_shard {
     bool operator==(file_shard const&) const = default;
 };
 
-/// The metadata keys of the format: torch's, and ours for what torch's cannot say.
+/// The metadata keys of the format: torch's key, and ours for facts that torch's cannot express.
 ///
-/// \par Source `DCP_SHARDING_INFO` of PyTorch's HuggingFaceStorageWriter is JSON text
-///             `{key: {"saved_offsets": [..]}}`, without global shapes. `RESHARD` is JSON text
-///             `{key: {"shape": global shape}}`; a flattened shard adds
-///             `"region": {"offset": [..], "shape": [..]}, "flat_range": [begin, end]`, and blocks
-///             that are stored side by side add the region from the first to the last of them and
-///             `"blocks": [[axis, block, period], ..]`. Of blocks torch's entry is missing, so that
-///             readers without the other refuse them
+/// \par Source `DCP_SHARDING_INFO` of PyTorch's HuggingFaceStorageWriter is JSON text `{key:
+///             {"saved_offsets": [..]}}`, without global shapes. `RESHARD` is JSON text `{key:
+///             {"shape": global shape}}`; a flattened shard adds `"region": {"offset": [..],
+///             "shape": [..]}, "flat_range": [begin, end]`, and blocks that are stored side by side
+///             add the region from the first block to the last and `"blocks": [[axis, block,
+///             period], ..]`. Such blocks have no entry of torch, so readers that do not know
+///             `RESHARD` refuse them
 inline constexpr std::string_view sharding_info_name = "DCP_SHARDING_INFO";
 inline constexpr std::string_view reshard_info_name = "RESHARD";
 
-/// The shape as our own numbers. Beside a zero, extents beyond 2^63 - 1 count as that.
+/// The shape as our index type. If an extent is 0, extents above 2^63 - 1 become 2^63 - 1.
 ///
 /// \throws error with errc::limit_exceeded for more axes than we have, naming file and tensor
 inline index_vector index_shape(safetensors_entry const& entry, std::string_view file) {
@@ -93,7 +93,7 @@ inline std::string rank_file_name(std::size_t rank, std::size_t number = 0, std:
            ".safetensors";
 }
 
-/// True if the metadata of a file says which shards its tensors are, as torch writes it.
+/// True if the metadata of a file says, in torch's form, which shards its tensors are.
 inline bool is_sharded(safetensors_header const& header) {
     return header.metadata.contains(std::string(sharding_info_name));
 }
@@ -163,7 +163,7 @@ inline void check_region(file_shard const& shard, auto&& value) {
     }
 }
 
-/// Refuses what `DCP_SHARDING_INFO` or `RESHARD` is about, but the file does not hold.
+/// Refuses an entry of `DCP_SHARDING_INFO` or `RESHARD` for a tensor that the file does not have.
 inline void check_known(json_cursor const& info, std::vector<safetensors_entry> const& tensors,
                         key_index const& numbers) {
     auto const name_at = [&](std::uint32_t i) -> std::string_view { return tensors[i].name; };

@@ -18,7 +18,7 @@
 #include <type_traits>
 
 /// \file
-/// Reading the beginning of a file, or all of a small one.
+/// Reads the beginning of a file, or all of a small file.
 
 namespace reshard::detail {
 
@@ -30,7 +30,8 @@ constexpr bool is_between(unsigned value, unsigned lowest, unsigned highest) {
     return lowest <= value && value <= highest;
 }
 
-/// The end of an error about a file that begins so, if it is a pointer of Git LFS; else empty.
+/// A hint to append to an error about a file that begins with this text, if it is a Git LFS
+/// pointer; else empty.
 constexpr std::string_view pointer_hint(std::string_view first_bytes) {
     return first_bytes.starts_with("version ")
                ? " (this is a pointer of Git LFS and not the file; fetch that with git lfs pull)"
@@ -75,7 +76,7 @@ inline bool is_plain_word(std::string_view text, std::size_t i) {
 constexpr std::size_t find_invalid_utf8(std::string_view text) {
     std::size_t i = 0;
     while (i < text.size()) {
-        // Headers of a hundred megabytes are plain text, with few exceptions.
+        // Nearly all headers of a hundred megabytes are plain ASCII text.
         while (!std::is_constant_evaluated() && text.size() - i >= 8 && is_plain_word(text, i))
             i += 8;
         if (i == text.size())
@@ -126,13 +127,13 @@ inline open_file open_to_read(file_store const& files, std::filesystem::path con
 
 /// The next `bytes` bytes.
 ///
-/// Memory is taken as bytes are read, so that a length from the file itself may be asked for.
+/// Memory is allocated only as bytes are read, so `bytes` may be a length from the file itself.
 ///
 /// \throws error with errc::corrupt_file if the file ends before, errc::io if it cannot be read
 inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     constexpr std::uint64_t step = 1 << 20;
     std::string text;
-    // Addresses only: pages come as they are filled.
+    // This reserves addresses only: pages are allocated as they are filled.
     text.reserve(static_cast<std::size_t>(std::min(bytes, file.bytes - file.position)));
     while (text.size() < bytes) {
         std::size_t const before = text.size();

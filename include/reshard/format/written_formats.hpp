@@ -20,15 +20,15 @@
 
 namespace reshard::detail {
 
-/// A format that is written, by the name that an opened checkpoint has of it.
+/// A format that can be written, with the name that an opened checkpoint uses for it.
 struct written_format {
     std::string_view name;
     std::string_view ending;       ///< of a single file; none of a directory
     bool has_objects = false;      ///< it can hold values that are not tensors
     bool has_global_order = false; ///< as `layout::has_global_order`
-    /// Null: safetensors, which are planned with more choices.
+    /// Null for safetensors formats, which are planned with more choices.
     checkpoint_plan (*plan)(layout const& target, file_choices const& choices) = nullptr;
-    bool is_whole = false; ///< of a directory, that it has whole tensors only
+    bool is_whole = false; ///< a directory that only has whole tensors
 
     /// Other endings of a single file by which it is recognised when it is read.
     std::array<std::string_view, 3> other_endings = {};
@@ -45,11 +45,11 @@ struct written_format {
     bool has_shards() const { return !is_file() && !is_whole; }
 };
 
-/// \throws error with errc::usage for a name that is none, which lists all
+/// \throws error with errc::usage for an unknown name; it lists all names
 RESHARD_DECL written_format const& written_format_of(std::string_view name);
 
-/// True for the name of a format of another library, whose files have no record of ours; false for
-/// an empty one.
+/// True for the name of another library's format, whose files have no record of ours; false for an
+/// empty name.
 ///
 /// \throws error as `written_format_of`
 RESHARD_DECL bool is_other_format(std::string_view name);
@@ -57,11 +57,10 @@ RESHARD_DECL bool is_other_format(std::string_view name);
 /// The format of files of that name, or null.
 RESHARD_DECL written_format const* format_of_file(std::string_view path);
 
-/// The names of all, sorted.
+/// The names of all formats, sorted.
 RESHARD_DECL std::vector<std::string> names_of_written_formats();
 
-/// Refuses a name that files of the format could not have so that its library, and we, read it
-/// again.
+/// Refuses a name that the format's library, or we, could not read back from its files.
 ///
 /// \throws error with errc::unsupported; it names the key, the format, the limit and the way out
 RESHARD_DECL void check_name_limits(std::string_view format, std::string_view key);
@@ -70,7 +69,7 @@ RESHARD_DECL void check_name_limits(std::string_view format, std::string_view ke
 RESHARD_DECL void check_limits(std::string_view format, std::string_view key, data_type dtype,
                                index_vector const& shape);
 
-/// The same for all tensors of a layout, and for the shards that they are written in.
+/// The same for all tensors of a layout, and for the shards in which they are written.
 RESHARD_DECL void check_limits(std::string_view format, layout const& target);
 
 } // namespace reshard::detail

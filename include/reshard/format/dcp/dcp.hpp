@@ -23,14 +23,14 @@
 
 namespace reshard::detail {
 
-/// The file that is written last, and says which items there are.
+/// The file that is written last, and lists the items.
 inline constexpr std::string_view dcp_metadata_name = ".metadata";
 
-/// A file with items, by their numbers, which is read when a shard is read.
+/// A file with numbered items. It is read when one of its shards is read.
 struct dcp_file {
     std::string name;
     std::vector<byte_run> items;             ///< of the file
-    std::map<std::size_t, std::string> keys; ///< of those that are in a safetensors file
+    std::map<std::size_t, std::string> keys; ///< of the items that are in a safetensors file
 
     /// The positions of the elements of a shard.
     ///
@@ -43,22 +43,23 @@ private:
     RESHARD_DECL file_tensor tensor(file_store::file const& opened, std::size_t number) const;
 };
 
-/// The checkpoint of that `.metadata`. In the files beside it, the values that are not tensors are
-/// searched for opaque ones; the position of a shard's elements in its item is read with the item.
+/// Opens the checkpoint of that `.metadata`. Reads the values that are not tensors in the files
+/// beside it, to find the opaque ones. The position of a shard's elements in its item is read with
+/// the item.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves, or ask for bytes
 ///         that a file does not have; errc::missing_file for a file that does not exist;
-///         errc::unsupported for what metadata of torch 2.0 to 2.15 do not have, and for items that
-///         an extension transformed
+///         errc::unsupported for contents that metadata of torch 2.0 to 2.15 do not have, and for
+///         items that an extension transformed
 /// \par Source torch.distributed.checkpoint, `FileSystemWriter` of torch 2.0 to 2.15; there any
 ///             pickle is run
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& metadata);
 
 /// Files that hold the layout in the native format of torch.distributed.checkpoint, each different
-/// shard once, `__R_0.distcp` for rank `R`. Objects are in the first of them.
+/// shard once. Rank `R` has the file `__R_0.distcp`. Objects are in the first file.
 ///
-/// Names of tensors are not taken apart: one of `planner_data` is the path to itself.
+/// Names of tensors are not split: in `planner_data`, the path of a name is the name itself.
 ///
 /// \throws error with errc::unsupported for flattened shards and for data types that torch does not
 ///         have, naming the key

@@ -12,12 +12,12 @@
 #include <vector>
 
 /// \file
-/// GGUF: the files of llama.cpp, a header of values and tensors before their data.
+/// GGUF, the file format of llama.cpp: a header lists values and tensors, and the data follows.
 
 namespace reshard::detail {
 
-/// The tensors of a `.gguf` file. Shapes are in our order, the slowest axis first: the file has
-/// them the other way round.
+/// The tensors of a `.gguf` file. Shapes are in our order, the slowest axis first. The file has the
+/// opposite order.
 ///
 /// Tensors of quantised types are listed as unread, and the values of the header as objects.
 ///
@@ -32,9 +32,9 @@ RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files
 RESHARD_DECL std::vector<std::filesystem::path>
 find_gguf_files(file_store const& files, std::filesystem::path const& directory);
 
-/// The model that is in the `.gguf` files of a directory.
+/// Opens the model in the `.gguf` files of a directory.
 ///
-/// \throws error also with errc::missing_file if one says that there are more
+/// \throws error also with errc::missing_file if a file says that there are more
 RESHARD_DECL opened_checkpoint open_gguf_directory(std::shared_ptr<file_store const> files,
                                                    std::filesystem::path const& directory);
 

@@ -46,7 +46,7 @@ enum class checkpoint_kind {
     sharded, ///< a directory with other safetensors files
 };
 
-/// A kind and the files that one begins with.
+/// A kind, and the files that are opened first.
 struct checkpoint_files {
     checkpoint_kind kind{};
     std::vector<std::filesystem::path> paths; ///< sorted by name; at least one
@@ -75,7 +75,8 @@ inline std::string names_among(std::vector<std::filesystem::path> const& paths, 
     return names.empty() ? "" : first_and_more("'" + names.front() + "'", names.size());
 }
 
-/// The missing file of a directory with shards of torch or of PaddlePaddle; empty for any other.
+/// The missing metadata file of a directory with shards of torch or of PaddlePaddle; empty for any
+/// other directory.
 ///
 /// \par Source file names of torch.distributed.checkpoint, `__RANK_NUMBER.distcp`, and of Flex
 ///             Checkpoint, `RANK_SAVE.distcp` with `SAVE.metadata`
@@ -105,7 +106,8 @@ inline std::string lost_metadata(std::vector<std::filesystem::path> const& paths
            "; give another checkpoint";
 }
 
-/// The fault of a directory that has only some files of a checkpoint; empty for any other.
+/// The fault of a directory that has only some files of a checkpoint; empty for any other
+/// directory.
 inline std::string lost_part(file_store const& files, std::filesystem::path const& directory,
                              std::vector<std::filesystem::path> const& paths) {
     if (std::string text = lost_metadata(paths); !text.empty())
@@ -132,7 +134,7 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
                : stem + ".bin.index.json is missing, which says which tensors are in " + parts;
 }
 
-/// Describes a directory that is not a checkpoint, and the path to give instead.
+/// Describes a directory that is not a checkpoint, and suggests another path.
 inline std::string no_checkpoint(file_store const& files, std::filesystem::path const& directory,
                                  std::vector<std::filesystem::path> const& paths) {
     std::string const hint = directory_hint(files, directory, paths);
@@ -169,7 +171,7 @@ inline checkpoint_files find_in_directory(file_store const& files,
     fail(errc::unsupported, directory.string(), ": ", no_checkpoint(files, directory, list));
 }
 
-/// Refuses a file that describes others beside it, and a file that another one describes.
+/// Refuses a file that describes other files beside it, and a file that another one describes.
 inline void check_stands_alone(file_store const& files, std::filesystem::path const& path) {
     std::filesystem::path const around = in_directory(path).parent_path();
     auto const format = detect_format(files, around);
@@ -201,10 +203,10 @@ inline checkpoint_files find_checkpoint(file_store const& files, std::filesystem
     return {checkpoint_kind::file, {path}};
 }
 
-/// Refuses a path without the file that marks the requested format; it names that file, and the
-/// existing ones.
+/// Refuses a path without the file that marks the requested format. The error names that file and
+/// the existing files.
 ///
-/// \throws error with errc::usage for a format that there is not, errc::unsupported
+/// \throws error with errc::usage for an unknown format, else errc::unsupported
 inline void check_asked(file_store const& files, std::filesystem::path const& path,
                         std::string const& format) {
     auto const match = names_of_read_formats();
@@ -224,7 +226,7 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
          lost.empty() ? no_checkpoint(files, path, list) : lost);
 }
 
-/// Refuses tensors of ranks that are not whole, or of which the ranks have copies that differ.
+/// Refuses tensors of ranks that are incomplete, or whose copies differ between ranks.
 inline void check_parts(opened_checkpoint const& opened) {
     checkpoint_metadata const& metadata = opened.metadata;
     for (auto const& [key, text] : opened.incomplete)

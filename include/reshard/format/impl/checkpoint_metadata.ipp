@@ -51,8 +51,8 @@ RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors) {
         put_in_order(tensors, order_of_keys(tensors));
 }
 
-/// The number after `shard-`, which is a rank's, in the names of files; empty if one has none or
-/// each file has its own.
+/// The numbers of ranks after `shard-` in the names of files; empty if a name has none, or if each
+/// file has a different number.
 inline std::vector<holder_t> ranks_of(std::vector<checkpoint_file> const& files) {
     constexpr std::string_view prefix = "shard-";
     std::vector<holder_t> ranks;

@@ -27,7 +27,7 @@
 
 namespace reshard::detail {
 
-/// One file and what goes into it, in any order.
+/// One file and its contents, in any order.
 struct file_contents {
     std::string name;
     holder_t rank = 0;
@@ -70,7 +70,7 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     plan.ranks.push_back(contents.rank);
 }
 
-/// Sorts the tensors and joins tensors of one key, whose shards stay in the order of the files.
+/// Sorts the tensors and joins those with equal keys. Their shards stay in the order of the files.
 inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
     auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
     if (!std::is_sorted(tensors.begin(), tensors.end(), before))
@@ -93,7 +93,7 @@ inline std::vector<file_contents> files_of(holder_t rank, std::vector<file_shard
     return files;
 }
 
-/// What every file's metadata has: the texts of the user, and how tensors were fused, if any were.
+/// The texts in every file's metadata: the user's texts, and how tensors were fused, if any were.
 inline std::map<std::string, std::string> texts_of(file_choices const& choices) {
     auto texts = choices.texts;
     if (!choices.fused.empty())
@@ -101,8 +101,8 @@ inline std::map<std::string, std::string> texts_of(file_choices const& choices) 
     return texts;
 }
 
-/// The shards of a rank in `count` files, or more if a key needs them; none is empty. The largest
-/// shard goes first, into the file with the fewest bytes that does not have its key.
+/// Distributes the shards of a rank over `count` files, or more if a key needs them. No file is
+/// empty. Each shard, the largest first, goes into the smallest file that does not have its key.
 inline std::vector<file_contents> spread_over(std::vector<file_contents> const& files,
                                               std::size_t count) {
     std::vector<file_shard const*> shards;
@@ -167,7 +167,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
     return plan;
 }
 
-/// What goes into each file of a Hugging Face directory.
+/// The contents of each file of a Hugging Face directory.
 inline std::vector<file_contents>
 huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, index_t most_bytes) {
     auto const numbers = split_into_files(bytes, most_bytes);
@@ -197,7 +197,7 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
         total = checked_add(total, bytes.back(), "the bytes of all tensors");
     }
     auto files = huggingface_files(tensors, bytes, most_bytes);
-    tensors = {}; // of a million tensors, a quarter of what planning needs
+    tensors = {}; // for a million tensors, a quarter of the memory of planning
     plan.metadata.aliases = choices.aliases;
     plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");

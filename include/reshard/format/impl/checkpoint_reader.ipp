@@ -39,12 +39,12 @@ inline bool exists(file_store const& files, std::filesystem::path const& path) {
     return files.find(path) != file_store::kind::nothing;
 }
 
-/// The digests that a file has of its tensors, in the order of their data, if it has any.
+/// The digests in a file of its tensors, in the order of their data, if it has any.
 class file_digests {
 public:
     /// Refers to the header.
     ///
-    /// \throws error with errc::corrupt_file that names `file`, as all its functions
+    /// \throws error with errc::corrupt_file that names `file`; so do all its functions
     file_digests(safetensors_header const& header, std::string file) : file_(std::move(file)) {
         auto const text = header.metadata.find(std::string(chunk_digests_name));
         if (text != header.metadata.end())
@@ -56,7 +56,7 @@ public:
     /// 0: the file has none.
     std::uint64_t chunk_bytes() const { return reader_ ? reader_->chunk_bytes() : 0; }
 
-    /// Those of the next tensor.
+    /// The digests of the next tensor.
     digest_list next(std::uint64_t bytes) { return reader_ ? reader_->next(bytes) : digest_list(); }
 
     void check_end() const {
@@ -82,7 +82,7 @@ public:
     checkpoint_reader(checkpoint_reader const&) = delete;
     checkpoint_reader& operator=(checkpoint_reader const&) = delete;
 
-    /// The header of one more file, which gets the next number.
+    /// Opens one more file, which gets the next number, and returns its header.
     safetensors_header open(std::filesystem::path const& path,
                             unified_part part = unified_part::model) {
         open_file file = open_to_read(files_, path);
@@ -106,7 +106,7 @@ public:
         return header;
     }
 
-    /// Whose shards each of the files has that were opened.
+    /// The rank whose shards each opened file has.
     ///
     /// \pre they belong to the record
     std::vector<holder_t> ranks_in(save_record const& record) const {
@@ -119,8 +119,8 @@ public:
         return of_files;
     }
 
-    /// Refuses files of a directory that do not belong to one finished save. Files of others have
-    /// no save.
+    /// Refuses files of a directory that do not belong to one finished save. Files that other
+    /// programs wrote have no save.
     void check_directory(std::filesystem::path const& directory) {
         std::filesystem::path const record = directory / save_record_name;
         if (exists(files_, record)) {
@@ -141,8 +141,8 @@ public:
                      saves_[i], "; load another checkpoint");
     }
 
-    /// Adds the tensors of the last file, whole ones, except those `elsewhere`. A master weight
-    /// whose weight is in no file before is the weight.
+    /// Adds the whole tensors of the last file, except those `elsewhere`. If no earlier file has
+    /// the weight of a master weight, the master weight becomes the weight.
     void add_whole(safetensors_header header, unified_part part = unified_part::model,
                    key_set const& elsewhere = {}) {
         file_digests digests(header, last_name());
@@ -168,7 +168,7 @@ public:
         digests.check_end();
     }
 
-    /// The same for shards.
+    /// Adds the shards of the last file.
     void add_parts(safetensors_header const& header) {
         file_digests digests(header, last_name());
         tensors_.begin_file(header.tensors.size());
@@ -194,15 +194,14 @@ public:
             "hold optimizer state or master weights of one rank each, or of another save, which "
             "are not read and would be lost; to convert the rest alone, give its files in a "
             "separate directory";
-        if (options_.from == "huggingface") { // the model alone was asked for
+        if (options_.from == "huggingface") { // only the model was requested
             warn(directory, "not read, as the model alone is wanted: " +
                                 first_and_more(result_.unread.front(), result_.unread.size()));
             result_.unread.clear();
         }
     }
 
-    /// The rule for a directory that was saved to before and after the change of formats: the newer
-    /// one counts.
+    /// Warns if a directory has saves in the older format too: the newer one counts.
     void find_older(std::filesystem::path const& directory) {
         auto const older = older_files(files_, directory);
         if (!older.empty())
@@ -210,13 +209,13 @@ public:
                                 first_and_more(older.front(), older.size()));
     }
 
-    /// From now on files belong to a model: elements have the types that PaddleNLP gives them.
+    /// The files from now on belong to a model: elements have the types that PaddleNLP gives them.
     void read_model() { is_model_ = true; }
 
-    /// From now on notes which weights there are, for `share_masters`.
+    /// From now on, notes the existing weights for `share_masters`.
     void keep_weights() { keeps_weights_ = true; }
 
-    /// The weights of 32 bits, which are stored once, are their own master weights.
+    /// Makes each weight of 32 bits its own master weight too, because it is stored once.
     ///
     /// \par Source the Unified Checkpoint of PaddleNLP: with `skip_save_model_weight` the master
     ///             weights are in the files of the model, or the model has no files
@@ -272,7 +271,7 @@ private:
             without_master_.push_back(weight.name);
     }
 
-    /// PaddleNLP says so of its files. NumPy has no name for bfloat16.
+    /// PaddleNLP marks its files in this way. NumPy has no name for bfloat16.
     static bool is_numpy(safetensors_header const& header) {
         auto const format = header.metadata.find("format");
         return format != header.metadata.end() && format->second == "np";
@@ -289,7 +288,8 @@ private:
                      "and are read so with the directory of the model");
     }
 
-    /// Files of one save say the same; files that were put together speak of other tensors each.
+    /// The files of one save agree. Files that were collected from several saves describe different
+    /// tensors.
     void note_fused(safetensors_header const& header, std::filesystem::path const& path) {
         auto const text = header.metadata.find(std::string(fused_name));
         if (text != header.metadata.end() && fused_texts_.insert(text->second).second)

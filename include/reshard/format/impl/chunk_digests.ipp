@@ -10,7 +10,7 @@
 #include <boost/assert.hpp>
 
 #include <xxhash.h>
-// The widest registers that the processor has: more than twice as fast as the baseline of x86-64.
+// Uses the widest registers of the processor: more than twice as fast as the x86-64 baseline.
 #if defined(__x86_64__) && __has_include(<xxh_x86dispatch.h>)
 #include <xxh_x86dispatch.h>
 #endif

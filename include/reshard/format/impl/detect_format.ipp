@@ -31,8 +31,8 @@
 
 namespace reshard::detail {
 
-/// Opens a checkpoint of torch.distributed.checkpoint. If Megatron-Core did not finish one, the
-/// common file of all ranks exists, and is not read.
+/// Opens a checkpoint of torch.distributed.checkpoint. If Megatron-Core did not finish a
+/// checkpoint, the common file of all ranks exists, but it is not read.
 inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> files,
                                             std::filesystem::path const& metadata) {
     bool const is_unfinished =
@@ -47,11 +47,12 @@ inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> fi
     return opened;
 }
 
-/// A format whose files are not safetensors: which file it begins with, and how it is opened.
+/// A format whose files are not safetensors: the file that marks it, and the function that opens
+/// it.
 struct checkpoint_format {
-    std::string_view name; ///< that an opened checkpoint has of it
-    std::string_view file; ///< the end of its name, or the name of one in a directory
-    /// Nothing for safetensors files and for an index.
+    std::string_view name; ///< as an opened checkpoint has it
+    std::string_view file; ///< the ending of its name, or the name of a file in a directory
+    /// Null for safetensors files and for an index.
     opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
                               std::filesystem::path const& path);
 };
@@ -68,9 +69,9 @@ inline constexpr checkpoint_format formats_of_files[] = {
     {"paddle_params", ".pdopt", open_paddle_file},
 };
 
-/// The first whose file exists counts.
+/// The first format whose file exists counts.
 inline constexpr checkpoint_format formats_of_directories[] = {
-    {"", save_record_name, nullptr}, // safetensors, as in those that follow
+    {"", save_record_name, nullptr}, // safetensors, like the next ones
     {"huggingface", hf_index_name, nullptr},
     {"huggingface", hf_single_name, nullptr},
     {unified_format, master_index_name, nullptr},
@@ -130,7 +131,7 @@ RESHARD_DECL bool may_hold_tensors(std::string_view name) {
                        [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// The apparent format of a path, without reading its files, and the evidence.
+/// The format of a path that its names suggest, and the evidence. Files are not read.
 struct detected_format {
     std::string format;
     std::string mark; ///< the end of its name, or the name of a file in a directory
@@ -201,7 +202,8 @@ RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
                          find_paddle_metadata(files, directory) || has_index(files, directory)));
 }
 
-/// Opens a directory by its file; nothing for one of safetensors files.
+/// Opens a directory by the file that marks its format; std::nullopt for a directory of safetensors
+/// files.
 inline std::optional<opened_checkpoint> open_as(checkpoint_format const& format,
                                                 std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& file, bool is_strict) {
@@ -221,7 +223,8 @@ inline bool is_format_of_files(std::string_view name) {
                std::end(formats_of_files);
 }
 
-/// The names of files of which a directory of the format has one; empty for a format of files.
+/// The file names that mark a directory of the format, which has one of them; empty for a format of
+/// files.
 inline std::vector<std::string> marks_of(std::string_view name) {
     if (name == deepspeed_format)
         return {std::string(deepspeed_mark)};
@@ -256,7 +259,7 @@ inline bool has_marks(file_store const& files, std::filesystem::path const& path
         return mark.starts_with('*') ? name_with_ending(files, path, mark.substr(1)).has_value()
                                      : files.find(path / mark) == file_store::kind::file;
     };
-    // Of a delta of ours files may be in other saves.
+    // The files of our deltas may be in other saves.
     return has(save_record_name) || std::ranges::any_of(marks_of(name), has);
 }
 
@@ -280,13 +283,13 @@ inline std::string missing_marks(file_store const& files, std::filesystem::path 
                          : "and this directory has no " + marks;
 }
 
-/// A path with the directory that it is in.
+/// A path with its directory.
 inline std::filesystem::path in_directory(std::filesystem::path const& path) {
     return path.has_parent_path() ? path : "." / path;
 }
 
-/// The index of `.bin` files that a path names, or that its directory has and no index of
-/// safetensors files beside it.
+/// The index of `.bin` files that a path names, or that a directory has, unless it also has an
+/// index of safetensors files.
 inline std::optional<std::filesystem::path> find_torch_index(file_store const& files,
                                                              std::filesystem::path const& path,
                                                              std::string_view from) {

@@ -19,10 +19,10 @@
 
 namespace reshard::detail {
 
-/// More entries of a directory are not looked at for a hint.
+/// The most entries of a directory that are examined for a hint.
 inline constexpr std::size_t most_hint_entries = 64;
 
-/// Describes a form of Megatron-LM with a directory for each rank; empty for any other.
+/// Describes a checkpoint of Megatron-LM with a directory for each rank; empty for any other form.
 inline std::string hint_of_ranks(file_store const& files,
                                  std::vector<std::filesystem::path> const& paths) {
     constexpr std::string_view names[] = {"model_optim_rng.pt", "model_rng.pt"};
@@ -43,8 +43,8 @@ inline std::string hint_of_ranks(file_store const& files,
                        "ranks have");
 }
 
-/// The entries of a directory that are parts of one whole, by their names: files, or directories of
-/// ranks; how these are read.
+/// Names the entries of a directory that are parts of one whole, files or directories of ranks, and
+/// says how to read them.
 ///
 /// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`
 inline std::string hint_of_parts(file_store const& files, std::filesystem::path const& directory,
@@ -93,7 +93,8 @@ inline constexpr array_library array_libraries[] = {
     {"zarr.json", "a zarr array or group"},
 };
 
-/// That a directory, or one in it, is of such a library, and what to do; nothing for any other.
+/// Says that such a library wrote a directory, or one in it, and what to do; empty for any other
+/// directory.
 inline std::string hint_of_arrays(file_store const& files, std::filesystem::path const& directory,
                                   std::vector<std::filesystem::path> const& paths) {
     std::vector<std::filesystem::path> places{directory};
@@ -111,7 +112,7 @@ inline std::string hint_of_arrays(file_store const& files, std::filesystem::path
     return {};
 }
 
-/// The text of a short file without blanks around it, if it may be the name of something in a
+/// The text of a short file without surrounding blanks, if it may be the name of an entry of a
 /// directory.
 inline std::string name_in_file(file_store const& files, std::filesystem::path const& path) {
     constexpr std::uint64_t longest = 256;
@@ -127,7 +128,7 @@ inline std::string name_in_file(file_store const& files, std::filesystem::path c
     return is_plain && text != "." && text != ".." ? text : std::string();
 }
 
-/// The directory of Megatron-LM for the iteration that it notes as its last.
+/// The directory of the iteration that Megatron-LM noted as its last one.
 inline std::string directory_of_iteration(std::string const& noted) {
     constexpr std::size_t digits = 7;
     bool const is_number = !noted.empty() && std::all_of(noted.begin(), noted.end(), [](char c) {
@@ -179,15 +180,15 @@ inline std::string name_by_number(std::filesystem::path const& path, std::size_t
     return text;
 }
 
-/// Whether a directory seems to be a later step of the same training than another.
+/// Whether a directory seems to be a later step than another directory of the same training.
 inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path const& b) {
     constexpr std::size_t most_digits = 20;
     return name_by_number(a, 0) == name_by_number(b, 0) &&
            name_by_number(a, most_digits) > name_by_number(b, most_digits);
 }
 
-/// The entries of a directory that seem to be checkpoints: directories, or else files. Of steps,
-/// only the latest.
+/// The entries of a directory that seem to be checkpoints: directories, or else files. Only the
+/// latest of several steps is named.
 inline std::string hint_of_entries(file_store const& files,
                                    std::vector<std::filesystem::path> const& paths) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
@@ -219,7 +220,7 @@ inline std::string hint_of_entries(file_store const& files,
     return {};
 }
 
-/// That a file which may hold tensors is a link to nothing, as in a cache of which files are gone.
+/// Says that a file that may hold tensors is a broken link, as in a cache whose files were removed.
 inline std::string hint_of_links(file_store const& files,
                                  std::vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
@@ -244,9 +245,9 @@ inline std::string hint_of_snapshots(file_store const& files,
     return hint_of_entries(files, files.list(snapshots));
 }
 
-/// The probable intention of a user who passed `directory`, which is not a checkpoint: the
-/// directory that a file in it names as the last one saved, other checkpoints in it, a whole
-/// checkpoint file in it, or a way to make it readable; empty if unknown.
+/// Suggests what a user meant who passed `directory`, which is not a checkpoint: the directory that
+/// a file in it names as the last save, other checkpoints in it, a whole checkpoint file in it, or
+/// a way to make it readable; empty if unknown.
 ///
 /// Never fails, and reads names and a few short files only.
 ///
@@ -276,10 +277,10 @@ inline std::string directory_hint(file_store const& files, std::filesystem::path
     }
 }
 
-/// That a file which was opened alone is a part of a model, by its name; nothing for any other, and
-/// for one that says which parts of tensors it has.
+/// Says that a file that was opened alone is a part of a model, by its name; empty for any other
+/// file, and for a file that says which parts of tensors it has.
 ///
-/// Lists directories only for a name of a part, and never fails.
+/// Lists directories only if the name is that of a part, and never fails.
 inline std::string opened_part(file_store const& files, checkpoint_metadata const& metadata) try {
     if (metadata.files.size() != 1 || metadata.format == "sharded_safetensors" ||
         files.find(metadata.path) != file_store::kind::file)
@@ -306,7 +307,7 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
     return {}; // a directory that cannot be listed must not prevent reading the file
 }
 
-/// `0` of `3_0.safetensors`, as PaddlePaddle names a file of rank 3; nothing for any other name.
+/// `0` for `3_0.safetensors`, PaddlePaddle's name of a file of rank 3; empty for any other name.
 inline std::string save_of_paddle(std::string_view name) {
     auto const digits = [&](std::size_t begin) {
         std::size_t const end = std::min(name.find_first_not_of("0123456789", begin), name.size());
@@ -332,8 +333,8 @@ inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
     return {};
 }
 
-/// Refuses a directory in which there are files of a model without their index, whose tensors would
-/// be missing in a Unified Checkpoint.
+/// Refuses a directory with files of a model but without their index: their tensors would be
+/// missing in a Unified Checkpoint.
 inline void check_no_model(file_store const& files, std::filesystem::path const& directory) {
     std::vector<std::filesystem::path> parts;
     for (std::filesystem::path const& path : files.list(directory))

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// What files of a format can have, besides the data types that its planner refuses.
+/// The limits of a format's files, besides the data types that its planner refuses.
 struct format_limits {
     std::string_view format;
     std::size_t most_name_bytes = std::numeric_limits<std::size_t>::max();
@@ -35,8 +35,8 @@ struct format_limits {
 /// The name of a member is a field of 16 bits, and has the ending of NumPy.
 inline constexpr std::size_t most_npz_name_bytes = 0xffff - std::string_view(".npy").size();
 
-/// \par Source what safetensors 0.8 (`safe_open`), NumPy 2.4 and torch 2.15 load, tried one by one;
-///             the lengths of names are the limits of our readers of pickles, and of zip
+/// \par Source tests of what safetensors 0.8 (`safe_open`), NumPy 2.4 and torch 2.15 load; the
+///             lengths of names are the limits of zip and of our readers of pickles
 inline constexpr format_limits limits_of_formats[] = {
     {.format = "huggingface", .has_six_bits = false, .has_pairs = true},
     {.format = "megatron_torch_dist", .most_name_bytes = pickle_value::most_text_bytes},
@@ -97,7 +97,7 @@ inline void check_pairs(format_limits const& limits, std::string_view key, data_
          " load even extents alone: cut between pairs, or cast it to bfloat16");
 }
 
-/// Refuses extents that are too large for NumPy, which omits zeros from their product.
+/// Refuses extents that are too large for NumPy, which multiplies all extents except zeros.
 inline void check_extents(format_limits const& limits, std::string_view key, data_type dtype,
                           index_vector shape) {
     if (!limits.counts_zeros || std::ranges::find(shape, 0) == shape.end())

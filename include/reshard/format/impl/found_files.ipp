@@ -25,8 +25,8 @@
 
 namespace reshard::detail {
 
-/// The indexes of a directory that list files of that ending, of any stem and variant; without
-/// a Unified Checkpoint's, which are parts of one. Sorted names.
+/// The sorted names of a directory's indexes that list files with that ending, of any stem and
+/// variant. Indexes of a Unified Checkpoint, which are parts of one checkpoint, are excluded.
 inline std::vector<std::string> indexes_in(file_store const& files,
                                            std::filesystem::path const& directory,
                                            std::string_view ending) {
@@ -40,7 +40,7 @@ inline std::vector<std::string> indexes_in(file_store const& files,
     return names;
 }
 
-/// The only one of these, if there is one.
+/// The only such index, if there is one.
 ///
 /// \throws error with errc::unsupported if there are several; it names them
 inline std::optional<std::filesystem::path> only_index(file_store const& files,
@@ -59,9 +59,9 @@ inline std::optional<std::filesystem::path> only_index(file_store const& files,
          (directory / names.front()).string());
 }
 
-/// True for files that trainers keep beside a checkpoint: their arguments, and the states of a
-/// learning rate's schedule, a loss's scale and generators of random numbers, of each rank or of
-/// one. They have endings of files with tensors.
+/// True for files that trainers keep beside a checkpoint, for each rank or for one: their
+/// arguments, and the states of the learning rate schedule, of the loss scale and of random number
+/// generators. Their names end like those of files with tensors.
 ///
 /// \par Source the trainers of PaddleNLP and of Hugging Face
 inline bool is_trainer_file(std::string_view name) {
@@ -73,7 +73,7 @@ inline bool is_trainer_file(std::string_view name) {
            (name.starts_with(of_ranks) && name.ends_with(".pth"));
 }
 
-/// Whether the first of these files that torch can have written has a DTensor.
+/// Whether the first of these files that could be torch's has a DTensor.
 inline bool have_parts(file_store const& files, std::vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
         try {
@@ -90,8 +90,8 @@ inline bool is_of_torch(std::filesystem::path const& path) {
     return std::ranges::find(endings, path.extension()) != std::end(endings);
 }
 
-/// The files of ranks in a directory that say themselves which parts of tensors they have: DTensors
-/// of torch.save; files of the model if there are others too. Empty if there are none.
+/// The files of ranks in a directory that describe their parts of tensors, as DTensors of
+/// torch.save do. If there are other files too, only files of the model. Empty if there are none.
 inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
                                                            std::filesystem::path const& directory) {
     auto const list = files.list(directory);

@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-/// All but the key of a fused tensor, as the members of an object.
+/// The facts of a fused tensor, except its key, as members of an object.
 inline std::string fused_members(fused_tensor const& tensor) {
     return "\"axis\":" + std::to_string(tensor.axis) +
            ",\"blocks\":" + std::to_string(tensor.blocks) +

@@ -59,9 +59,9 @@ RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
     return result;
 }
 
-/// The path of a file from the directory of the index on, without `./`.
+/// The path of a file relative to the directory of the index, without `./`.
 ///
-/// \throws error with errc::corrupt_file for one that would lead out of the directory
+/// \throws error with errc::corrupt_file for a path that would lead out of the directory
 inline std::string file_name_in(json_cursor const& cursor) {
     std::string const text = cursor.text();
     std::filesystem::path const path = text;
@@ -74,8 +74,8 @@ inline std::string file_name_in(json_cursor const& cursor) {
     return name;
 }
 
-/// Whether it is the index of optimizer state that PaddleNLP 3 writes if each rank has its own file
-/// (`ignore_merge_optimizer`): it counts resumptions, and has no map.
+/// Whether this is the index of optimizer state that PaddleNLP 3 writes if each rank has a separate
+/// file (`ignore_merge_optimizer`): it counts resumptions, and has no map.
 inline bool lists_nothing(json_cursor const& index) {
     return index.find("quant_ckpt_resume_times") && !index.find("weight_map");
 }

@@ -165,7 +165,7 @@ public:
     }
 
 private:
-    /// A document has thousands of objects with few keys, and few with thousands.
+    /// A document has thousands of objects with few keys, and few objects with thousands of keys.
     static constexpr std::size_t most_compared = 8;
 
     text_list keys_;
@@ -231,8 +231,8 @@ RESHARD_DECL std::string line_and_column(std::string_view text, std::size_t posi
     return std::to_string(line) + ":" + std::to_string(position - line_begin + 1);
 }
 
-/// Refuses a text of very many values of two or three bytes each, as no checkpoint has: a value
-/// takes 24 bytes, and three times that while its list grows.
+/// Refuses a text with very many values of two or three bytes each, which no checkpoint has. A
+/// value takes 24 bytes, and three times as many while its list grows.
 inline void check_memory(std::string_view text, std::string_view file) {
     constexpr std::uint64_t few = std::uint64_t{96} << 20, a_byte = 22, a_value = 72;
     auto const values = static_cast<std::uint64_t>(std::ranges::count(text, ','));

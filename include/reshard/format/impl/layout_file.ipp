@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// ASCII letters in capitals, in which safetensors names its data types.
+/// The text with ASCII letters in upper case, as safetensors names its data types.
 inline std::string upper_case(std::string text) {
     for (char& c : text)
         if (c >= 'a' && c <= 'z')
@@ -65,7 +65,7 @@ inline std::optional<flat_range> flat_from(json_cursor const& cursor) {
     return flat_range{ends[0].count(), ends[1].count()};
 }
 
-/// Adds a shard of its tensor.
+/// Adds a shard to its tensor.
 inline void add_shard(json_cursor const& cursor, layout_row& row) {
     cursor.check_names({"rank", "offset", "shape", "flat_range", "blocks"});
     holder_t const rank = rank_from(cursor.at("rank"));

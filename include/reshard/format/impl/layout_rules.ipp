@@ -74,7 +74,7 @@ inline placement placement_from(json_cursor const& cursor) {
     return shard{axis, rule == "even" ? split_rule::even : split_rule::ceil};
 }
 
-/// Reads `[4, 1, 1]`, of a rule that cuts one axis.
+/// Reads `[4, 1, 1]` in a rule that cuts one axis.
 inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rule) {
     constexpr index_t most = index_t{1} << 40;
     std::vector<index_t> const ratio = counts_from(cursor);
@@ -167,7 +167,7 @@ RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages
     return key.starts_with(stages.layer_suffix) ? std::optional(layer) : std::nullopt;
 }
 
-/// True if a pattern matches the key; notes which do.
+/// True if a pattern matches the key; notes the patterns that match.
 inline bool matches_any(std::vector<key_pattern> const& patterns, std::string_view key,
                         std::vector<bool>& used) {
     bool is_match = false;
@@ -190,7 +190,7 @@ inline std::string kind_of_key(std::string_view key) {
     return kind;
 }
 
-/// Keys in a message: those that only differ in numbers are said once.
+/// Keys in a message. Keys that differ only in numbers are named once.
 class key_kinds {
 public:
     void add(std::string const& key) {
@@ -205,7 +205,7 @@ public:
 
     std::size_t count() const { return count_; }
 
-    /// `'l.*.norm' (30), 'norm'`, and how many keys more there are.
+    /// `'l.*.norm' (30), 'norm'`, and the number of other keys.
     std::string text() const {
         std::string text;
         std::size_t left = count_;
@@ -229,7 +229,7 @@ private:
     std::vector<std::pair<std::string, std::size_t>> shown_;
 };
 
-/// The placement of keys by a layout file, and the rules that were used.
+/// The placements that a layout file gives keys, and the rules that were used.
 class rule_book {
 public:
     explicit rule_book(layout_rules const& book) : book_(book), used_(book.rules.size()) {
@@ -276,7 +276,7 @@ public:
     }
 
 private:
-    /// What of the stages no key uses.
+    /// Notes each pattern and layer of the stages that no key uses.
     void add_stage_notes(std::vector<std::string>& notes) const {
         auto const add = [&](std::string const& noun, std::vector<bool> const& used,
                              std::vector<key_pattern> const& patterns) {

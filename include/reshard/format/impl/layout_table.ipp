@@ -24,7 +24,7 @@ RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
     return sorted;
 }
 
-/// The data type of a row, which must agree with the program's result.
+/// The data type of a row. It must agree with the program's result.
 inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
                               catalog_entry const& yielded, std::string_view maker) {
     if (row.shape != yielded.shape)
@@ -44,7 +44,7 @@ inline data_type agreed_dtype(layout_table const& table, layout_row const& row,
     return yielded.dtype;
 }
 
-/// The results of the program that the layout does not have.
+/// Names the results of the program that the layout does not have.
 inline std::optional<std::string> unwritten(layout_table const& table, catalog const& yielded,
                                             layout const& target, std::string_view maker) {
     std::string keys;

@@ -34,7 +34,7 @@ inline void read_count(json_cursor const& cursor, std::string_view name, holder_
     number = static_cast<holder_t>(member->count());
 }
 
-/// \param has_runs as within a node
+/// \param has_runs as in the speed within a node
 inline void read_speed(json_cursor const& root, std::string_view name, bool has_runs,
                        network::speed& speed) {
     auto const position = root.find(name);
@@ -76,7 +76,7 @@ RESHARD_DECL network parse_network(std::string_view text, std::string_view file)
     return network;
 }
 
-/// Digits that mean the number.
+/// A decimal text of the number.
 inline std::string number_json(double number) {
     return boost::json::serialize(boost::json::value(number));
 }

@@ -22,7 +22,7 @@
 
 namespace reshard::detail {
 
-/// Which keys are wanted, and which of the patterns matched one.
+/// Selects the wanted keys, and notes which patterns matched a key.
 class key_selection {
 public:
     key_selection(std::vector<std::string> const& only, std::vector<std::string> const& without)
@@ -33,7 +33,7 @@ public:
         return !match_any(without_, key) && is_wanted;
     }
 
-    /// Refuses a pattern that matched none of the keys, which may be misspelt.
+    /// Refuses a pattern that matched none of the keys: it may be misspelt.
     void check_matched(checkpoint_metadata const& metadata, std::string const& first,
                        std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})
@@ -48,7 +48,7 @@ private:
     std::vector<given_pattern> without_;
 };
 
-/// Gives the names of a tensor whose first name is gone another one of them.
+/// Replaces the first name of a tensor by another of its names, if the first one was not selected.
 inline void select_aliases(checkpoint_metadata& metadata) {
     auto const exists = [&](std::string const& key) {
         return std::ranges::binary_search(metadata.tensors, key, {}, &checkpoint_tensor::key);
@@ -64,7 +64,7 @@ inline void select_aliases(checkpoint_metadata& metadata) {
     metadata.aliases = std::move(kept);
 }
 
-/// Says that what ranks have in common is not taken apart.
+/// Warns that the common state of ranks is not divided.
 inline void warn_of_common(checkpoint_metadata& metadata, key_selection& selection) {
     std::vector<std::string> left_out;
     std::set<holder_t> common_files;
@@ -236,7 +236,7 @@ RESHARD_DECL void whole_tensors::add_unread_part(std::string const& key, std::st
     unread_parts_.emplace(key, std::move(reason));
 }
 
-/// Has a tensor of which some file has an unread part as an unread one.
+/// Lists a tensor as unread if some file has an unread part of it.
 RESHARD_DECL void whole_tensors::forget_unread_parts() {
     std::erase_if(result_.tensors, [&](checkpoint_tensor const& tensor) {
         return unread_parts_.contains(tensor.key);

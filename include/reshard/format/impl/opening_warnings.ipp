@@ -37,8 +37,8 @@ RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
     return names;
 }
 
-/// Files of a directory that another library has saved to, beside its checkpoint, which may hold
-/// other tensors: the state of an optimizer, another form of the same model.
+/// Files beside another library's checkpoint that may hold other tensors: the state of an
+/// optimizer, or another form of the same model.
 inline std::vector<std::string> other_tensors(file_store const& files,
                                               checkpoint_metadata const& metadata) {
     if (!metadata.save.empty() || files.find(metadata.path) != file_store::kind::directory)
@@ -56,7 +56,7 @@ inline std::vector<std::string> other_tensors(file_store const& files,
     return others;
 }
 
-/// A warning that values hold tensors without names; empty if none does.
+/// A warning that some values hold tensors without names; empty if none does.
 inline std::string tensors_within(checkpoint_metadata const& metadata) {
     std::vector<std::string> keys;
     for (checkpoint_object const& object : metadata.objects)
@@ -69,9 +69,9 @@ inline std::string tensors_within(checkpoint_metadata const& metadata) {
            " some, which are not read: they are neither converted nor compared";
 }
 
-/// A warning that tensors have no elements, as ZeRO stage 3 leaves parameters that were not
-/// gathered; empty if none is. It concerns state dicts of modules, not our saves or formats with
-/// shapes of whole tensors, which keep such tensors as given.
+/// A warning that tensors have no elements, because ZeRO stage 3 leaves such parameters if they
+/// were not gathered; empty if there are none. It concerns state dicts of modules only. Our saves,
+/// and formats with shapes of whole tensors, keep such tensors as given.
 ///
 /// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
 inline std::string placeholders(checkpoint_metadata const& metadata) {
@@ -94,7 +94,7 @@ inline std::string placeholders(checkpoint_metadata const& metadata) {
         "zero_to_fp32.py or ds_to_universal.py of DeepSpeed");
 }
 
-/// The first few keys, and how many more there are.
+/// The first few keys, and the number of other keys.
 inline std::string some_keys(std::vector<std::string> const& keys) {
     constexpr std::size_t most = 4;
     std::string text;
@@ -104,7 +104,7 @@ inline std::string some_keys(std::vector<std::string> const& keys) {
                               : text;
 }
 
-/// Says which entries cannot be read, and why: one text for each reason.
+/// Warns of entries that cannot be read, with one text for each reason.
 inline void warn_of_entries(checkpoint_metadata& metadata) {
     std::map<std::string, std::vector<std::string>> tensors, values;
     for (checkpoint_tensor const& tensor : metadata.tensors)
@@ -125,7 +125,7 @@ inline void warn_of_entries(checkpoint_metadata& metadata) {
             (keys.size() == 1 ? " is omitted: it " : " are omitted: each of them ") + reason);
 }
 
-/// Warns of data that is skipped when the tensors are read, so that it is not lost silently.
+/// Warns of data that is not read with the tensors, so that it is not lost silently.
 inline void add_warnings(opened_checkpoint& opened) {
     checkpoint_metadata& metadata = opened.metadata;
     for (std::string text :

@@ -83,7 +83,7 @@ RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
                 match->second = name; // no tensor's key
 }
 
-/// The place of a tensor among those that are sorted, or null.
+/// Finds a tensor among sorted ones; null if there is none.
 inline checkpoint_tensor const* find_tensor(checkpoint_metadata const& opened,
                                             std::string_view key) {
     auto const position =

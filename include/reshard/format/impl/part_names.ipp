@@ -23,11 +23,11 @@
 
 namespace reshard::detail {
 
-/// The facts in the name of a file that is one of several.
+/// The facts that the name of one of several files states.
 struct part_name {
     std::string pattern;      ///< the name with `#` for each number of a part or a rank
     bool is_of_ranks = false; ///< of a rank, not only the k-th of n files
-    bool is_certain = false;  ///< others beside it need not confirm it
+    bool is_certain = false;  ///< no other file need confirm it
 };
 
 /// Finds the numbers of parts and ranks in a name.
@@ -41,7 +41,7 @@ class part_name_reader {
 public:
     explicit part_name_reader(std::string_view name) : name_(name) {}
 
-    /// Nothing for the name of a whole model.
+    /// Reads the name; std::nullopt for the name of a whole model.
     std::optional<part_name> read() {
         while (at_ < name_.size())
             if (is_digit(name_[at_]))
@@ -62,7 +62,7 @@ private:
         return name_.substr(begin, end - begin);
     }
 
-    /// The word before an index, with a character between them or without, in small letters.
+    /// The word before an index in small letters. A character may be between them.
     std::string word_before(std::size_t end) const {
         if (end > 0 && std::string_view("-_.").find(name_[end - 1]) != std::string_view::npos)
             --end;
@@ -76,7 +76,7 @@ private:
         return word;
     }
 
-    /// Takes `00002` of `-of-00002`, if that is next.
+    /// Takes `00002` from `-of-00002`, if that is next.
     std::string_view count_after(std::size_t end) const {
         std::string_view const remainder = name_.substr(end);
         bool const is_count = remainder.starts_with("-of-") || remainder.starts_with("_of_");
@@ -129,8 +129,8 @@ inline std::optional<part_name> part_of(std::filesystem::path const& path) {
     return part_name_reader(path.filename().string()).read();
 }
 
-/// The files, or directories, that are parts of one whole with `path`, by their names: itself among
-/// them, in the order of `paths`; none for a whole.
+/// The files or directories whose names say that they are parts of one whole with `path`, including
+/// `path`, in the order of `paths`. Empty if `path` is not a part.
 ///
 /// \param paths the names in its directory
 inline std::vector<std::filesystem::path>
@@ -152,7 +152,7 @@ inline constexpr std::string_view source_layout_advice =
     "do not say which parts of the tensors they have; write that into a file and give it with "
     "--source-layout FILE";
 
-/// `model` of `model-00001-of-00002.safetensors`; nothing for any other name.
+/// `model` for `model-00001-of-00002.safetensors`; empty for any other name.
 inline std::string part_of_index(std::string_view name) {
     std::string_view const stem = name.substr(0, std::min(name.rfind('.'), name.size()));
     auto const digits_before = [&](std::size_t end) {
@@ -169,8 +169,8 @@ inline std::string part_of_index(std::string_view name) {
     return is_part ? std::string(stem.substr(0, middle - digits - 1)) : std::string();
 }
 
-/// A message that an index omits one of the parts that their names count, such as
-/// `x-00003-of-00003.bin`; empty if it lists all.
+/// A message that an index omits a part that the names of its files count, such as
+/// `x-00003-of-00003.bin`; empty if it lists all parts.
 ///
 /// \param files the files in the index, a map by name
 inline std::string unlisted_part(auto const& files) {

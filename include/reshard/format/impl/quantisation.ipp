@@ -71,8 +71,8 @@ private:
     bool says_order_ = false;
 };
 
-/// Whether a shard has groups of input channels in another order than the channels. One that is
-/// not stored as a list, or that cannot be read, says nothing.
+/// Whether the groups of input channels in a shard are in another order than the channels. False
+/// for a shard that is not stored as a list, or that cannot be read.
 inline bool are_groups_mixed(file_store const& files, std::filesystem::path const& path,
                              checkpoint_shard const& shard) {
     index_vector const shape = stored_shape(shard);
@@ -88,7 +88,7 @@ inline bool are_groups_mixed(file_store const& files, std::filesystem::path cons
     return !std::ranges::is_sorted(groups);
 }
 
-/// Whether any `g_idx` of a checkpoint does.
+/// The same for any `g_idx` of a checkpoint.
 inline bool are_groups_mixed(file_store const& files, checkpoint_metadata const& metadata) {
     return std::ranges::any_of(metadata.tensors, [&](checkpoint_tensor const& tensor) {
         return tensor.dtype == data_type::i32 && tensor.key.ends_with("g_idx") &&
@@ -106,15 +106,15 @@ inline boost::json::value document_beside(file_store const& files,
         if (files.find(path) != file_store::kind::file)
             return nullptr;
         open_file file = open_text(files, path, most);
-        boost::system::error_code unreadable; // then it says nothing
+        boost::system::error_code unreadable; // an invalid document counts as none
         return boost::json::parse(read_bytes(file, file.bytes), unreadable);
     } catch (error const&) {
         return nullptr;
     }
 }
 
-/// The facts in the configuration beside a checkpoint, which is read only if a tensor may be
-/// quantised, or in its `g_idx`, if the configuration does not say the order of channels.
+/// The facts in the configuration beside a checkpoint. It is read only if a tensor may be
+/// quantised. If it does not state the order of channels, `g_idx` of the checkpoint does.
 inline quantisation_facts read_quantisation(file_store const& files,
                                             checkpoint_metadata const& metadata) {
     if (std::ranges::none_of(metadata.tensors, may_be_quantised, &checkpoint_tensor::dtype))

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/format/layout_file.hpp> // includes this in its turn
+#include <reshard/format/layout_file.hpp> // includes this file too
 
 #ifndef RESHARD_FORMAT_IMPL_RANK_FILE_NAMES_IPP
 #define RESHARD_FORMAT_IMPL_RANK_FILE_NAMES_IPP
@@ -21,18 +21,18 @@
 #include <vector>
 
 /// \file
-/// Which file is of which rank, by their names.
+/// Finds the rank of each file by its name.
 
 namespace reshard::detail {
 
-/// Names of files with a rank's coordinates in them, such as `mp_rank_{tp:02}.pt`.
+/// A pattern of file names that have a rank's coordinates, such as `mp_rank_{tp:02}.pt`.
 ///
-/// `{rank}` and the name of a mesh axis are numbers, `{tp:02}` has zeros in front up to 2 digits,
-/// `*` is any text without `/`, and `{key}` any text, whose `/` are dots in the key of the one
-/// tensor that such a file has.
+/// `{rank}` and the name of a mesh axis stand for numbers; `{tp:02}` is padded with zeros to 2
+/// digits. `*` stands for any text without `/`. `{key}` stands for any text: it is the key of the
+/// file's only tensor, with dots for `/`.
 class file_pattern {
 public:
-    /// \throws error with errc::bad_layout for a placeholder that is unknown, or a mesh axis that
+    /// \throws error with errc::bad_layout for an unknown placeholder, or for a mesh axis that
     ///         names do not determine
     file_pattern(std::string const& text, mesh const& ranks) : ranks_(ranks) {
         for (std::size_t at = 0; at < text.size();)
@@ -50,7 +50,7 @@ public:
         return match_from(0, name, result) ? std::optional(std::move(result)) : std::nullopt;
     }
 
-    /// The name of the file of a rank; `*` and `{key}` stay in it.
+    /// The name of a rank's file, which still has `*` and `{key}`.
     std::string name_of(holder_t rank) const {
         index_vector const coordinates = ranks_.coordinates_of(rank);
         std::string name;
@@ -61,7 +61,7 @@ public:
         return name;
     }
 
-    /// How many directories below the first one files may be.
+    /// The number of directories between the first one and the files.
     std::size_t depth() const {
         constexpr std::size_t deepest = 64;
         std::size_t slashes = 0;
@@ -212,18 +212,18 @@ private:
 struct rank_file {
     holder_t rank = 0;
     std::filesystem::path path;
-    std::string key; ///< of its one tensor; empty: tensors have the keys in the file
+    std::string key; ///< of its only tensor; empty: tensors have the keys in the file
 };
 
-/// Lists the files in a directory and in those below it.
+/// Lists the files in a directory and in its subdirectories.
 class file_lister {
 public:
     file_lister(file_store const& files, std::size_t depth) : files_(files), depth_(depth) {}
 
-    /// The names of the files, from the directory on. A link to a directory that has it is not
-    /// followed.
+    /// The names of the files, relative to the directory. A link to a directory that contains the
+    /// link is not followed.
     ///
-    /// \throws error with errc::limit_exceeded for links that make endless names of a few files
+    /// \throws error with errc::limit_exceeded if links give a few files endlessly many names
     std::vector<std::string> list(std::filesystem::path const& directory) {
         add(directory, {});
         return std::move(names_);

@@ -26,12 +26,12 @@
 #include <vector>
 
 /// \file
-/// Files of ranks that do not describe their layout become one checkpoint: a layout file says
-/// how their tensors are cut.
+/// Makes one checkpoint of files of ranks that do not describe their layout. A layout file says how
+/// their tensors are cut.
 
 namespace reshard::detail {
 
-/// Puts files of ranks together.
+/// Joins files of ranks.
 class rank_union {
 public:
     rank_union(std::shared_ptr<file_store const> files, std::filesystem::path path,
@@ -82,10 +82,10 @@ public:
     }
 
 private:
-    /// The store that has the files of all ranks, as they are shown.
+    /// The store that shows the files of all ranks.
     std::shared_ptr<file_store const> store() const { return shown_ ? shown_ : files_; }
 
-    /// Has the next file in that store, too.
+    /// Adds the next file to that store.
     void show(std::shared_ptr<file_store const> const& next) {
         if (next == files_)
             return;
@@ -124,7 +124,7 @@ private:
         tensors.push_back({file.rank, std::move(tensor)});
     }
 
-    /// Of values that several ranks have, the first rank's count.
+    /// If several ranks have a value, the first rank's value counts.
     void add_objects(holder_t offset, std::vector<checkpoint_object>& objects, object_reader read) {
         key_set keys;
         for (checkpoint_object& object : objects) {
@@ -140,7 +140,8 @@ private:
             readers_.emplace_back(std::move(read), std::move(keys));
     }
 
-    /// Names the files whose values are taken, though other ranks have values of the same keys.
+    /// Warns of the files whose values are taken although other ranks have values with the same
+    /// keys.
     void warn_of_objects(checkpoint_metadata& opened) const {
         std::set<holder_t> files;
         for (checkpoint_object const& object : opened.objects)
@@ -166,7 +167,7 @@ private:
         };
     }
 
-    /// A pattern that matches no key of the files is mistyped.
+    /// Refuses a pattern that matches no key of the files: it is probably mistyped.
     void check_patterns() const {
         auto const check = [&](given_pattern pattern, std::string_view location) {
             for (auto const& [key, tensors] : tensors_)
@@ -187,7 +188,7 @@ private:
         check_layers(stages);
     }
 
-    /// Of each layer that stages place, some file has a key.
+    /// Refuses stages if no file has a key of one of their layers.
     void check_layers(layout_stages const& stages) const {
         std::set<index_t> layers;
         for (auto const& [key, tensors] : tensors_)
@@ -203,7 +204,7 @@ private:
                      ", which begins with '", stages.layer_prefix, layer, stages.layer_suffix, "'");
     }
 
-    /// Replaces the first rank's facts by those about whole tensors.
+    /// Replaces the facts about the first rank's tensors by facts about whole tensors.
     void place_all(checkpoint_metadata& opened) const {
         rank_placer const placer(rules_, opened);
         rows_by_module const cut_rows = rows_of_cut_tensors();
@@ -238,14 +239,14 @@ private:
                !rules_.rule_of(first.key);
     }
 
-    /// By the text before the last dot of keys: numbers of rows.
+    /// Numbers of rows, by the text before the last dot of keys.
     using rows_by_module = std::map<std::string, std::set<index_t>, std::less<>>;
 
     static std::string_view module_of(std::string_view key) {
         return key.substr(0, key.rfind('.') + 1);
     }
 
-    /// The rows that a rank has of tensors that rules cut along axis 0.
+    /// The numbers of rows that a rank has of tensors that rules cut along axis 0.
     rows_by_module rows_of_cut_tensors() const {
         rows_by_module rows;
         for (auto const& [key, tensors] : tensors_) {
@@ -260,9 +261,8 @@ private:
         return rows;
     }
 
-    /// Whether equal tensors of ranks may be parts of a larger one: their slices are equal, or they
-    /// have the same number of rows as the parts of a tensor beside them (`a.bias` beside
-    /// `a.weight`).
+    /// Whether equal tensors of ranks may be parts of a larger tensor: their slices are equal, or
+    /// they have as many rows as the parts of a related tensor (`a.bias` and `a.weight`).
     bool may_be_parts(checkpoint_metadata const& opened, checkpoint_tensor const& local,
                       rows_by_module const& cut_rows) const {
         std::string_view const module = module_of(local.key);
@@ -272,7 +272,7 @@ private:
         return !is_number_of_optimizer(local.key) && has_equal_slices(*store(), opened, local);
     }
 
-    /// Whether a key is state that is one number for each parameter.
+    /// Whether a key belongs to state that has one number per parameter.
     static bool is_number_of_optimizer(std::string_view key) {
         return std::ranges::any_of(model::paddle_states(), [&](model::state_kind const& kind) {
             return kind.scalar_shape && key.ends_with(kind.suffix);

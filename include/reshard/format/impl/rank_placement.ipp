@@ -20,16 +20,16 @@
 #include <vector>
 
 /// \file
-/// The regions of the ranks' tensors in the whole ones, by the rules of a layout file.
+/// Places the ranks' tensors in whole tensors, by the rules of a layout file.
 
 namespace reshard::detail {
 
-/// A tensor as the file of a rank has it.
+/// A tensor in the file of a rank.
 struct rank_tensor {
     holder_t rank = 0;
     checkpoint_tensor local;
 
-    /// The file gives the offset in a larger tensor.
+    /// True if the file states the offset in a larger tensor.
     bool is_placed() const {
         index_t stored = 0;
         for (checkpoint_shard const& shard : local.shards)
@@ -40,7 +40,7 @@ struct rank_tensor {
 
 using rank_tensors = std::vector<rank_tensor>; ///< of one key, by rank
 
-/// The first byte in which two shards of the same size differ; std::nullopt if they are equal.
+/// The first byte that differs between two shards of the same size; std::nullopt if they are equal.
 inline std::optional<std::uint64_t> first_different_byte(file_store const& files,
                                                          checkpoint_metadata const& opened,
                                                          checkpoint_shard const& a,
@@ -62,7 +62,7 @@ inline std::optional<std::uint64_t> first_different_byte(file_store const& files
     return std::nullopt;
 }
 
-/// Compares shards of the same box, which several ranks have.
+/// Compares the shards of one box that several ranks have.
 ///
 /// \param advice the end of the message
 /// \throws error with errc::corrupt_file that names both files, the key and the first element that
@@ -90,8 +90,8 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
     }
 }
 
-/// Whether the slices of a tensor along its first axis of several elements are equal: then copies
-/// of it and parts of a larger one look the same. None of a tensor without elements is.
+/// Whether the slices of a tensor along its first axis of several elements are equal. In that case
+/// copies of it and parts of a larger tensor look the same. False for a tensor without elements.
 inline bool has_equal_slices(file_store const& files, checkpoint_metadata const& opened,
                              checkpoint_tensor const& tensor) {
     checkpoint_shard most = tensor.shards.front(), shard = most;
@@ -107,7 +107,7 @@ inline bool has_equal_slices(file_store const& files, checkpoint_metadata const&
     return bytes > 0;
 }
 
-/// Places the tensors of ranks in the whole ones, as the rules cut them.
+/// Places the tensors of ranks in whole tensors, as the rules cut them.
 class rank_placer {
 public:
     rank_placer(layout_rules const& rules, checkpoint_metadata const& opened)
@@ -116,7 +116,7 @@ public:
     /// The shape of the whole tensor.
     ///
     /// \throws error with errc::corrupt_file for a rank that lacks it, or errc::bad_layout for a
-    ///         rule that cuts no axis of it
+    ///         rule that cuts none of its axes
     index_vector global_shape(rank_tensors const& tensors) const {
         checkpoint_tensor const& first = tensors.front().local;
         index_vector shape = first.shape;
@@ -130,8 +130,8 @@ public:
         return shape;
     }
 
-    /// \throws error with errc::corrupt_file if a rank has another shape than the rule gives it,
-    ///         or none of what stages place there
+    /// \throws error with errc::corrupt_file if the shape of a rank's part contradicts the rule, or
+    ///         if a rank lacks a tensor that stages place there
     checkpoint_tensor placed(rank_tensors const& tensors, layout_row const& row) const {
         checkpoint_tensor result = tensors.front().local;
         result.shape = row.shape;
@@ -148,9 +148,9 @@ public:
         return result;
     }
 
-    /// How a tensor is interleaved, of which the rule says that ranks have parts of several ones.
+    /// How a tensor is interleaved, if its rule says that ranks have parts of several tensors.
     ///
-    /// \throws error with errc::bad_layout for extents that do not divide so
+    /// \throws error with errc::bad_layout for extents that cannot be divided in this way
     std::optional<fused_tensor> fused_of(layout_row const& row) const {
         auto const* const rule = rules_.rule_of(row.key);
         if (!rule || rule->fused.empty())
@@ -232,7 +232,7 @@ private:
         return sum;
     }
 
-    /// Of ranks that a rule cuts a tensor over, all have it or none.
+    /// Checks that all or none of the ranks over which a rule cuts a tensor have it.
     void check_present(rank_tensors const& tensors, layout_rule const& rule) const {
         axis_set axes = 0;
         for (std::size_t i = 0; i < rule.placements.size(); ++i)

@@ -19,10 +19,10 @@
 
 namespace reshard::detail {
 
-/// Reads boxes of a shard whose elements are in any order.
+/// Reads boxes of a shard whose elements may be in any order.
 class strided_reader {
 public:
-    /// Refers to all of it.
+    /// Refers to its arguments.
     strided_reader(file_store::file const& file, strided_bytes const& bytes,
                    std::size_t element_bytes)
         : file_(file), place_(bytes), element_bytes_(element_bytes) {}
@@ -106,7 +106,7 @@ private:
     std::vector<std::byte> held_;
 };
 
-/// A file that is shown; refers to what says how.
+/// A file that is shown; refers to the description of how it is shown.
 class row_major_file : public file_store::file {
 public:
     row_major_file(std::unique_ptr<file_store::file> real, shown_file const& shown)
@@ -179,7 +179,7 @@ private:
     std::unique_ptr<file_store::file> real_;
     shown_file const& shown_;
     mutable std::mutex mutex_;
-    mutable std::optional<std::size_t> found_; ///< the shard whose place is kept
+    mutable std::optional<std::size_t> found_; ///< the shard whose position is kept
     mutable strided_bytes place_;
 };
 
@@ -227,7 +227,7 @@ RESHARD_DECL void row_major_files::check_empty_shards() const {
 
 RESHARD_DECL std::shared_ptr<file_store const> const& row_major_files::lowest() const {
     for (auto const& [path, shown] : files_)
-        if (shown.below) // it has other bytes than the others' has
+        if (shown.below) // its bytes differ from those in the store of the other files
             return shown.below;
     return next() ? next()->lowest() : below_;
 }

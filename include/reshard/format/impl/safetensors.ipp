@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The text with `\0` for each zero byte, after which what() would show nothing.
+/// The text with `\0` for each zero byte: what() would end at a zero byte.
 inline std::string without_zero_bytes(std::string_view text) {
     std::string result;
     for (char const character : text)
@@ -102,7 +102,7 @@ RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors) {
             return a.begin < b.begin;
         return a.end != b.end ? a.end < b.end : a.name < b.name;
     };
-    if (!std::is_sorted(tensors.begin(), tensors.end(), before)) // as nearly all writers leave them
+    if (!std::is_sorted(tensors.begin(), tensors.end(), before)) // nearly all writers sort them
         std::sort(tensors.begin(), tensors.end(), before);
 }
 
@@ -121,8 +121,8 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
                    " bytes of data", end > there ? "; it has been cut off" : ""));
 }
 
-/// Largest alignment first, then by name: so each tensor is aligned, and equal contents are equal
-/// files.
+/// Sorts by alignment, the largest first, then by name: each tensor is aligned, and equal contents
+/// give equal files.
 inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -286,7 +286,7 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
     return bytes;
 }
 
-/// Refuses a file that says that its save is not finished: nothing else in it can be relied on.
+/// Refuses a file that says that its save is not finished: nothing else in it is reliable.
 inline void check_finished(safetensors_header const& header, std::string_view file) {
     auto const save = header.metadata.find(std::string(save_id_name));
     if (save != header.metadata.end() && save->second == unknown_save_id)
@@ -294,7 +294,7 @@ inline void check_finished(safetensors_header const& header, std::string_view fi
              ": the save that wrote it was not finished; load another checkpoint");
 }
 
-/// Refuses a header that is not as it was written, if it says how it was.
+/// Refuses a header that was changed, if it has its own digest.
 inline void check_own_digest(std::string_view json, safetensors_header const& header,
                              std::string_view file) {
     auto const stated = header.metadata.find(std::string(header_digest_name));
@@ -355,8 +355,8 @@ RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::st
     constexpr std::uint64_t few_bytes = std::uint64_t{4} << 20;
     if (bytes <= few_bytes)
         return parse_safetensors_json(read_bytes(file, bytes), file.bytes, name, options);
-    // Large pages cost less to take, and the system has them back before the tensors are put
-    // together, regardless of holes in the heap.
+    // Large pages cost less to allocate. The system gets them back before the tensors are
+    // assembled, even if the heap is fragmented.
     private_mapping const memory(static_cast<std::size_t>(bytes), true);
     std::span const text(memory.data(), static_cast<std::size_t>(bytes));
     file.file->read(file.position, text);

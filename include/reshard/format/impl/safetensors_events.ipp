@@ -283,7 +283,7 @@ private:
 
     /// The index of the tensor of that name, or the one after the last.
     ///
-    /// While names ascend, as most writers leave them, none occurs twice, and no table is needed.
+    /// Most writers sort names. As long as names ascend, none occurs twice, and no table is needed.
     std::uint32_t number_of(std::string_view name) {
         auto const count = static_cast<std::uint32_t>(tensors.size());
         if (is_ascending_ && (tensors.empty() || tensors.back().name < name))
@@ -312,19 +312,19 @@ private:
     key_index numbers_; ///< of the tensors, as soon as their names do not ascend
 };
 
-/// How many tensors a header may have: each has its own brace, and a few names that all have.
+/// An upper limit of the number of tensors in a header: each needs a brace and a few names.
 inline std::size_t most_tensors_in(std::string_view json) {
     constexpr std::size_t least_bytes = 40;
     auto const braces = static_cast<std::size_t>(std::count(json.begin(), json.end(), '{'));
     return std::min(braces, json.size() / least_bytes);
 }
 
-/// Reads tensors, metadata and warnings of a header from its JSON; returns the fault of the text,
-/// or std::nullopt.
+/// Reads the tensors, metadata and warnings of a header from its JSON. Returns the fault of the
+/// text, or std::nullopt.
 ///
-/// \par Source the serde schema of the reference reader, with all that it lets pass: fields that it
-///             does not know, a tensor as an array of three, a data type as `{"F32": null}`,
-///             repeated names (the last one counts), `__metadata__` as null
+/// \par Source the serde schema of the reference reader, with everything that it accepts: unknown
+///             fields, a tensor as an array of three, a data type as `{"F32": null}`, repeated
+///             names (the last one counts), `__metadata__` as null
 RESHARD_DECL std::optional<json_fault>
 read_header_json(std::string_view json, std::size_t max_depth, safetensors_header& header) {
     safetensors_events events;

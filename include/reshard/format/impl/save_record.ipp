@@ -35,9 +35,9 @@ public:
         tail_.erase(0, passed.size());
     }
 
-    /// The record without its tensors, which the files list as well: its digest covers them.
+    /// The record without its tensors. The files list the tensors too, and the digest covers them.
     ///
-    /// \pre all of it was added, here and below
+    /// \pre the whole record was added, here and below
     std::string without_tensors() const { return has_tensors_ ? head_ + "\n}" : head_ + tail_; }
 
     bool has_tensors() const { return has_tensors_; }
@@ -129,7 +129,7 @@ inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
     return files;
 }
 
-/// The next number of a text, removed from it with the blank after it.
+/// Takes the next number from a text, with the blank after it.
 inline std::uint64_t take_number(json_cursor const& cursor, std::string_view& text) {
     std::uint64_t value = 0;
     auto const end = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -141,7 +141,7 @@ inline std::uint64_t take_number(json_cursor const& cursor, std::string_view& te
     return value;
 }
 
-/// The runs of a file of `bytes` bytes, each of which lies in its source.
+/// The runs of a file of `bytes` bytes. Each run lies in its source.
 ///
 /// \param sources the bytes of each
 inline std::vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t bytes,
@@ -200,7 +200,7 @@ RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta) {
     return bytes;
 }
 
-/// The content of a record's head.
+/// Parses the head of a record.
 inline save_record record_of_head(std::string const& head, std::string_view file,
                                   auto&& check_digest) {
     auto const document = parse_json(head, file, errc::corrupt_file);
@@ -225,7 +225,7 @@ inline save_record record_of_head(std::string const& head, std::string_view file
     return record;
 }
 
-/// The content of the pieces.
+/// Parses the pieces of a record.
 inline save_record record_of(record_pieces& pieces, std::string_view file) {
     return record_of_head(pieces.without_tensors(), file, [&] { pieces.check_digest(file); });
 }

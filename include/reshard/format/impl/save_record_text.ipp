@@ -36,7 +36,7 @@ inline std::string json_of(base_file const& base) {
                  ", \"save\": ", json_quoted(base.save), "}");
 }
 
-/// `END SOURCE POSITION` of each run.
+/// `END SOURCE POSITION` for each run.
 inline std::string text_of(std::vector<delta_run> const& runs) {
     std::string text;
     for (delta_run const& run : runs)
@@ -44,7 +44,7 @@ inline std::string text_of(std::vector<delta_run> const& runs) {
     return text;
 }
 
-/// A list, one element a line; empty if it is empty.
+/// The text of a list, one element per line; empty for an empty list.
 inline std::string lines_of(auto const& elements, auto&& text_of_one) {
     std::string text;
     for (auto const& element : elements)
@@ -63,7 +63,7 @@ inline std::string json_of(record_delta const& delta) {
         "]\n  }");
 }
 
-/// Appends to the record, the longest text of a save, the entry of a shard.
+/// Appends the entry of a shard to the record, which is the longest text of a save.
 inline void append_json(std::string& text, checkpoint_shard const& shard,
                         std::span<std::uint64_t const> digests) {
     std::uint64_t const bytes[] = {shard.begin, shard.end};
@@ -90,7 +90,7 @@ inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto
     text += "]}";
 }
 
-/// The shortest digits that mean a number.
+/// The shortest decimal text of a number, or `null`.
 inline std::string number_or_null(double value) {
     if (!std::isfinite(value))
         return "null";
@@ -125,7 +125,7 @@ inline std::string json_of(save_facts const& facts) {
     return facts.program.empty() ? text : text + ",\n  \"program\": " + json_quoted(facts.program);
 }
 
-/// The member `aliases`, if there are any.
+/// The text of the member `aliases`; empty without aliases.
 inline std::string aliases_text(std::map<std::string, std::string> const& aliases) {
     std::string text;
     for (auto const& [alias, key] : aliases)
@@ -134,8 +134,8 @@ inline std::string aliases_text(std::map<std::string, std::string> const& aliase
     return text.empty() ? text : text + "\n  }";
 }
 
-/// About as long as the text of the tensors becomes: a text that grows to hundreds of megabytes is
-/// copied, and for a while there are two.
+/// The approximate length of the text of the tensors. A text that grows to hundreds of megabytes
+/// would be copied, and for a while there would be two.
 inline std::size_t likely_length(checkpoint_metadata const& written) {
     std::size_t length = 0;
     for (checkpoint_tensor const& tensor : written.tensors) {
@@ -156,7 +156,7 @@ inline index_t version_of(checkpoint_metadata const& written) {
     return 1;
 }
 
-/// The same with digests from elsewhere.
+/// The text of a record with digests from another source.
 inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
                                auto&& digests) {
     std::string text = words(

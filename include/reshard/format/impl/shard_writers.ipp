@@ -20,9 +20,9 @@
 
 namespace reshard::detail {
 
-/// Which ranks write which shards of a layout: each different shard once. What one rank holds alone
-/// it writes; of replicas, the largest first, the rank writes that has the fewest bytes so far, or
-/// all of them do.
+/// Which ranks write which shards of a layout: each different shard once. A rank writes the shards
+/// that it holds alone. Of replicas, the largest first, the holder with the fewest bytes so far
+/// writes one, or all holders do.
 class shard_writers {
 public:
     shard_writers(layout const& layout, file_choices const& choices)
@@ -52,7 +52,7 @@ public:
         return listed_[all_.tensors[tensor].spread];
     }
 
-    /// Their places in `shards(tensor)`, ascending.
+    /// The indices in `shards(tensor)`, ascending.
     std::vector<std::uint32_t> const& chosen(std::uint32_t tensor) const { return chosen_[tensor]; }
 
 private:
@@ -93,7 +93,7 @@ private:
         write(current_choice, best);
     }
 
-    /// The shard of the rank that the user chooses.
+    /// The shard of the rank that the user's function chooses.
     std::uint32_t chosen_writer(choice const& current_choice) const {
         shard_table const& table = shards(current_choice.tensor);
         std::vector<holder_t> ranks;
@@ -142,7 +142,7 @@ shards_by_writer(layout const& target, file_choices const& choices) {
     return ranks;
 }
 
-/// The blocks of all shards of a tensor. Copies count once.
+/// Counts the blocks of all shards of a tensor. Copies count once.
 inline index_t count_blocks(shard_table const& shards) {
     index_t blocks = 0;
     for (equal_shards const& replicas : different_shards(shards)) {

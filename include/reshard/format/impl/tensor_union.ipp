@@ -17,16 +17,16 @@
 #include <vector>
 
 /// \file
-/// The tensors of a checkpoint of several files.
+/// Joins the tensors of several files of a checkpoint.
 
 namespace reshard::detail {
 
-/// Tensors that grow file by file.
+/// A set of tensors that grows file by file.
 class tensor_union {
 public:
     explicit tensor_union(std::vector<checkpoint_file> const& files) : files_(files) {}
 
-    /// Makes room for the tensors of a file, each of which has another key.
+    /// Makes room for the tensors of a file, whose keys differ.
     void begin_file(std::size_t tensors) {
         if (!tensors_.empty() && std::exchange(is_first_, false))
             for (std::uint32_t i = 0; i < tensors_.size(); ++i)
@@ -36,19 +36,19 @@ public:
             tensors_.reserve(is_first_ ? needed : std::max(needed, 2 * tensors_.capacity()));
     }
 
-    /// Whether a file before the last has a tensor of that key.
+    /// Whether a file before the last one has a tensor with that key.
     bool contains(std::string_view key) const {
         auto const key_at = [&](std::uint32_t i) { return std::string_view(tensors_[i].key); };
         return !is_first_ && numbers_.find(key, key_at);
     }
 
-    /// Adds a tensor that must not be in another file.
+    /// Adds a whole tensor, which no other file may have.
     void add_whole(holder_t file, file_shard shard, digest_list digests) {
         check_new(file, shard.key);
         append(file, std::move(shard), std::move(digests));
     }
 
-    /// Adds a tensor that cannot be read, and must not be in another file.
+    /// Adds a tensor that cannot be read, and that no other file may have.
     void add_unread(holder_t file, std::string key, std::string reason) {
         check_new(file, key);
         checkpoint_tensor& tensor = tensors_.emplace_back();
@@ -181,7 +181,7 @@ private:
     std::vector<checkpoint_file> const& files_;
     std::vector<checkpoint_tensor> tensors_;
     std::vector<holder_t>
-        stated_by_;        ///< the file that states the shape of each, or why it is not read
+        stated_by_;        ///< the file that states each tensor's shape, or why it is unread
     bool is_first_ = true; ///< no second file was begun
     key_index numbers_;    ///< of the tensors, from the second file on
 };

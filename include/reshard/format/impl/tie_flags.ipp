@@ -12,7 +12,7 @@
 
 namespace reshard::detail {
 
-/// Notes the flags of the objects that count.
+/// Notes the flags in the objects that count.
 class tie_flag_handler {
 public:
     explicit tie_flag_handler(std::string_view text) : text_(text) {}

@@ -18,24 +18,24 @@
 
 namespace reshard::detail {
 
-/// The file that says how the others were written.
+/// The file that says how the other files were written.
 inline constexpr std::string_view megatron_metadata_name = "metadata.json";
 
 /// The file of the common state of all ranks.
 inline constexpr std::string_view megatron_common_name = "common.pt";
 
-/// The checkpoint of a `metadata.json` of Megatron-Core. Values of `common.pt`, which older
-/// versions write, are among its tensors and objects.
+/// Opens the checkpoint of a `metadata.json` of Megatron-Core. Its tensors and objects include the
+/// values of `common.pt`, which older versions write.
 ///
-/// \throws error with errc::unsupported for another backend, or another version of it; see also
-///         `open_dcp`, `open_torch_file`
-/// \par Source megatron.core.dist_checkpointing of Megatron-Core 0.16; sums of files
-///             in `integrity.json` are compared by the tool, not here
+/// \throws error with errc::unsupported for another backend, or another version of the backend; see
+///         also `open_dcp`, `open_torch_file`
+/// \par Source megatron.core.dist_checkpointing of Megatron-Core 0.16; the tool compares the
+///             checksums in `integrity.json`, this function does not
 RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& metadata);
 
-/// Files as `plan_dcp` has them, with what Megatron-Core has beside them: `metadata.json`, and
-/// `common.pt` of the objects that are common to all ranks.
+/// The files of `plan_dcp`, and those that Megatron-Core adds: `metadata.json`, and `common.pt`
+/// with the common objects of all ranks.
 ///
 /// \throws error as `plan_dcp`
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices);

@@ -9,19 +9,19 @@
 #include <type_traits>
 
 /// \file
-/// Optimizers in optimizers: which one holds the state.
+/// Finds the optimizer that holds the state, if optimizers wrap each other.
 
 namespace reshard::model {
 
-/// How an optimizer shows the one that it wraps. Specialise it for types of your own:
+/// Says how to get the optimizer that another one wraps. Specialise it for your own types:
 ///
 /// ```
 /// template <> struct reshard::model::optimizer_traits<group_sharded_optimizer> {
 ///     static auto& inner(auto& outer) { return outer.wrapped; }
 /// };
 /// ```
-/// `inner` returns a reference; or a pointer, null if the type wraps nothing: for types that may
-/// wrap other objects of their type. A type without `inner` holds its state itself.
+/// `inner` returns a reference, or a pointer, which is null if the object wraps nothing: for types
+/// that may wrap other objects of their type. A type without `inner` holds its state itself.
 template <class Optimizer>
 struct optimizer_traits {};
 
@@ -30,14 +30,14 @@ template <class T>
 concept wraps_optimizer =
     requires(T& outer) { optimizer_traits<std::remove_cv_t<T>>::inner(outer); };
 
-/// The optimizer that holds the state and updates it: without its wrappers.
+/// The optimizer inside all wrappers, which holds the state and updates it.
 ///
-/// State asked of a wrapper may be a copy, or not be there; state asked of this one is the state
-/// that the next step changes.
+/// A wrapper may return a copy of the state, or none. The state of this optimizer is the one that
+/// the next step changes.
 ///
 /// \throws     error with errc::usage if more than 64 optimizers of one type wrap each other
 /// \par Source PaddlePaddle's optimizers of stage 3, of hybrid parallelism and of gradient scaling
-///             wrap each other; there a checkpoint tests for the types that it knows
+///             wrap each other; there the code of checkpoints tests for the types that it knows
 template <class T>
 constexpr auto& unwrap_optimizer(T& optimizer) {
     if constexpr (!wraps_optimizer<T>) {

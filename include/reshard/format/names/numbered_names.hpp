@@ -12,11 +12,12 @@
 #include <string_view>
 
 /// \file
-/// Names with numbers of a stage or of an expert-parallel rank, and with numbers of the model.
+/// Converts names with the numbers of a stage, or of an expert-parallel rank, to names with the
+/// numbers of the model, and back.
 
 namespace reshard::model {
 
-/// A number in a name, between two other parts of it.
+/// A number in a name, and the parts of the name around it.
 struct numbered_name {
     std::string_view head; ///< up to the number
     index_t number = 0;
@@ -34,8 +35,8 @@ namespace reshard::detail {
 RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view name,
                                                                std::string_view before);
 
-/// The name in which `change` gives the number after `before` another value; without a number, the
-/// name itself.
+/// The name after `change` has replaced the number after `before`. A name without such a number is
+/// unchanged.
 std::string renumbered(std::string_view name, std::string_view before, auto const& change) {
     auto const match = number_behind(name, before);
     if (!match)
@@ -48,23 +49,23 @@ std::string renumbered(std::string_view name, std::string_view before, auto cons
 
 namespace reshard::model {
 
-/// The name in the model of a tensor that a chunk of a stage numbers separately.
+/// The model's name of a tensor whose number counts within a chunk of a stage.
 ///
-/// No two stages share a name then. Names without a number, an embedding's, stay.
+/// No two stages share such a name. A name without a number, such as an embedding's, is unchanged.
 ///
 /// \throws     error with errc::bad_layout for a layer that the chunk does not have
 /// \par Source PipelinePretrainedModel of PaddleNLP, which keeps a table of both names
 RESHARD_DECL std::string name_in_model(std::string_view name, std::string_view before,
                                        pipeline const& stages, layer_place chunk);
 
-/// The name on the stage of a layer of the tensor with that name in the model.
+/// The stage's name of a layer's tensor that has this name in the model.
 ///
 /// \post   `name_in_model` of it, for that stage and chunk, is `name`
 /// \throws error with errc::bad_layout for a layer that does not exist
 RESHARD_DECL std::string name_on_stage(std::string_view name, std::string_view before,
                                        pipeline const& stages);
 
-/// The name in the model of a tensor that an expert-parallel rank numbers separately.
+/// The model's name of a tensor whose number counts within an expert-parallel rank.
 ///
 /// \throws     error with errc::bad_layout for an expert or a rank that does not exist
 /// \par Source PaddlePaddle's renumbering of experts when a checkpoint is saved

@@ -16,12 +16,12 @@
 #include <vector>
 
 /// \file
-/// PaddlePaddle's names of an optimizer's variables, from any code path, and their keys; master
-/// weights beside weights in a Unified Checkpoint.
+/// PaddlePaddle's names of an optimizer's variables, from any code path, and their keys. Also the
+/// master weights beside the weights in a Unified Checkpoint.
 
 namespace reshard::model {
 
-/// A key that is wanted, and the name under which the tensor is stored.
+/// A wanted key, and the name under which its tensor is stored.
 struct renamed_key {
     std::string wanted;
     std::string stored;
@@ -29,13 +29,13 @@ struct renamed_key {
     bool operator==(renamed_key const&) const = default;
 };
 
-/// Defines each of these keys as the tensor that is stored under its other name.
+/// Defines each key as the tensor that is stored under the other name.
 ///
 /// \throws error with errc::unknown_key for a stored name that the catalog does not have
 RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> const& renamed,
                                  catalog const& stored);
 
-/// Names that frameworks, or their versions, give the same tensor.
+/// Different names of one tensor in several frameworks, or in their versions.
 struct name_table {
     std::string_view name;
     std::string_view description;
@@ -45,11 +45,11 @@ struct name_table {
 
 /// All tables: `master-weights`, `slices`, `separators`, `wrappers`.
 ///
-/// \par Source the loader of PaddlePaddle Flex Checkpoint, which tries other names of master
-///             weights for keys that are missing, without a word
+/// \par Source the loader of PaddlePaddle Flex Checkpoint, which silently tries other names of
+///             master weights for missing keys
 RESHARD_DECL std::vector<name_table> const& name_tables();
 
-/// \throws error with errc::usage for a name that no table has, with all that there are
+/// \throws error with errc::usage for a name that no table has; it lists all names
 RESHARD_DECL name_table const& find_name_table(std::string_view name);
 
 /// The wanted keys that `stored` has under another name of this table only, in their order. A key
@@ -57,9 +57,9 @@ RESHARD_DECL name_table const& find_name_table(std::string_view name);
 RESHARD_DECL std::vector<renamed_key>
 renamed_by(name_table const& table, std::vector<std::string> const& wanted, catalog const& stored);
 
-/// A program, for `options::program`, that fills each wanted tensor by its name, or if that is not
-/// stored, by the name of the first of these tables that finds it. Renamings are reported, on every
-/// rank.
+/// A program, for `options::program`, that fills each wanted tensor by its name. If that name is
+/// not stored, it uses the name from the first of these tables that finds the tensor. It reports
+/// renamings on every rank.
 ///
 /// \throws error with errc::usage as `find_name_table`
 RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
@@ -70,19 +70,19 @@ program_by_names(std::vector<std::string> const& tables,
 
 namespace reshard::detail {
 
-/// `'a/b' by the names of 'separators'`, and how many more: which tables would find keys that are
-/// not stored. Empty if none would.
+/// Says which tables would find keys that are not stored: `'a/b' by the names of 'separators'`, and
+/// the number of other keys. Empty if none would.
 RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
                                        catalog const& stored);
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
 inline constexpr std::string_view master_segment = "master_weights.";
 
-/// The part of a name before `ending`; std::nullopt if it does not end so.
+/// The part of a name before `ending`; std::nullopt for another ending.
 RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view name,
                                                             std::string_view ending);
 
-/// Takes the segment `master_weights` out of a name; returns whether there was one.
+/// Removes the segment `master_weights` from a name; returns whether the name had it.
 RESHARD_DECL bool take_master_segment(std::string& name);
 
 } // namespace reshard::detail
@@ -92,20 +92,20 @@ namespace reshard::model {
 /// The kind of a variable: the parameter itself, or one of its states.
 struct variable_name {
     std::string parameter;   ///< the parameter's variable: `linear_0.w_0`
-    std::string suffix = {}; ///< of the state's key: `.moment1_0`; none of the parameter itself
+    std::string suffix = {}; ///< of the state's key: `.moment1_0`; empty for the parameter itself
 
     bool operator==(variable_name const&) const = default;
 };
 
-/// The variable of that name.
+/// Parses the name of a variable.
 ///
-/// Marks of its origin are removed: `slice@` before a slice of stage 3, `_fp32_master_0` after a
-/// master weight and its accumulators, or the segment `master_weights` that older checkpoints have
-/// instead.
+/// Marks of the variable's origin are removed: `slice@` before a slice of stage 3, `_fp32_master_0`
+/// after a master weight and in its accumulators, or the segment `master_weights`, which older
+/// checkpoints have instead.
 ///
 /// \throws     error with errc::unknown_key for a name that leaves no parameter
 /// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there master weights lack
-///             `slice@`, and each path strips for itself
+///             `slice@`, and each code path removes marks separately
 RESHARD_DECL variable_name parse_variable(std::string_view name,
                                           std::vector<state_kind> const& kinds = paddle_states());
 
@@ -118,16 +118,16 @@ using variable_keys = std::map<std::string, std::string, std::less<>>;
 RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
                                          std::vector<state_kind> const& kinds = paddle_states());
 
-/// How an optimizer came to the variable of a parameter.
+/// The form of the variable from which an optimizer names a parameter's state.
 struct variable_form {
     bool is_slice = false;   ///< stage 3 cut it
-    bool has_master = false; ///< it is of less than 32 bits
+    bool has_master = false; ///< it has fewer than 32 bits
 
     bool operator==(variable_form const&) const = default;
 };
 
-/// The names of a parameter's variables in the order in which an optimizer makes them: in mixed
-/// precision the master weight first, then the accumulators, which are named by it.
+/// The names of a parameter's variables, in the order in which an optimizer makes them. In mixed
+/// precision, the master weight is first, and its name is part of the accumulators' names.
 ///
 /// \post `parse_variable` of each gives `parameter` and the suffix of its kind
 RESHARD_DECL std::vector<std::string>
@@ -140,11 +140,13 @@ struct master_rule {
     bool masters_of_weights = false; ///< for a master weight, its weight
 };
 
-/// Defines the wanted keys that a rule lets be made of others, each as a cast to its data type.
+/// Defines the wanted keys that a rule allows to make from other tensors, each as a cast to its
+/// data type.
 ///
-/// A weight is made of its master weight also if it is stored only as that, in its data type.
+/// A weight that is stored only as its master weight, in the same data type, is made from it too.
 ///
-/// \return the list of substitutes, in the order of the keys: to be reported, never used silently
+/// \return the list of substitutes, in the order of the keys: report it, so that they are not used
+/// silently
 /// \par Source `skip_save_model_weight` and `master_weight_compatible` of PaddleNLP
 RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
                                                      catalog const& stored, master_rule rule);

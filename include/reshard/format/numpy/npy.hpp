@@ -18,7 +18,7 @@
 #include <utility>
 
 /// \file
-/// Arrays of NumPy in files: `.npy`, one, and `.npz`, an archive of several.
+/// Arrays of NumPy in files: `.npy` has one array, and `.npz` is an archive of several.
 
 namespace reshard::detail {
 
@@ -31,16 +31,16 @@ inline constexpr std::pair<std::string_view, data_type> npy_types[] = {
     {"c8", data_type::c64},     {"c16", data_type::c128},
 };
 
-/// The data type of a `descr`, `<f4` for one; nothing for those that we do not have.
+/// The data type of a `descr` such as `<f4`; std::nullopt for types that we do not have.
 RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);
 
-/// A `.npy` file: one tensor, whose key is the file's name without its end. Here and below, texts
-/// are values, arrays of objects are opaque, and arrays of other elements that we do not have are
-/// tensors that cannot be read.
+/// Opens a `.npy` file: one tensor, whose key is the file's name without the ending. Here and
+/// below, arrays of texts are values, and arrays of objects are opaque. Arrays of other elements
+/// that we do not have are tensors that cannot be read.
 RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);
 
-/// A `.npz` file: a tensor for each of its members, which are stored or deflated.
+/// Opens a `.npz` file, with a tensor for each member. Members are stored or deflated.
 ///
 /// \throws error also as `read_zip`
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,

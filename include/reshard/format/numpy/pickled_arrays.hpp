@@ -17,14 +17,14 @@
 #include <string>
 
 /// \file
-/// Arrays of NumPy in a pickle, whose elements are in the file between the codes.
+/// Arrays of NumPy in a pickle. Their elements are in the file, between the codes.
 
 namespace reshard::detail {
 
 /// Arrays of NumPy in a pickle.
 class pickled_arrays {
 public:
-    /// \param encoded gets the bytes that are texts; without it they are refused
+    /// \param encoded receives the bytes that are stored as texts; if it is null, they are refused
     explicit pickled_arrays(pickle const& values, files_with_encoded_bytes* encoded = nullptr)
         : values_(values), encoded_(encoded) {}
 
@@ -33,8 +33,8 @@ public:
         return is_reconstructed(value) || is_of_buffer(value);
     }
 
-    /// Equal for values that are one array of NumPy, under any names. Arrays that share bytes need
-    /// not be one: Python keeps each bytes object of one byte once.
+    /// Equal for values that are the same array of NumPy, under any names. Arrays that share bytes
+    /// need not be the same: Python has each bytes object of one byte only once.
     ///
     /// \pre `is_array(value)`
     std::uint64_t identity(pickle_value value) const { return without_name(value).position; }
@@ -80,7 +80,7 @@ private:
         return elements;
     }
 
-    /// `dtype('f4')`, whose state begins with a version and the order of bytes.
+    /// The data type of `dtype('f4')`, whose state begins with a version and the order of bytes.
     data_type type_of(pickle_value dtype, std::string const& noun) const {
         pickle_object const& object = values_.object(dtype, noun);
         auto const arguments = values_.elements(object.arguments, noun);
@@ -111,8 +111,8 @@ private:
         return result;
     }
 
-    /// The position of `needed` bytes; in protocol 2 they are a text, or a call that makes an empty
-    /// one.
+    /// The position of `needed` bytes. In protocol 2 they are a text, or a call that makes empty
+    /// bytes.
     std::uint64_t place_of(pickle_value bytes, std::uint64_t needed,
                            std::string const& noun) const {
         if (values_.is_made_by(bytes, "_codecs.encode"))

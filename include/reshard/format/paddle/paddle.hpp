@@ -16,44 +16,43 @@
 #include <string_view>
 
 /// \file
-/// What PaddlePaddle writes: Flex Checkpoint, and the files of `paddle.save`.
+/// Checkpoints of PaddlePaddle: Flex Checkpoint, and the files of `paddle.save`.
 
 namespace reshard::detail {
 
-/// The file that a Flex Checkpoint in that directory begins with: `0.metadata`, or the one of the
-/// highest number, whose save is the latest; empty if there is none.
+/// The metadata file of the Flex Checkpoint in that directory: `0.metadata`, or the one with the
+/// highest number, which is of the latest save; empty if there is none.
 RESHARD_DECL std::optional<std::filesystem::path>
 find_paddle_metadata(file_store const& files, std::filesystem::path const& directory);
 
-/// The Flex Checkpoint of that metadata, whose tensors are in pickles (`0_0.distcp`) or in
-/// safetensors files. Of these only the lengths are looked at.
+/// Opens the Flex Checkpoint of that metadata. Its tensors are in pickles (`0_0.distcp`) or in
+/// safetensors files, of which only the lengths are checked.
 ///
 /// \throws error with errc::corrupt_file for metadata that contradict themselves;
-///         errc::missing_file for a file that does not exist; errc::unsupported for what metadata
-/// of
-///         Paddle 3 do not have
+///         errc::missing_file for a file that does not exist; errc::unsupported for contents that
+///         metadata of Paddle 3 do not have
 /// \par Source paddle.distributed.flex_checkpoint of Paddle 3.3; there any pickle is run
 RESHARD_DECL opened_checkpoint open_paddle_flex(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& metadata);
 
-/// The tensors of a file of `paddle.save`: `.pdparams`, `.pdopt`. Those in dicts and lists have
-/// names with dots. Elements of 16 bits without a sign are bfloat16: Paddle has no others. Those of
-/// protocol 2 are text, and decoded when they are read. What Paddle cut, as it does above a GiB in
-/// files of protocol 2 and 3, is one tensor.
+/// The tensors of a file of `paddle.save`: `.pdparams`, `.pdopt`. Tensors in dicts and lists have
+/// names with dots. Unsigned elements of 16 bits are bfloat16: Paddle has no unsigned 16-bit type.
+/// In protocol 2, elements are text, and are decoded when they are read. In files of protocol 2 and
+/// 3, Paddle cuts tensors above a GiB; here each is one tensor again.
 ///
-/// \throws error with errc::corrupt_file for parts of a tensor that do not fit it
+/// \throws error with errc::corrupt_file for parts that do not fit their tensor
 RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& path);
 
-/// How Paddle names a data type, `float32`.
+/// Paddle's name of a data type, such as `float32`.
 ///
-/// \param  key of a tensor that has it
-/// \throws error with errc::unsupported for one that Paddle does not have
+/// \param  key of a tensor with this data type
+/// \throws error with errc::unsupported for a type that Paddle does not have
 RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype);
 
 /// Files that hold the layout as a Flex Checkpoint of safetensors files, each different shard once:
 /// `0.metadata`, and `R_0.safetensors` for rank `R`. If a rank has several shards of one key, its
-/// further files have numbers after all ranks' numbers.
+/// other files have numbers after those of all ranks.
 ///
 /// \throws error with errc::unsupported for data types that Paddle does not have, and for tensors
 ///         without elements, naming the key

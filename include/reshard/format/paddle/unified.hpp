@@ -16,8 +16,8 @@
 #include <vector>
 
 /// \file
-/// The Unified Checkpoint of PaddleNLP: a directory of whole tensors in safetensors files, with an
-/// index each for the model, its master weights and its optimizer state.
+/// The Unified Checkpoint of PaddleNLP: a directory of whole tensors in safetensors files. The
+/// model, its master weights and its optimizer state have an index each.
 
 namespace reshard::detail {
 
@@ -30,7 +30,7 @@ inline constexpr std::string_view unified_format = "unified_checkpoint";
 inline constexpr std::string_view master_index_name = "master_weights.safetensors.index.json";
 inline constexpr std::string_view optimizer_index_name = "optimizer.safetensors.index.json";
 
-/// The only file of either, without an index.
+/// Their file names if there is only one file and no index.
 inline constexpr std::string_view master_single_name = "master_weights.safetensors";
 inline constexpr std::string_view optimizer_single_name = "optimizer.safetensors";
 
@@ -44,38 +44,38 @@ find_part(file_store const& files, std::filesystem::path const& directory, unifi
 /// Whether a directory has master weights or optimizer state.
 RESHARD_DECL bool is_unified(file_store const& files, std::filesystem::path const& directory);
 
-/// The key of a tensor that a file of a part knows by `name`: `w.w_0` for the master weight `w`,
-/// and `w.moment1_0` for `w/moment1_0` of the optimizer, so that programs see the states of `w`.
+/// The key of a tensor that has `name` in a file of a part: `w.w_0` for the master weight `w`, and
+/// `w.moment1_0` for `w/moment1_0` of the optimizer. So programs see the states of `w`.
 RESHARD_DECL std::string key_in_part(unified_part part, std::string_view name);
 
-/// The type of elements in a file of PaddleNLP: bfloat16, which NumPy does not have, is written,
-/// and read, as 16 bits without a sign. Its versions before 3.0.0b4 read no other.
+/// The element type in a file of PaddleNLP. NumPy has no bfloat16, so it is written and read as
+/// unsigned 16 bits. Versions before 3.0.0b4 read only this form.
 inline data_type written_type_of_paddle(data_type dtype) {
     return dtype == data_type::bf16 ? data_type::u16 : dtype;
 }
 
-/// The type of elements of which such a file says `dtype`.
+/// The type of the elements for which such a file states `dtype`.
 inline data_type type_of_paddle(data_type dtype) {
     return dtype == data_type::u16 ? data_type::bf16 : dtype;
 }
 
-/// Files of a directory with master weights or optimizer state that are in no index: files of one
-/// rank each (`ignore_merge_optimizer`). Sorted names.
+/// The sorted names of a directory's files with master weights or optimizer state that are in no
+/// index: each is of one rank (`ignore_merge_optimizer`).
 ///
-/// \param read the names of files that are
+/// \param read the names of the files that are in an index
 RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
                                                      std::filesystem::path const& directory,
                                                      std::vector<std::string> const& read);
 
-/// Files of a directory in which PaddleNLP kept the same before it had Unified Checkpoints, or
-/// torch.save. Sorted names.
+/// The sorted names of a directory's files in the older formats of the same contents: PaddleNLP's
+/// before it had Unified Checkpoints, or torch.save's.
 RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
                                                   std::filesystem::path const& directory);
 
-/// Files with the whole tensors of a layout of one rank, and an index for each part: `w.w_0` of 32
-/// bits is the master weight of `w`, which need not be there (`skip_save_model_weight`) if a state
-/// of `w` or another weight is, and `w.moment1_0` and the other states of Paddle's Adam are the
-/// optimizer's. All other tensors are the model's, and so are variables as `linear_0.w_0`.
+/// Files with the whole tensors of a layout of one rank, and an index for each part. `w.w_0` of 32
+/// bits is the master weight of `w`; `w` may be absent (`skip_save_model_weight`) if a state of `w`
+/// or another weight exists. `w.moment1_0` and the other states of Paddle's Adam belong to the
+/// optimizer. All other tensors, and variables such as `linear_0.w_0`, belong to the model.
 ///
 /// \throws error as `plan_safetensors` does; errc::unsupported for shards that are not whole
 ///         tensors, and for data types that Paddle does not have

@@ -20,25 +20,25 @@
 #include <vector>
 
 /// \file
-/// Bytes that a pickle of protocol 2 has as a text, whose characters are their numbers.
+/// Bytes that a pickle of protocol 2 stores as a text: each character's number is a byte.
 
 namespace reshard::detail {
 
-/// The numbers of the characters of a text in UTF-8, which are the bytes that Python encodes it to
-/// in Latin-1; empty if one is above 255.
+/// The numbers of the characters of a text in UTF-8: the bytes of the text in Latin-1, as Python
+/// encodes it. Empty if a number is above 255.
 RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text);
 
-/// Bytes that are a text in UTF-8: those from 128 on have two bytes there.
+/// Bytes that are stored as a text in UTF-8. A byte from 128 on takes two bytes in the text.
 ///
-/// Each part of the text is read when its bytes are wanted. So that it is found, the characters of
-/// the text are counted up to there, and 8 bytes kept for each `step` of it.
+/// Each part of the text is read when its bytes are wanted. To find it, the characters before it
+/// are counted, and 8 bytes are kept for each `step` of the text.
 class encoded_bytes {
 public:
     static constexpr std::uint64_t step = 1 << 16;
 
     /// \param text  the position of the text in its file
     /// \param bytes how many there should be
-    /// \param noun  names them in messages: "m.pdparams: tensor 'w'"
+    /// \param noun  names the bytes in messages: "m.pdparams: tensor 'w'"
     RESHARD_DECL encoded_bytes(byte_run text, std::uint64_t bytes, std::string noun);
 
     std::uint64_t bytes() const { return bytes_; }
@@ -46,8 +46,8 @@ public:
     /// Fills `target` with the bytes from `position` on.
     ///
     /// \pre    `position + target.size() <= bytes()`
-    /// \throws error with errc::corrupt_file if the text has fewer bytes, or more, as far as that
-    ///         was seen, or other characters
+    /// \throws error with errc::corrupt_file if the part of the text that was read shows that it
+    ///         has too few or too many bytes, or other characters
     RESHARD_DECL void read(file_store::file const& file, std::uint64_t position,
                            std::span<std::byte> target) const;
 
@@ -65,17 +65,17 @@ private:
     mutable std::vector<std::uint64_t> before_{0}; ///< characters that begin before each step
 };
 
-/// Files of a store, one of which is extended after its end: by bytes that it has as texts.
+/// The files of a store. One file is extended after its end by the bytes that it stores as texts.
 class files_with_encoded_bytes : public file_store {
 public:
     RESHARD_DECL files_with_encoded_bytes(std::shared_ptr<file_store const> below,
                                           std::filesystem::path path);
 
-    /// Adds the bytes of a text of a pickle, which is that file, and returns their position. Each
-    /// text is added once.
+    /// Adds the bytes of a text in the file's pickle, and returns their position. Each text is
+    /// added once.
     ///
     /// \param bytes how many there should be
-    /// \param noun  names them in messages: "tensor 'w'"
+    /// \param noun  names the bytes in messages: "tensor 'w'"
     /// \throws error with errc::corrupt_file for a text that is too short; it names the file
     RESHARD_DECL std::uint64_t add(pickle const& values, pickle_value text, std::uint64_t bytes,
                                    std::string const& noun);

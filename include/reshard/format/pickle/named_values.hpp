@@ -18,38 +18,41 @@
 #include <vector>
 
 /// \file
-/// The values in the dicts and lists of a pickle, by names with dots.
+/// The values in the dicts and lists of a pickle, with dotted names.
 
 namespace reshard::detail {
 
-/// A value with its name: the keys of dicts and the indices in lists that lead to it, with dots.
+/// A value with its name: the keys of dicts and the indices of lists that lead to it, joined by
+/// dots.
 struct named_value {
     std::string key;
     pickle_value value;
 };
 
-/// Says whether a value is one that is looked for.
+/// True for a value to be found.
 using value_predicate = std::function<bool(pickle_value)>;
 
-/// The tensors and other values of a pickle, in their order. One that is alone has no name.
+/// The tensors and other values of a pickle, in their order. The only value of a pickle has no
+/// name.
 ///
-/// Dicts are entered, so that an empty one is nothing; lists that have a tensor, a dict, or a list
-/// that is entered; tuples that have a tensor somewhere. All others are one value, and so is one
-/// that is within itself, or within more than 64 others. A key that is not a text is a name as
-/// Python writes it, `('a', 1)`. Its memory grows with the bytes of the pickle that were read.
+/// All dicts are entered, so an empty dict gives no value. Lists are entered if they have a tensor,
+/// a dict, or a list that is entered; tuples, if they have a tensor at any depth. Any other value
+/// is one entry, and so is a value within itself or within more than 64 others. A key that is not a
+/// text becomes a name as Python writes it, `('a', 1)`. The memory grows with the bytes of the
+/// pickle that were read.
 ///
-/// \param  file   the one that the pickle was read from, which long names are in
-/// \param  tuples gets the names of tuples that were entered, and are in no other one
-/// \throws error with errc::limit_exceeded for values that occur so often that they are out of
+/// \param  file   the file of the pickle; long names are read from it
+/// \param  tuples receives the names of entered tuples that are not within another one
+/// \throws error with errc::limit_exceeded if values occur so often that their number is out of
 ///         proportion to the file, and for a name of more than 64 KiB
-/// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, except for tuples, all
-///             of which are one value there
+/// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, except for tuples:
+///             there each tuple is one value
 RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
                                                    file_store::file const& file,
                                                    value_predicate const& is_tensor,
                                                    std::vector<std::string>* tuples = nullptr);
 
-/// True for a value of which others are parts.
+/// True for a value that has other values as parts.
 inline bool has_others(pickle_value value) {
     using kind = pickle_value::kind;
     switch (value.type) {
@@ -62,14 +65,14 @@ inline bool has_others(pickle_value value) {
     }
 }
 
-/// Looks for values within others: in lists and dicts, in a deque, in a set, or in the state of an
-/// object. Each value is looked through once, wherever it is.
+/// Finds values within others: in lists and dicts, in a deque, in a set, or in the state of an
+/// object. Each value is searched only once, even if it occurs several times.
 class value_search {
 public:
     value_search(pickle const& values, value_predicate is_wanted)
         : values_(values), is_wanted_(std::move(is_wanted)) {}
 
-    /// A value that is wanted, which may be `value` itself.
+    /// A wanted value in `value`, which may be `value` itself.
     std::optional<pickle_value> find_in(pickle_value value) { return find_in(value, 0); }
 
 private:
@@ -112,8 +115,8 @@ private:
     std::map<std::pair<kind, std::uint64_t>, std::optional<pickle_value>> known_;
 };
 
-/// Finds values that are neither read nor carried, but only listed: those that name what no file
-/// may name, those that are within themselves, and those that are too deep.
+/// Finds values that are only listed, neither read nor carried: values with unknown classes or
+/// functions, values within themselves, and values that are too deep.
 class opaque_search {
 public:
     explicit opaque_search(pickle const& values)
@@ -125,11 +128,11 @@ public:
     RESHARD_DECL std::string reason(pickle_value value);
 
 private:
-    /// A value that is looked through, and the number of its next part.
+    /// A value that is being searched, and the number of its next part.
     struct step {
         pickle_value value;
         std::size_t next = 0;
-        std::size_t height = 0; ///< of the parts before
+        std::size_t height = 0; ///< of the parts so far
     };
 
     std::size_t height(pickle_value value);
@@ -138,7 +141,7 @@ private:
 
     pickle const& values_;
     value_search unknown_;
-    /// How many values are in each other, for each that was looked through.
+    /// The depth of nesting in each value that was searched.
     std::map<std::pair<pickle_value::kind, std::uint64_t>, std::size_t> heights_;
 };
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// Pickles, the values that Python programs write, read without Python: nothing of them is run.
+/// Reads pickles, the values that Python programs write, without Python. No code in them is run.
 
 namespace reshard::detail {
 
@@ -96,13 +96,14 @@ struct pickle_value {
         set,
         dict,
         global,        ///< a class or a function, by its name
-        unknown,       ///< the same of one that is none of those that may occur
-        object,        ///< of a class or a function with arguments, which is not called
+        unknown,       ///< a class or a function that is not an allowed one
+        object,        ///< the result of a class or function with arguments; it is not called
         persistent_id, ///< an object outside the pickle, by its identifier
     };
 
     kind type = kind::none;
-    /// Of elements of a tuple, of bytes of a text; 1 for a bytearray and for a frozen set.
+    /// The number of elements of a tuple, or of bytes of a text; 1 for a bytearray and for a frozen
+    /// set.
     std::uint32_t count = 0;
     std::uint64_t position = 0; ///< the number itself, or the position of the value
 
@@ -117,8 +118,8 @@ inline constexpr std::size_t most_pickled_name_bytes = std::size_t{1} << 16;
 /// The deepest nesting of values for readers that read all of them; deeper ones are opaque.
 inline constexpr std::size_t most_carried_depth = 64;
 
-/// A number as Python writes it: the shortest text that is read as the same one, and not as a whole
-/// one.
+/// A number as Python writes it: the shortest text that is read as the same number, and not as a
+/// whole number.
 RESHARD_DECL std::string python_text(double value);
 
 /// A key of a dict, and its value.
@@ -127,7 +128,8 @@ struct pickle_pair {
     pickle_value value;
 };
 
-/// All of a dict, in the order in which they were set: a key that occurs twice has its last value.
+/// The pairs of a dict, in the order in which they were set. The last value of a repeated key
+/// counts.
 struct pickle_pairs {
     std::span<pickle_value const> values; ///< key, value, key, value
 
@@ -135,7 +137,7 @@ struct pickle_pairs {
     pickle_pair operator[](std::size_t i) const { return {values[2 * i], values[2 * i + 1]}; }
 };
 
-/// The class or function of an object, its arguments, and the state that was set then.
+/// The class or function of an object, its arguments, and the state that was set afterwards.
 struct pickle_object {
     pickle_value callable;
     pickle_value arguments;
@@ -144,24 +146,26 @@ struct pickle_object {
 
 /// A pickle that was read.
 ///
-/// Its memory grows with the bytes that were read, not with their claims: most checkpoints need
-/// 5 to 15 bytes a byte, and what would need more than `most_memory` is refused. Bytes and long
-/// texts are not read, and stay in the file.
+/// Its memory grows with the bytes that were read, not with the sizes that they claim. Most
+/// checkpoints need 5 to 15 bytes of memory per byte, and a pickle that would need more than
+/// `most_memory` is refused. Bytes and long texts are not read, and stay in the file.
 ///
-/// Values may be in several places, and within themselves: who follows them counts the steps.
+/// A value may occur several times, and within itself: code that follows values must count its
+/// steps.
 ///
-/// Each function that expects a kind throws an error with errc::corrupt_file for another one; it
-/// names the file, and `what`, which begins a sentence: "the size of tensor 'w'".
+/// Each function that expects a kind of value throws an error with errc::corrupt_file for any other
+/// kind. It names the file, and the caller's noun, which begins a sentence: "the size of tensor
+/// 'w'".
 class pickle {
 public:
     /// Reads the pickle in a range of a file.
     ///
-    /// \param allowed names of classes and functions that are known, `module.name`; a `*` at the
-    ///                end is for anything but a dot. Objects of others are opaque
-    /// (`unknown_class`).
-    /// \throws error with errc::unsupported for what no tensor needs; errc::corrupt_file for bytes
-    ///         that are not a pickle of protocols 2 to 5, or end early; it names the file and the
-    ///         position in it
+    /// \param allowed names of the known classes and functions, `module.name`; a `*` at the end
+    ///                matches any text without a dot. Objects of others are opaque
+    ///                (`unknown_class`).
+    /// \throws error with errc::unsupported for codes that no tensor needs; errc::corrupt_file for
+    ///         bytes that are not a pickle of protocols 2 to 5, or end early; it names the file and
+    ///         the position in it
     RESHARD_DECL pickle(file_store::file const& file, std::string name, byte_run where,
                         std::span<std::string_view const> allowed);
 
@@ -170,13 +174,14 @@ public:
 
     unsigned protocol() const { return protocol_; }
 
-    /// The number of its bytes that were read, without values that stay in the file.
+    /// The number of bytes that were read, without values that stay in the file.
     std::uint64_t bytes_read() const { return bytes_read_; }
 
-    /// How many bytes of memory it takes.
+    /// The memory that it takes, in bytes.
     RESHARD_DECL std::uint64_t memory() const;
 
-    /// How many it may take, with all that is made of it before a tensor is read.
+    /// The memory that it may take, with everything that is made of it before a tensor is read, in
+    /// bytes.
     std::uint64_t most_memory() const { return most_memory(bytes_read_); }
     static std::uint64_t most_memory(std::uint64_t bytes_read) {
         return (std::uint64_t{96} << 20) + 22 * bytes_read;
@@ -195,29 +200,29 @@ public:
     /// first.
     RESHARD_DECL byte_run unread(pickle_value value, std::string_view noun) const;
 
-    /// Of a tuple, a list, a set, or of an object that is made of a tuple.
+    /// The elements of a tuple, a list, a set, or an object that is made of a tuple.
     RESHARD_DECL std::span<pickle_value const> elements(pickle_value value,
                                                         std::string_view noun) const;
     RESHARD_DECL pickle_pairs pairs(pickle_value value, std::string_view noun) const;
     RESHARD_DECL pickle_object const& object(pickle_value value, std::string_view noun) const;
 
-    /// What identifies a value that is kept elsewhere.
+    /// The identifier of an object outside the pickle.
     RESHARD_DECL pickle_value persistent_id(pickle_value value, std::string_view noun) const;
 
-    /// All that identify such values.
+    /// The identifiers of all such objects.
     std::span<pickle_value const> persistent_ids() const { return ids_; }
 
     /// `module.name` of a global, known or not.
     RESHARD_DECL std::string_view global(pickle_value value, std::string_view noun) const;
 
-    /// The name of a class or function that is not known, or of the one that made an object;
-    /// empty for any other value. Nested values are not examined.
+    /// The name of an unknown class or function, or of the one that made an object; empty for any
+    /// other value. Nested values are not examined.
     RESHARD_DECL std::optional<std::string_view> unknown_class(pickle_value value) const;
 
     /// True if such a name occurs.
     bool has_unknown() const { return has_unknown_; }
 
-    /// The value of a dict under a text; empty if there is none.
+    /// The value in a dict for a key that is a text; empty if there is none.
     RESHARD_DECL std::optional<pickle_value> find(pickle_value dict, std::string_view key,
                                                   std::string_view noun) const;
     RESHARD_DECL pickle_value at(pickle_value dict, std::string_view key,
@@ -226,16 +231,16 @@ public:
     /// True for an object of that class or function.
     RESHARD_DECL bool is_made_by(pickle_value value, std::string_view callable) const;
 
-    /// A member of an object of a class, as its state has it; empty if there is none.
+    /// A member in the state of an object; empty if there is none.
     RESHARD_DECL std::optional<pickle_value> find_member(pickle_value object, std::string_view name,
                                                          std::string_view noun) const;
     RESHARD_DECL pickle_value member(pickle_value object, std::string_view name,
                                      std::string_view noun) const;
 
-    /// A value described for messages: "the text 'abc'".
+    /// Describes a value for messages: "the text 'abc'".
     RESHARD_DECL std::string described(pickle_value value) const;
 
-    /// Throws that `noun` is `value`, and its expected form.
+    /// Throws an error that says that `noun` is `value`, and what was expected.
     [[noreturn]] RESHARD_DECL void refuse(std::string_view noun, pickle_value value,
                                           std::string_view expected) const;
 
@@ -243,7 +248,7 @@ private:
     friend class pickle_reader;
     friend class pickle_stack;
 
-    /// Values of a list or a dict, the latter with two values an entry.
+    /// The values of a list or a dict. A dict has two values per entry.
     struct run {
         std::size_t first = 0;
         std::size_t count = 0;

@@ -15,12 +15,12 @@
 #include <unordered_map>
 
 /// \file
-/// Pickles of protocol 2, as Python programs read them.
+/// Writes pickles of protocol 2, which Python programs read.
 
 namespace reshard::detail {
 
-/// Puts a pickle together, value by value, in the order of Python's machine: what belongs to a
-/// value comes before it, as in `begin(); integer(1); text("a"); tuple();`.
+/// Writes a pickle value by value, in the order of Python's machine: the parts of a value come
+/// before it, as in `begin(); integer(1); text("a"); tuple();`.
 class pickle_writer {
 public:
     RESHARD_DECL pickle_writer();
@@ -33,7 +33,7 @@ public:
     RESHARD_DECL void long_integer(std::string_view bytes);
     RESHARD_DECL void real(double value);
 
-    /// The same text is written once, and again by its number.
+    /// Each text is written once. Repetitions refer to its number.
     RESHARD_DECL void text(std::string_view value);
 
     /// A class or a function.
@@ -63,13 +63,13 @@ public:
         call();
     }
 
-    /// An object of the class before the last value, a tuple of arguments.
+    /// Makes an object of the class before the last value, which is a tuple of arguments.
     void make() { code(pickle_code::newobj); }
 
-    /// The last value is the state of the one before it.
+    /// Sets the last value as the state of the one before it.
     void set_state() { code(pickle_code::build); }
 
-    /// The reader's object outside the pickle for the last value.
+    /// Replaces the last value by the reader's object outside the pickle that it identifies.
     void persistent_id() { code(pickle_code::binpersid); }
 
     /// An object of a class, made without arguments; `state` writes its members.
@@ -96,7 +96,7 @@ private:
     void code(pickle_code code) { text_ += static_cast<char>(code); }
     RESHARD_DECL void number(std::uint64_t value, int bytes);
 
-    /// Writes a value that was written before, by its number; else notes the number that it gets.
+    /// Writes a repeated value by its number. Notes the number of a new value.
     RESHARD_DECL bool repeat(std::string const& value);
     RESHARD_DECL void remember();
 
@@ -104,7 +104,7 @@ private:
     std::unordered_map<std::string, std::uint32_t> known_; ///< values, by how they are written
 };
 
-/// Classes and functions whose values are carried to other files. A reader in Python runs these:
+/// Classes and functions whose values are carried to other files. A reader in Python runs them:
 /// each makes a plain value of its arguments, and does nothing else.
 inline constexpr std::string_view carried_makers[] = {
     "_codecs.encode",
@@ -167,21 +167,22 @@ inline constexpr std::string_view carried_makers[] = {
     "__builtin__.unicode",
 };
 
-/// The pickle of a value, whose classes and functions stay names. Dicts of other classes are dicts.
+/// The pickle of a value. Classes and functions in it stay names. Dicts of other classes become
+/// plain dicts.
 ///
-/// A reader in Python calls the functions that it names: `carried_makers`, and classes of
-/// enumerators of Megatron-Core, called with one number or one text.
+/// A reader in Python calls the functions that the pickle names: `carried_makers`, and enumeration
+/// classes of Megatron-Core with one number or one text.
 ///
-/// \param file the one that `values` was read from
+/// \param file the file from which `values` was read
 /// \param noun names the value in messages: "object 'lr'"
-/// \param is_left_out of a value, says whether None replaces it
+/// \param is_left_out says whether None replaces a value
 /// \throws error with errc::unsupported for objects outside the pickle, and for objects of any
 ///         other class or function; errc::corrupt_file for values within themselves
 RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& noun,
                                  std::function<bool(pickle_value)> const& is_left_out = {});
 
-/// Writes the same as a value among others.
+/// Writes the same as one of several values.
 RESHARD_DECL void copy_to(pickle_writer& out, pickle_value value, pickle const& values,
                           file_store::file const& file, std::string const& noun);
 

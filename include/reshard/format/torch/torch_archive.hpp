@@ -30,12 +30,12 @@
 #include <vector>
 
 /// \file
-/// What `torch.save` writes: a zip of a pickle and of the storages that its tensors lie in.
+/// The files of `torch.save`: a zip of a pickle and of the storages with its tensors' elements.
 
 namespace reshard::detail {
 
 /// The classes of storages in the module torch, and the data types of their elements. Newer data
-/// types have none.
+/// types have no such class.
 inline constexpr std::pair<std::string_view, data_type> torch_storages[] = {
     {"FloatStorage", data_type::f32},        {"DoubleStorage", data_type::f64},
     {"HalfStorage", data_type::f16},         {"BFloat16Storage", data_type::bf16},
@@ -45,10 +45,11 @@ inline constexpr std::pair<std::string_view, data_type> torch_storages[] = {
     {"ComplexFloatStorage", data_type::c64}, {"ComplexDoubleStorage", data_type::c128},
 };
 
-/// The data type of a name in the module torch, `float32`; nothing for one that we do not have.
+/// The data type with a name in the module torch, such as `float32`; std::nullopt for types that we
+/// do not have.
 RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name);
 
-/// The numbers of a `torch.Size`, a tuple or a list, none of which is negative.
+/// The numbers of a `torch.Size`, a tuple or a list. Negative numbers are refused.
 ///
 /// \param noun their owner, for messages
 RESHARD_DECL index_vector torch_extents(pickle const& values, pickle_value value,
@@ -75,7 +76,7 @@ private:
 /// A rank's part of a tensor that is spread over a mesh: a DTensor.
 struct torch_part {
     distribution spread;
-    std::optional<holder_t> position; ///< of the rank on the mesh; nothing for one beside it
+    std::optional<holder_t> position; ///< on the mesh; std::nullopt for a rank outside
     pickle_value local;               ///< the tensor that the rank has
 };
 
@@ -84,30 +85,30 @@ class torch_archive {
 public:
     /// Reads the pickle, and the positions of storages, but no storage.
     ///
-    /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage that is not
-    ///         as long as the pickle says, or has no value of it; errc::unsupported also for
-    ///         another order of bytes than ours, and for TorchScript
+    /// \throws error as `read_zip` and `pickle`; errc::corrupt_file also for a storage whose length
+    ///         contradicts the pickle, or that no value of the pickle uses; errc::unsupported also
+    ///         for another order of bytes than ours, and for TorchScript
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name,
                                byte_run where);
 
-    /// The same for the archive that a file is, whose members may be deflated.
+    /// The same for a file that is an archive. Its members may be deflated.
     ///
     /// \pre the file is of `files_with_inflated`
     RESHARD_DECL torch_archive(file_store::file const& file, std::string const& name);
 
-    /// True if a member is deflated: the tensors are read through `files_with_inflated`.
+    /// True if a member is deflated. Its tensors are then read through `files_with_inflated`.
     bool is_inflated() const { return is_inflated_; }
 
     pickle const& values() const { return *values_; }
 
-    /// True for a tensor, or a parameter, also of kinds that are not read.
+    /// True for a tensor or a parameter, even of a kind that is not read.
     RESHARD_DECL bool is_tensor(pickle_value value) const;
 
     /// \pre    `is_tensor(value)`
-    /// \param  what names it in messages: "tensor 'w'"
-    /// \throws error with errc::corrupt_file for one that exceeds its storage, or whose storage is
-    ///         not there; errc::unsupported for a data type that we do not have, and for sparse,
-    ///         quantised and other tensors that are not elements with strides
+    /// \param  what names the tensor in messages: "tensor 'w'"
+    /// \throws error with errc::corrupt_file for a tensor that exceeds its storage, or whose
+    ///         storage is missing; errc::unsupported for a data type that we do not have, and for
+    ///         sparse, quantised and other tensors that are not elements with strides
     RESHARD_DECL file_tensor tensor(pickle_value value, std::string const& noun) const;
 
     /// True for a DTensor, or a parameter that is one.
@@ -115,12 +116,12 @@ public:
 
     /// \pre    `is_part(value)`
     /// \throws error with errc::corrupt_file for a mesh and placements that do not fit the tensor;
-    ///         errc::unsupported for partial sums, and for an order of cuts that is not read
+    ///         errc::unsupported for partial sums, and for an unsupported order of cuts
     /// \par Source torch.distributed.tensor of torch 2.4 to 2.15
     RESHARD_DECL torch_part part(pickle_value value, std::string const& noun) const;
 
 private:
-    /// The members of a DTensor; nothing for any other value.
+    /// The members of a DTensor; std::nullopt for any other value.
     std::optional<pickle_value> members_of_part(pickle_value value) const;
     /// A function that makes a tensor, and its arguments.
     struct call {
@@ -128,14 +129,14 @@ private:
         std::span<pickle_value const> arguments;
     };
 
-    /// The call that makes an object, without the one that gives it a class.
+    /// The call that makes an object, without an outer call that only gives it a class.
     call call_in(pickle_value object) const;
 
-    /// The tensor of a parameter, also of nested ones; any other value itself.
+    /// The tensor of a parameter, also of nested parameters. Returns any other value unchanged.
     pickle_value without_parameter(pickle_value value) const;
 
-    /// The call that makes a tensor, without those that make a parameter or another known class of
-    /// it; nothing for any other value.
+    /// The call that makes a tensor, without calls that make a parameter or an object of another
+    /// known class from it; std::nullopt for any other value.
     std::optional<call> call_of(pickle_value value) const;
 
     void read(file_store::file const& file, std::vector<shown_member> const& members);
@@ -165,9 +166,9 @@ private:
     torch_archive archive_;
 };
 
-/// How torch names the data type of a tensor, `float32`.
+/// Torch's name of a tensor's data type, such as `float32`.
 ///
-/// \throws error with errc::unsupported for one that torch does not have, naming the key
+/// \throws error with errc::unsupported for a type that torch does not have, naming the key
 RESHARD_DECL std::string torch_name(data_type dtype, std::string_view key);
 
 /// A tensor that is to be written, row-major.
@@ -183,14 +184,14 @@ RESHARD_DECL torch_tensor torch_tensor_of(file_shard const& shard);
 /// A file of `torch.save` without the elements of its tensors.
 struct torch_file {
     std::vector<placed_text> texts;
-    std::vector<byte_run> elements; ///< of each tensor: their position
+    std::vector<byte_run> elements; ///< positions for each tensor
     std::uint64_t end = 0;
 };
 
-/// An archive that has one tensor, from byte `begin` of a file on.
+/// An archive of one tensor that begins at byte `begin` of a file.
 ///
-/// Large tensors begin at a page of the file, others at a cache line. Without checksums of
-/// elements, as torch writes it with that option: torch does not compare them.
+/// Large tensors begin at a page of the file, others at a cache line. There are no checksums of
+/// elements. Torch has an option to omit them too, and does not check them.
 ///
 /// \pre    `begin` is a multiple of `torch_alignment` of the tensor
 /// \throws error as `torch_name`
@@ -205,7 +206,7 @@ RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,
 
 /// A file of `torch.save` with the whole tensors of a layout of one rank.
 ///
-/// \throws error as `torch_file_of`; errc::usage for a value under the key of a tensor
+/// \throws error as `torch_file_of`; errc::usage for a value with the key of a tensor
 RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices const& choices);
 
 /// The best alignment of a tensor of `bytes` bytes in its file, and of the archive.

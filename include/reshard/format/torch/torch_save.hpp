@@ -20,59 +20,60 @@
 
 namespace reshard::detail {
 
-/// A file, and one that says which tensors are in which of several.
+/// The name of a single file, and of the index that lists the tensors of several files.
 inline constexpr std::string_view torch_file_name = "pytorch_model.bin";
 inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.json";
 
-/// The tensors of a file. Those in dicts and lists have names with dots, `model.layers.0.weight`.
-/// Tensors that are one view of a storage are aliases; other values are objects.
-/// Tensors within objects, as in a deque, are not read: a warning names those objects. Tensors of
-/// kinds that are not read are listed as such; values of unknown classes, and endless or deep ones,
+/// The tensors of a file. Tensors in dicts and lists have dotted names, `model.layers.0.weight`.
+/// Tensors with the same view of a storage are aliases; other values are objects. Tensors within
+/// objects, such as a deque, are not read, and a warning names these objects. Tensors of
+/// unsupported kinds are listed as unread. Values of unknown classes, and endless or deep values,
 /// are opaque.
 ///
-/// \throws error with errc::corrupt_file for two values of one name; see also `torch_file_archive`
+/// \throws error with errc::corrupt_file for two values with one name; see also
+///         `torch_file_archive`
 RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const> files,
                                                std::filesystem::path const& path);
 
 /// A value of an archive that is not a tensor, by its key.
 ///
-/// \param  file the one that the archive was read from
+/// \param  file the file from which the archive was read
 /// \throws error as `copy_of` a value
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
                                     file_store::file const& file, std::string const& key);
 
-/// The bytes of a file with the values of another one: None replaces tensors, and
-/// objects of unknown classes.
+/// The bytes of a file with the values of another file. None replaces tensors and objects of
+/// unknown classes.
 ///
 /// \throws error as `copy_of` a value
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
                                                     std::filesystem::path const& path);
 
-/// The text of a value, much as Python writes it: equal values have equal texts, however they were
-/// pickled. Dicts and sets are in the order of the texts of their elements; ordered dicts are
-/// dicts, frozen sets sets and bytearrays bytes; a tensor has its elements, and so has an array of
-/// NumPy, whichever function pickled it. Names are as in Python 3 and the newest NumPy.
+/// The text of a value, similar to Python's. Equal values have equal texts, however they were
+/// pickled. Dicts and sets are sorted by the texts of their elements. Ordered dicts are written as
+/// dicts, frozen sets as sets, and bytearrays as bytes. Tensors and arrays of NumPy are written
+/// with their elements, whichever function pickled them. Names are those of Python 3 and the newest
+/// NumPy.
 ///
 /// \param file       names the checkpoint in messages
-/// \param most_bytes of text that is made, including discarded text
+/// \param most_bytes of generated text, including discarded text
 /// \throws error with errc::unsupported for classes that are not read; errc::limit_exceeded for
 ///         more text; else as `torch_archive`
 RESHARD_DECL std::string text_of(saved_object const& object, std::string const& file,
                                  std::size_t most_bytes = std::size_t{1} << 28);
 
-/// The names of tuples in a file that have tensors: torch keeps these tuples whole, and here they
-/// are taken apart.
+/// The names of tuples with tensors in a file. Torch keeps such tuples whole; here they are split.
 RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
                                                           std::filesystem::path const& path);
 
-/// True for a value that has tensors somewhere in it; false if it cannot be read.
+/// True for a value that has tensors at any depth; false if it cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
 
-/// The tensors of a directory's files of ranks, which have shards of DTensors. Any other tensor
-/// is in each of the files; other values are the first file's.
+/// The tensors in the ranks' files of a directory, which have shards of DTensors. Each file has a
+/// copy of any other tensor. Other values are taken from the first file.
 ///
-/// \throws error as `open_torch_file`; with errc::corrupt_file for files that contradict one
-///         another; a part that no file has is in `incomplete`
+/// \throws error as `open_torch_file`; with errc::corrupt_file for files that contradict each
+///         other; a part that no file has is in `incomplete`
 RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& directory,
                                                 std::vector<std::filesystem::path> const& paths);
@@ -82,7 +83,7 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
 
 /// The tensors of the files that an index lists.
 ///
-/// \param  is_strict a tensor in another file than the index says is an error; else the index
+/// \param  is_strict a tensor in another file than the index says is an error; otherwise the index
 ///                   counts, with a warning
 /// \throws error with errc::missing_file for a file that does not exist; errc::corrupt_file for a
 ///         tensor that its file lacks

@@ -18,12 +18,12 @@
 #include <vector>
 
 /// \file
-/// Zip archives: members that are stored, which are read in place and written apart from the rest,
-/// and members that are deflated, which are read through windows.
+/// Zip archives. Stored members are read in place, and written separately from the rest. Deflated
+/// members are read through windows.
 
 namespace reshard::detail {
 
-/// How a member is kept that is not stored as it is.
+/// The packing of a member that is not stored as it is.
 struct zip_packing {
     static constexpr std::uint16_t stored = 0, deflated = 8;
 
@@ -39,13 +39,13 @@ struct zip_packing {
 struct zip_member {
     std::string name;
     byte_run bytes;
-    std::optional<zip_packing> packing{}; ///< nothing for one that is stored as it is
+    std::optional<zip_packing> packing{}; ///< std::nullopt for a member that is stored as it is
 
     bool operator==(zip_member const&) const = default;
 };
 
-/// The members of the archive that a range of a file is, in the order of its directory. Their
-/// bytes are not read, and their checksums not compared.
+/// The members of the archive in a range of a file, in the order of its directory. Does not read
+/// their bytes, and does not compare their checksums.
 ///
 /// \throws error with errc::unsupported for an archive in several files; errc::corrupt_file if it
 ///         is not an archive, and for a member outside it, in its directory, or in another member;
@@ -68,18 +68,19 @@ struct shown_member {
     bool is_inflated() const { return member.packing && bytes; }
 };
 
-/// The members of the archive that a file is. Deflated ones are shown after its end.
+/// The members of a file that is an archive. Deflated members are shown after its end.
 ///
-/// \throws error as `read_zip`; errc::corrupt_file also for a size that a deflated one cannot have
+/// \throws error as `read_zip`; errc::corrupt_file also for a size that a deflated member cannot
+///         have
 RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& file,
                                                      std::string_view name);
 
 class inflated_member;
 
-/// Files of a store. Archives are extended after their ends by the inflated contents of their
-/// deflated members (`shown_members`). These are inflated when they are read, from the last stored
-/// position before: the memory for it does not grow with the members. A file of which only stored
-/// members are read is read as it is.
+/// The files of a store. Archives are extended after their ends by the contents of their deflated
+/// members (`shown_members`). Members are inflated when they are read, from the last saved state
+/// before the position; the memory does not grow with the members. If only stored members of a file
+/// are read, it is read as it is.
 class files_with_inflated : public file_store {
 public:
     explicit files_with_inflated(std::shared_ptr<file_store const> below)
@@ -91,8 +92,8 @@ public:
         return below_->list(directory);
     }
 
-    /// Reading throws an error with errc::corrupt_file if a member does not have the bytes
-    /// as its directory says, or others than its checksum says.
+    /// Reading throws an error with errc::corrupt_file if the size or the checksum of a member
+    /// contradicts the directory.
     ///
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
@@ -114,8 +115,8 @@ private:
 /// The checksum of a member. \par Source ISO 3309, the CRC of 32 bits
 RESHARD_DECL std::uint32_t zip_checksum(std::string_view text);
 
-/// An archive in a file, from byte `begin` on: texts, and room for members whose bytes are put
-/// there by others. All are stored as they are.
+/// Plans an archive in a file, from byte `begin` on: texts, and room for members whose bytes the
+/// caller writes. All members are stored as they are.
 ///
 /// \par Source APPNOTE.TXT 6.3.10 of PKWARE
 class zip_plan {
@@ -127,8 +128,8 @@ public:
         place(begin_member(name, text.size(), 1, zip_checksum(text)).begin, text);
     }
 
-    /// Adds a member of `bytes` bytes, and returns their position in the file: the first at a
-    /// multiple of `alignment`.
+    /// Adds a member of `bytes` bytes, and returns their position in the file, which is a multiple
+    /// of `alignment`.
     ///
     /// \param checksum of these bytes; torch reads members without one
     byte_run add_room(std::string const& name, std::uint64_t bytes, std::uint64_t alignment,
@@ -141,14 +142,14 @@ public:
     /// \return the end of the archive in the file
     RESHARD_DECL std::uint64_t finish();
 
-    /// The texts to be written, besides the members that others write.
+    /// The texts to write, besides the members that the caller writes.
     std::vector<placed_text> const& texts() const { return texts_; }
 
 private:
     struct member {
         std::string name;
         std::uint64_t bytes = 0;
-        std::uint64_t header = 0; ///< from the archive's begin on
+        std::uint64_t header = 0; ///< from the beginning of the archive
         std::uint32_t checksum = 0;
     };
 

@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// What `.metadata` may name.
+/// The classes and functions that `.metadata` may name.
 inline constexpr std::string_view dcp_names[] = {
     "torch.distributed.checkpoint.metadata.*",
     "torch.distributed.checkpoint.filesystem._StorageInfo",
@@ -42,7 +42,7 @@ inline constexpr std::string_view dcp_names[] = {
     "collections.OrderedDict",
 };
 
-/// Turns `.metadata` into ours.
+/// Converts `.metadata` to our metadata.
 class dcp_reader {
 public:
     dcp_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& path)
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    /// Warns of names that a save was planned with, and `state_dict_metadata` does not have.
+    /// Warns of names that the plan of the save has, but `state_dict_metadata` does not.
     void check_planned(pickle_value root) {
         auto const planned = values_->find_member(root, "planner_data", "the metadata");
         if (!planned || planned->type != kind::dict)
@@ -124,9 +124,9 @@ private:
                       ", and state_dict_metadata does not: not all of the save is here"));
     }
 
-    /// Flattened tensors of Megatron-Core before 0.14: `mcore_data` has their shapes. In
-    /// `state_dict_metadata` they have an axis more, of the elements of a block, and the others
-    /// count blocks.
+    /// Reads the flattened tensors of Megatron-Core before 0.14, whose shapes are in `mcore_data`.
+    /// In `state_dict_metadata` they have one more axis, for the elements of a block, and the other
+    /// axes count blocks.
     void read_flattened(pickle_value root) {
         auto const more = values_->find_member(root, "mcore_data", "the metadata");
         if (!more || more->type != kind::dict)
@@ -151,7 +151,7 @@ private:
         auto const version = values_->find_member(root, "version", "the metadata");
         if (version && version->type == kind::text)
             result_.version = values_->text(*version, "the version");
-        std::set<std::string> ranks; // __R_0.distcp is of rank R
+        std::set<std::string> ranks; // rank R writes __R_0.distcp
         for (checkpoint_file const& file : result_.files)
             if (std::string const name = file.path.filename().string(); name.starts_with("__"))
                 ranks.insert(name.substr(2, name.find('_', 2) - 2));
@@ -198,7 +198,7 @@ private:
             shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", noun), noun),
                             torch_extents(*values_, values_->member(chunk, "sizes", noun), noun)};
             check_in_tensor(tensor.shape, shard.region, values_->file() + ": " + noun);
-            if (unplaced_shards_-- == 0) // before memory is taken for all of them
+            if (unplaced_shards_-- == 0) // before memory is allocated for all shards
                 refuse(noun, ": the shard at ", index_vector(shard.region.offset),
                        " is one more than storage_data has places for");
             tensor.shards.push_back(std::move(shard));
@@ -218,7 +218,7 @@ private:
         }
     }
 
-    /// The meaning of one name of `state_dict_metadata`.
+    /// The meaning of one name in `state_dict_metadata`.
     struct entry {
         bool is_object = false;
         std::uint32_t number = 0; ///< among objects, or among tensors
@@ -284,7 +284,7 @@ private:
         return static_cast<std::uint64_t>(count);
     }
 
-    /// Which shard of a tensor: the one at the offset, which most often is the one of the index.
+    /// The number of a tensor's shard at the offset, which is most often the shard at the index.
     std::uint32_t chunk_of(std::uint32_t tensor, pickle_value index, std::string const& noun) {
         auto const& shards = result_.tensors[tensor].shards;
         auto const offset = values_->member(index, "offset", noun);
@@ -342,7 +342,7 @@ private:
         return files;
     }
 
-    /// An item with exactly the bytes of its elements is in a safetensors file with others.
+    /// An item that is exactly as long as its elements is in a safetensors file with other items.
     void show(dcp_item const& item, shown_file& shown, dcp_file& real) {
         checkpoint_tensor& tensor = result_.tensors[item.tensor];
         checkpoint_shard& shard = tensor.shards[item.chunk];
@@ -378,9 +378,9 @@ private:
     std::optional<pickle> values_;
     checkpoint_metadata result_;
     dcp_files item_files_{*files_, directory_, result_.files};
-    std::vector<std::string_view> names_; ///< of all that state_dict_metadata lists
+    std::vector<std::string_view> names_; ///< all names that state_dict_metadata lists
     std::vector<entry> entries_;          ///< the same
-    std::size_t unplaced_shards_ = 0;     ///< places of `storage_data` that no shard has yet
+    std::size_t unplaced_shards_ = 0;     ///< entries of `storage_data` that belong to no shard yet
     key_index keys_;
     std::vector<std::vector<dcp_item>> items_; ///< by file
 };

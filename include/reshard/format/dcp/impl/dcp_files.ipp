@@ -18,16 +18,16 @@
 
 namespace reshard::detail {
 
-/// The files that items are in, by the names that the metadata have of them.
+/// The files with items, by their names in the metadata.
 class dcp_files {
 public:
-    /// \param checkpoint_files gets each file once, when it is first named
+    /// \param checkpoint_files each file is added to it once, when it is first named
     dcp_files(file_store const& files, std::filesystem::path const& directory,
               std::vector<checkpoint_file>& checkpoint_files)
         : files_(files), directory_(directory), found_(checkpoint_files) {}
 
-    /// \param  what is said to be in the file, here and below
-    /// \throws error with errc::corrupt_file for a name of no file in the directory,
+    /// \param  what the file should have, here and below
+    /// \throws error with errc::corrupt_file for a name that cannot be a file in the directory,
     ///         errc::missing_file for a file that does not exist
     std::size_t number_of(std::string_view name, std::string const& noun) {
         auto const match = numbers_.find(name);
@@ -66,8 +66,8 @@ private:
     std::map<std::string, std::size_t, std::less<>> numbers_;
 };
 
-/// Flattened tensors of Megatron-Core before 0.14 have one axis more, for the elements of a block;
-/// others count blocks. Turns such a tensor into one of that shape in flat shards.
+/// Converts a flattened tensor of Megatron-Core before 0.14 to a tensor of that shape in flat
+/// shards. It has one more axis, for the elements of a block; the other axes count blocks.
 ///
 /// \param  what names the file and the tensor
 /// \throws error with errc::corrupt_file if the blocks do not fit the shape

@@ -32,8 +32,8 @@ struct dcp_item {
     byte_run bytes; ///< of the real file
 };
 
-/// The data type that the properties of a tensor have: their state is a tuple that begins with it,
-/// or a dict.
+/// The data type in the properties of a tensor. Their state is a tuple that begins with the data
+/// type, or a dict.
 inline data_type dtype_in(pickle const& values, pickle_value properties, std::string const& noun) {
     pickle_value const state = values.object(properties, noun).state;
     bool const is_dict = state.type == pickle_value::kind::dict;
@@ -61,7 +61,7 @@ inline void check_in_tensor(packed_vector const& shape, packed_box const& region
                  " from ", region.offset[axis], " on exceeds the extent ", shape[axis]);
 }
 
-/// The one tensor that an item has, as torch.save wrote it.
+/// The only tensor in an item that torch.save wrote.
 inline file_tensor tensor_of_archive(file_store::file const& file, std::string const& name,
                                      byte_run where) {
     torch_archive const archive(file, name, where);
@@ -72,7 +72,8 @@ inline file_tensor tensor_of_archive(file_store::file const& file, std::string c
     return archive.tensor(root, noun);
 }
 
-/// The tensor of that key in the safetensors file that begins at `begin` and ends with its file.
+/// The tensor with that key in the safetensors file that begins at `begin` and ends at the end of
+/// its file.
 inline file_tensor tensor_of_safetensors(file_store::file const& file, std::string const& name,
                                          std::uint64_t begin, std::string const& key) {
     std::string const noun = words(name, ": the tensors from byte ", begin, " on");
@@ -89,13 +90,13 @@ inline file_tensor tensor_of_safetensors(file_store::file const& file, std::stri
     fail(errc::corrupt_file, noun, ": tensor '", key, "' should be there, but is not");
 }
 
-/// The file of torch.save that an item with a value is.
+/// Opens an item with a value, which is a file of torch.save.
 inline torch_archive archive_of(file_store::file const& file, checkpoint_file const& named,
                                 checkpoint_object const& object) {
     return {file, named.path.string() + ": object '" + object.key + "'", object.bytes};
 }
 
-/// Why a value is neither read nor carried; empty for one that is.
+/// Why a value is neither read nor carried; empty if it is.
 inline std::string why_opaque(file_store::file const& file, checkpoint_file const& named,
                               checkpoint_object const& object) {
     try {
@@ -104,11 +105,11 @@ inline std::string why_opaque(file_store::file const& file, checkpoint_file cons
     } catch (error const& problem) {
         if (problem.code() == errc::unsupported || problem.code() == errc::limit_exceeded)
             return "cannot be read: " + text_behind(problem.what(), "object '" + object.key + "'");
-        return {}; // a damaged one is refused when it is wanted
+        return {}; // a damaged value is refused when it is wanted
     }
 }
 
-/// Takes note of values that are not carried, and why.
+/// Notes the values that are not carried, and why.
 inline void find_opaque(file_store const& files, checkpoint_metadata& metadata) {
     std::vector<checkpoint_object*> in_order; // each file is opened once
     for (checkpoint_object& object : metadata.objects)
@@ -134,7 +135,7 @@ inline std::vector<saved_object> objects_of_items(file_store const& files,
         if (!keys.contains(object.key))
             continue;
         auto const file = files.open(names[object.file].path);
-        archive_of(*file, names[object.file], object); // refuses a damaged one
+        archive_of(*file, names[object.file], object); // refuses a damaged item
         std::string archive(object.bytes.size(), ' ');
         file->read(object.bytes.begin, std::as_writable_bytes(std::span(archive)));
         saved_objects.push_back({object.key, std::move(archive)});

@@ -25,10 +25,10 @@ namespace reshard::detail {
 
 inline constexpr std::string_view dcp_module = "torch.distributed.checkpoint.metadata";
 
-/// The texts of a checkpoint of torch.distributed.checkpoint, beside elements.
+/// The texts of a checkpoint of torch.distributed.checkpoint, without the elements.
 class dcp_texts : public file_texts {
 public:
-    /// Lays out the files, which hold what ranks write.
+    /// Lays out the files that ranks write.
     checkpoint_plan lay_out(layout const& target, file_choices const& choices) {
         objects_ = objects_beside(target, choices);
         planned_files files("torch_dcp", target);
@@ -90,7 +90,8 @@ private:
     static std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
                                std::vector<item>& items) {
         check_box(shard, "torch_dcp");
-        // Shards are found by their offsets, which those without elements may share with others.
+        // Shards are found by their offsets. A shard without elements may have the offset of
+        // another one.
         if (element_count(index_vector(shard.region.shape)) == 0 &&
             element_count(index_vector(*shard.global_shape)) > 0)
             return end;
@@ -102,7 +103,8 @@ private:
         return file.end;
     }
 
-    /// Refuses shards that torch, which finds them by their offsets, would take for one.
+    /// Refuses shards with equal offsets: torch finds shards by their offsets, and would confuse
+    /// them.
     static void check_offsets(checkpoint_tensor const& tensor) {
         std::set<std::string> offsets;
         for (checkpoint_shard const& shard : tensor.shards)
@@ -163,7 +165,8 @@ private:
         });
     }
 
-    /// Data type, layout, whether it needs a gradient, order in memory, whether it is pinned.
+    /// Writes the data type, the layout, whether it needs a gradient, the order in memory, and
+    /// whether it is pinned.
     static void put_properties(pickle_writer& out, checkpoint_tensor const& tensor) {
         out.global(dcp_module, "TensorProperties");
         out.empty_tuple();
@@ -197,7 +200,8 @@ private:
             put_place(out, 0, places_[i]);
         }
         std::vector<std::size_t> next(items_.size(), 0);
-        // Items of a file are in the order of its shards, and tensors in the order of all files.
+        // The items of a file are in the order of its shards, and tensors in the order of all
+        // files.
         for (checkpoint_tensor const& tensor : metadata_.tensors)
             for (std::size_t i = 0; i < tensor.shards.size(); ++i) {
                 checkpoint_shard const& shard = tensor.shards[i];

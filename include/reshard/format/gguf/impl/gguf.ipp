@@ -29,12 +29,12 @@ struct gguf_type {
     std::uint32_t number;
     std::string_view name;
     std::optional<data_type> dtype; ///< nothing: quantised
-    std::uint64_t block = 0; ///< of quantised ones: elements that are stored together; 0: not known
+    std::uint64_t block = 0;        ///< elements that a quantised type stores together; 0: unknown
     std::uint64_t block_bytes = 0;
 };
 
-/// \par Source the enumeration `ggml_type` of ggml; numbers that are missing were taken back there.
-///             Blocks: `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
+/// \par Source the enumeration `ggml_type` of ggml, which withdrew the missing numbers. Blocks:
+///             `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
 inline constexpr gguf_type gguf_types[] = {
     {0, "F32", data_type::f32},    {1, "F16", data_type::f16},
     {2, "Q4_0", {}, 32, 18},       {3, "Q4_1", {}, 32, 20},
@@ -55,7 +55,7 @@ inline constexpr gguf_type gguf_types[] = {
     {40, "NVFP4", {}, 64, 36},     {41, "Q1_0", {}, 128, 18},
 };
 
-/// Reads the header of a file, one part after the other, and adds its contents.
+/// Reads the header of a file, part by part, and adds its contents.
 class gguf_reader {
 public:
     gguf_reader(file_store::file const& file, std::string name, whole_tensors& tensors)
@@ -74,13 +74,13 @@ public:
         add_tensors();
     }
 
-    /// How many files the model is in, as this one says.
+    /// The number of files of the model, as this file says.
     std::uint64_t files() const { return files_; }
 
-    /// Which of them it is, from 0 on, if it says so.
+    /// The number of this file, counted from 0, if the file says it.
     std::optional<std::uint64_t> number() const { return number_; }
 
-    /// How many tensors all of them have, if it says so.
+    /// The number of tensors in all files, if the file says it.
     std::optional<std::uint64_t> tensors_of_all() const { return tensors_of_all_; }
 
     std::uint64_t tensors() const { return tensor_count_; }
@@ -166,7 +166,7 @@ private:
             tensors_of_all_ = number;
         if (!keys_.insert(key).second)
             refuse("the name '" + key + "' occurs twice");
-        if (!key.starts_with("split.") && !all_.has(key)) // of several parts the first counts
+        if (!key.starts_with("split.") && !all_.has(key)) // the first of several parts counts
             all_.add_object(std::move(key));
     }
 
@@ -223,7 +223,7 @@ private:
         entries_.push_back(std::move(current_entry));
     }
 
-    /// The type of a number; one without a name if it is not known.
+    /// The type with that number. An unknown type has no name.
     static gguf_type type_of(std::uint64_t number) {
         for (gguf_type const& type : gguf_types)
             if (type.number == number)
@@ -253,15 +253,15 @@ private:
                 all_.add_unread(element.name, element.shape, why_unread(element));
     }
 
-    /// Refuses tensors that exceed the file, or that do not follow each other: if a count in the
-    /// header is wrong, other tensors are at these positions. The end of a tensor of an unknown
-    /// type is not known.
+    /// Refuses tensors that exceed the file, or that are not contiguous: if a count in the header
+    /// is wrong, other tensors are at these positions. The end of a tensor of unknown type is not
+    /// known.
     void check_places(std::uint64_t data) const {
         std::vector<entry const*> sorted;
         for (entry const& element : entries_)
             sorted.push_back(&element);
         std::ranges::stable_sort(sorted, {}, &entry::offset);
-        std::optional<std::uint64_t> next = 0; // nothing: the tensor before is of unknown size
+        std::optional<std::uint64_t> next = 0; // std::nullopt after a tensor of unknown size
         for (entry const* const element : sorted) {
             std::string const noun = name_ + ": tensor '" + element->name + "': ";
             auto const bytes = bytes_of(*element, noun);
@@ -287,7 +287,7 @@ private:
                  " that it counts; was it damaged?");
     }
 
-    /// The bytes of a tensor; nothing for a type whose blocks are not known.
+    /// The size of a tensor in bytes; std::nullopt for a type with unknown blocks.
     static std::optional<std::uint64_t> bytes_of(entry const& current_entry,
                                                  std::string const& noun) {
         auto const named = [&] { return noun; };
@@ -304,8 +304,8 @@ private:
         return (index + alignment_ - 1) / alignment_ * alignment_;
     }
 
-    /// Between the header, the tensors and the end are zeros: else a count or an extent is too
-    /// small.
+    /// Refuses other bytes than zeros between the header, the tensors and the end: they mean that a
+    /// count or an extent is too small.
     void check_padding(std::uint64_t begin, std::uint64_t end, std::string const& noun) const {
         std::string bytes(static_cast<std::size_t>(end - begin), ' ');
         file_.read(begin, std::as_writable_bytes(std::span(bytes)));

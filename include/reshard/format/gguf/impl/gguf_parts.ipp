@@ -55,7 +55,7 @@ private:
     std::optional<std::uint64_t> wanted_;
 };
 
-/// A model in one file or several.
+/// Opens a model in one file or several.
 inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path,
                                          std::vector<std::filesystem::path> const& parts) {
@@ -76,11 +76,11 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
     return opened;
 }
 
-/// The files of the model that has this one: its parts, in order, if its name says that it is
-/// one of several, `m-00001-of-00003.gguf`.
+/// The files of the model to which this file belongs. If its name says that it is one of several,
+/// `m-00001-of-00003.gguf`, these are all parts, in order.
 ///
-/// \throws error with errc::missing_file for one that does not exist, by its name;
-///         errc::corrupt_file for a name whose number is none of the parts'
+/// \throws error with errc::missing_file that names a part that does not exist; errc::corrupt_file
+///         for a name whose number is not that of a part
 /// \par Source the names of llama.cpp, which opens all parts when it is given one
 inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
                                                      std::filesystem::path const& path) {

@@ -21,7 +21,7 @@
 
 namespace reshard::detail {
 
-/// The version, if it is a form that `open_dcp` reads.
+/// The version, if `open_dcp` can read it.
 inline std::string checked_version(file_store const& files, std::filesystem::path const& metadata) {
     std::string const name = metadata.string();
     auto const document = parse_json(read_text_file(files, metadata), name, errc::corrupt_file);
@@ -74,7 +74,7 @@ inline void append(opened_checkpoint& checkpoint, opened_checkpoint more) {
     };
 }
 
-/// A file of torch.save, with its whole content as one more object, if one of its objects is read.
+/// A file of torch.save. If one of its objects is read, its whole content is one more object.
 inline opened_checkpoint with_whole(opened_checkpoint opened,
                                     std::shared_ptr<file_store const> files,
                                     std::filesystem::path const& path) {
@@ -120,7 +120,7 @@ RESHARD_DECL opened_checkpoint open_torch_dist(std::shared_ptr<file_store const>
     return checkpoint;
 }
 
-/// What Megatron-Core has beside what torch.distributed.checkpoint has.
+/// The files that Megatron-Core adds to those of torch.distributed.checkpoint.
 class torch_dist_texts : public file_texts {
 public:
     torch_dist_texts(std::shared_ptr<file_texts const> sharded, std::string common)
@@ -143,10 +143,10 @@ public:
 
 private:
     std::shared_ptr<file_texts const> sharded_;
-    std::string common_; ///< the file of what ranks have in common
+    std::string common_; ///< the file of the common state of ranks
 };
 
-/// The common state of ranks as a file: empty if the objects do not have it.
+/// The common state of ranks as a file; empty if the objects do not have it.
 inline std::string common_file(std::vector<saved_object> const& objects) {
     for (saved_object const& object : objects)
         if (object.is_whole)
@@ -159,7 +159,7 @@ inline std::string common_file(std::vector<saved_object> const& objects) {
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
     file_choices sharded = choices;
     std::erase_if(sharded.objects, [](saved_object const& object) { return object.is_common; });
-    sharded.fused.clear(); // Megatron-Core cuts gate and up apart, in any number of parts
+    sharded.fused.clear(); // Megatron-Core saves gate and up separately, in any number of parts
     checkpoint_plan plan = plan_dcp(target, sharded);
     plan.metadata.format = "megatron_torch_dist";
     plan.texts = std::make_shared<torch_dist_texts>(plan.texts, common_file(choices.objects));

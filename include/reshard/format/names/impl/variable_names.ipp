@@ -30,7 +30,7 @@ namespace reshard::detail {
 
 inline constexpr std::string_view slice_prefix = "slice@";
 
-/// The parameter whose master weight a key is; empty if it is none.
+/// The parameter of a key that is a master weight; empty for any other key.
 inline std::optional<std::string> parameter_of_master(std::string_view key) {
     std::string name(key);
     if (take_master_segment(name))
@@ -54,7 +54,7 @@ inline std::vector<std::string> other_masters(std::string_view key) {
     return names;
 }
 
-/// The key without one of these beginnings, and with each of them.
+/// The key without one of these beginnings, and the keys with each of them.
 inline std::vector<std::string> with_beginnings(std::string_view key,
                                                 std::vector<std::string_view> const& beginnings) {
     std::vector<std::string> names;
@@ -186,13 +186,14 @@ RESHARD_DECL std::optional<std::string_view> without_ending(std::string_view nam
     return name.substr(0, name.size() - ending.size());
 }
 
-/// The variable's part of a suffix: `_moment1` of `.moment1_0`.
+/// The part of a suffix that the variable's name has: `_moment1` for `.moment1_0`.
 inline std::string accumulator_ending(model::state_kind const& kind) {
     std::string_view const word = std::string_view(kind.suffix).substr(1);
     return "_" + std::string(without_number(word).value_or(word));
 }
 
-/// Takes the accumulator off the end of a name: the suffix of its key, or empty.
+/// Removes the accumulator from the end of a name, and returns the suffix of its key, or an empty
+/// text.
 inline std::string take_accumulator(std::string_view& name,
                                     std::vector<model::state_kind> const& kinds) {
     auto const numberless = without_number(name);

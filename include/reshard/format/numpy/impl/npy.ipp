@@ -37,7 +37,7 @@ RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr) {
     return std::nullopt;
 }
 
-/// What to do about elements of which a file says how long they are, and not what.
+/// Advice for elements of which a file states the size but not the type.
 inline std::string_view untyped_advice(std::string_view descr) {
     std::string_view const kind = descr.substr(std::min<std::size_t>(1, descr.size()));
     return kind == "V2" ? ": so NumPy writes bfloat16, and does not say that it is; save it as "
@@ -50,8 +50,8 @@ inline std::string_view untyped_advice(std::string_view descr) {
 
 /// The positions of an array's elements.
 ///
-/// \throws error with errc::unsupported for elements that we do not have: of another order of bytes
-///         than ours, structures, dates; errc::corrupt_file for elements beyond the range
+/// \throws error with errc::unsupported for elements that we do not have: with another order of
+///         bytes than ours, structures, dates; errc::corrupt_file for elements beyond the range
 inline file_tensor tensor_of(npy_array const& array, std::string const& noun) {
     auto const dtype = npy_data_type(array.descr);
     if (!dtype && array.descr.starts_with('['))
@@ -101,8 +101,8 @@ inline std::optional<npy_texts> texts_of(npy_array const& array, std::string con
     return npy_texts;
 }
 
-/// Why an array of texts without any characters is not written as lists: a short file may have
-/// any number of these. Nothing for another array.
+/// Why an array of texts without any characters is not written as lists: a short file may have any
+/// number of such texts. Empty for any other array.
 inline std::string why_too_empty(npy_texts const& texts) {
     constexpr index_t most = 1 << 16;
     if (texts.array.elements.size() > 0)
@@ -130,7 +130,7 @@ inline void put_character(std::string& text, std::uint32_t number) {
     put(0x80 | (number & 0x3f));
 }
 
-/// Writes an array of texts as Python has them in lists: nothing of NumPy is needed to read them.
+/// Writes an array of texts as Python lists: they can be read without NumPy.
 class npy_text_writer {
 public:
     npy_text_writer(npy_texts const& texts, file_store::file const& file) : texts_(texts) {
@@ -161,7 +161,7 @@ private:
         out_.append_all();
     }
 
-    /// Without the zeros that fill it up.
+    /// Writes a text without the zeros at its end.
     void put_text(std::size_t number) {
         auto const count = static_cast<std::size_t>(texts_.characters);
         std::size_t const size = texts_.is_unicode ? 4 : 1;
@@ -199,7 +199,7 @@ private:
     pickle_writer out_;
 };
 
-/// Puts together arrays of NumPy in a file.
+/// Assembles the arrays of NumPy in a file.
 class npy_checkpoint {
 public:
     npy_checkpoint(std::shared_ptr<file_store const> files, std::string_view format,

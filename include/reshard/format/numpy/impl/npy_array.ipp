@@ -75,7 +75,7 @@ private:
                    std::string(rest_.substr(0, 20)) + "'");
     }
 
-    /// The end has to follow, and is not taken.
+    /// Expects the end, and does not take it.
     void break_at(char end) {
         skip_blanks();
         if (rest_.empty() || rest_.front() != end)
@@ -95,7 +95,7 @@ private:
         return match;
     }
 
-    /// With a byte order, which a header may omit: then it is this machine's.
+    /// The element type with a byte order. If the header omits the order, it is this machine's.
     std::string element_type() {
         std::string match = text();
         auto const is_letter = [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; };
@@ -151,7 +151,7 @@ private:
     std::string const& what_;
 };
 
-/// An array before it is known what its elements are.
+/// An array whose element type is not interpreted yet.
 struct npy_array {
     std::string descr;
     bool is_fortran = false;
@@ -171,7 +171,7 @@ inline bool begins_as_npy(file_store::file const& file, byte_run where) {
     return start == npy_magic;
 }
 
-/// The length and the beginning of the header of an array, whose first bytes are `start`.
+/// The position and the length of the header of an array whose first bytes are `start`.
 ///
 /// \throws error with errc::corrupt_file, or errc::unsupported for another version
 inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64_t bytes,
@@ -199,12 +199,12 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
     return {begin, begin + header};
 }
 
-/// The array that a range of a file is.
+/// Reads the array in a range of a file.
 ///
-/// \param  what names it in messages: the file, and the member of an archive
-/// \throws error with errc::corrupt_file for a header that is none; it names `noun` and the numbers
-/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal, here a
-///             text, or a list that is not read
+/// \param  what names the array in messages: the file, and the member of an archive
+/// \throws error with errc::corrupt_file for an invalid header; it names `noun` and the numbers
+/// \par Source numpy.lib.format, versions 1.0 to 3.0; there `descr` is any Python literal; here it
+///             is a text, or a list that is not read
 inline npy_array read_npy(file_store::file const& file, std::string const& noun, byte_run where) {
     unsigned char start[12] = {};
     auto const first = std::span(start).first(std::min<std::size_t>(where.size(), sizeof start));
@@ -221,7 +221,7 @@ inline npy_array read_npy(file_store::file const& file, std::string const& noun,
             {where.begin + header.end, where.end}};
 }
 
-/// Refuses an array that has more bytes than its shape needs, or fewer.
+/// Refuses an array that has more or fewer bytes than its shape needs.
 inline void check_npy_bytes(npy_array const& array, std::uint64_t bytes, std::string const& kind,
                             std::string const& noun) {
     if (std::uint64_t const there = array.elements.size(); there != bytes)

@@ -32,7 +32,7 @@ inline std::string npy_descr(file_shard const& shard) {
          " it in the program, as in `", shard.key, " -> ", shard.key, ", dtype=\"float32\"`");
 }
 
-/// The text before the elements: with blanks, a multiple of 64 bytes.
+/// The text before the elements, padded with blanks to a multiple of 64 bytes.
 ///
 /// \par Source numpy.lib.format, version 1.0
 inline std::string npy_header(file_shard const& shard) {
@@ -74,7 +74,7 @@ class npz_texts : public file_texts {
 public:
     explicit npz_texts(std::vector<file_shard> shards) : shards_(std::move(shards)) {}
 
-    /// \param take is called with each shard, and the position of its elements
+    /// \param take is called with each shard and the position of its elements
     zip_plan lay_out(std::vector<std::uint32_t> const& checksums, auto&& take) const {
         zip_plan archive;
         for (std::size_t i = 0; i < shards_.size(); ++i) {
@@ -87,7 +87,7 @@ public:
         return archive;
     }
 
-    /// NumPy compares checksums, so the elements are read again.
+    /// NumPy checks checksums, so the elements are read again.
     std::vector<placed_text> around(holder_t, std::filesystem::path const& written) const override {
         std::vector<std::uint32_t> checksums;
         std::vector<placed_text> texts;
@@ -121,7 +121,7 @@ private:
     std::vector<file_shard> shards_;
 };
 
-/// Refuses names of which NumPy takes one for the other: it finds `a.npy` as the member of `a`.
+/// Refuses names that NumPy confuses: it finds the member `a.npy` for the name `a`.
 inline void check_endings(layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (std::string const longer = tensor.key + ".npy"; target.find(longer))

@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// What files of Paddle may name: its metadata, and arrays of NumPy.
+/// The classes and functions that files of Paddle may name: its metadata, and arrays of NumPy.
 inline constexpr std::string_view paddle_names[] = {
     "paddle.distributed.flex_checkpoint.dcp.metadata.*",
     "paddle.distributed.checkpoint.metadata.*",
@@ -47,7 +47,7 @@ inline constexpr std::string_view paddle_names[] = {
     "collections.OrderedDict",
 };
 
-/// The contents of a file and their positions, once it has been examined.
+/// The contents of an examined file and their positions.
 struct paddle_file {
     std::string name;
     std::uint64_t bytes = 0;
@@ -90,7 +90,7 @@ inline void paddle_file::read_pickle(file_store::file const& file) {
 }
 
 inline void paddle_file::read_safetensors(file_store::file const& file) {
-    // Headers are read from files that are owned.
+    // Headers are read from owned files.
     open_file opened{std::make_unique<file_range>(file, byte_run{0, file.facts().bytes}),
                      file.facts().bytes};
     safetensors_header const header = read_safetensors_header(opened, name, {});
@@ -116,7 +116,7 @@ inline strided_bytes paddle_file::find(file_store::file const& file, shown_shard
     return match->second.elements;
 }
 
-/// Turns the metadata of a Flex Checkpoint into ours.
+/// Converts the metadata of a Flex Checkpoint to ours.
 class paddle_reader {
 public:
     paddle_reader(std::shared_ptr<file_store const> files, std::filesystem::path const& path)

@@ -64,7 +64,7 @@ public:
 private:
     static constexpr std::string_view module = "paddle.distributed.flex_checkpoint.dcp.metadata";
 
-    /// Members that both of Paddle's classes have.
+    /// Writes the members that both of Paddle's classes have.
     static void put_shard(pickle_writer& out, checkpoint_shard const& shard) {
         out.text("global_offset");
         out.integers(shard.region.offset);
@@ -119,7 +119,7 @@ private:
     checkpoint_metadata metadata_;
 };
 
-/// Refuses tensors without elements, at which Paddle's own loader stops.
+/// Refuses tensors without elements: Paddle's loader fails on them.
 inline void check_elements(layout const& target) {
     for (tensor_layout const& tensor : target.tensors)
         if (element_count(target.shape_of(tensor)) == 0)

@@ -11,7 +11,7 @@
 
 namespace reshard::detail {
 
-/// Two names in the order in which they are looked for.
+/// Two names, in the order of search.
 struct part_names {
     std::string_view index;
     std::string_view single;
@@ -49,7 +49,7 @@ RESHARD_DECL std::string key_in_part(unified_part part, std::string_view name) {
     return key;
 }
 
-/// The names of files in a directory of which `wanted` is true, sorted.
+/// The sorted names of the files in a directory for which `wanted` is true.
 std::vector<std::string> names_where(file_store const& files,
                                      std::filesystem::path const& directory, auto const& wanted) {
     std::vector<std::string> names;
@@ -73,7 +73,7 @@ RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
 RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
                                                   std::filesystem::path const& directory) {
     return names_where(files, directory, [](std::string const& name) {
-        bool const is_of_torch = // but not `pytorch_model_1.bin`, another model
+        bool const is_of_torch = // but not `pytorch_model_1.bin`, which is another model
             name.starts_with("pytorch_model.") || name.starts_with("pytorch_model-");
         bool const is_of_paddle = name.starts_with("model_state") ||
                                   name.starts_with("optimizer") ||

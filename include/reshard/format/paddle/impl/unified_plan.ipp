@@ -29,7 +29,8 @@ struct unified_place {
     std::string name;
 };
 
-/// The key of the weight whose state a key is, and the kind of state; null if it is another key.
+/// The key of the weight and the kind of state, for a key of a state; a null kind for any other
+/// key.
 inline std::pair<std::string_view, model::state_kind const*>
 state_in(std::string_view key, std::vector<model::state_kind> const& kinds) {
     for (model::state_kind const& kind : kinds)
@@ -38,9 +39,9 @@ state_in(std::string_view key, std::vector<model::state_kind> const& kinds) {
     return {key, nullptr};
 }
 
-/// Which keys of 32 bits are master weights without their weights: `w.w_0` if the target has a
-/// state of `w` or another weight. None are if PaddlePaddle gave the names, as `linear_0.w_0`:
-/// there, `.w_0` is part of a weight's name.
+/// Tells which keys of 32 bits are master weights without their weights: `w.w_0`, if the target has
+/// a state of `w` or another weight. There are none if PaddlePaddle gave the names, such as
+/// `linear_0.w_0`: in these, `.w_0` is part of a weight's name.
 class lone_masters {
 public:
     lone_masters(layout const& target, std::vector<model::state_kind> const& kinds) {
@@ -59,7 +60,8 @@ public:
     }
 
 private:
-    /// `linear_0` of `linear_0.w_0`, or a whole key as `norm_0.b_0` or `norm_0.w_1`.
+    /// True for `linear_0` of `linear_0.w_0`, and for a whole key such as `norm_0.b_0` or
+    /// `norm_0.w_1`.
     static bool is_variable(bool is_weight, std::string_view name) {
         if (!is_weight)
             return name.ends_with(".b_0") || name.ends_with(".w_1");
@@ -88,7 +90,7 @@ inline unified_place unified_place_of(std::string const& key, layout const& targ
     return {unified_part::model, key};
 }
 
-/// Puts the files of such a checkpoint together, part by part.
+/// Plans the files of such a checkpoint, part by part.
 class unified_planner {
 public:
     unified_planner(layout const& target, file_choices const& choices)

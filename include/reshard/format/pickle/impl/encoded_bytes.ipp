@@ -18,7 +18,7 @@ inline bool continues_character(char byte) {
     return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }
 
-/// Takes a text byte by byte, and writes the numbers of its characters, except for the first ones.
+/// Takes a text byte by byte, and writes the numbers of its characters after the first few.
 class character_numbers {
 public:
     character_numbers(std::uint64_t left_out, std::span<std::byte> target)
@@ -27,7 +27,7 @@ public:
     std::size_t written() const { return written_; }
     bool is_full() const { return written_ == target_.size(); }
 
-    /// Between two characters.
+    /// True between two characters.
     bool is_between() const { return lead_ == 0; }
 
     /// False for a byte that is not part of a character below 256.
@@ -84,7 +84,7 @@ RESHARD_DECL void encoded_bytes::refuse(std::string_view problem) const {
          problem, ", and should be ", bytes_, " bytes as protocol 2 has them");
 }
 
-/// Up to a step of the text, from a byte of it on.
+/// The bytes of at most one step of the text, from a byte of it on.
 RESHARD_DECL std::string encoded_bytes::part(file_store::file const& file,
                                              std::uint64_t begin) const {
     std::string part(std::min(step, text_.size() - begin), ' ');
@@ -121,7 +121,7 @@ RESHARD_DECL void encoded_bytes::read(file_store::file const& file, std::uint64_
         if (next >= text_.size())
             refuse("ends before");
         std::string const text = part(file, next);
-        // The first character of a step may begin in the one before it.
+        // The first character of a step may begin in the step before.
         bool const is_within = next == first * step && next > 0 && continues_character(text[0]);
         std::size_t used = is_within ? 1 : 0;
         for (; used < text.size() && !numbers.is_full(); ++used)
@@ -164,7 +164,7 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
     return begin;
 }
 
-/// The last entry that begins at a position, or before; the end if there is none.
+/// The last entry that begins at or before a position; the end if there is none.
 inline auto entry_at(auto const& entries, std::uint64_t position) {
     auto const next = entries.upper_bound(position);
     return next == entries.begin() ? entries.end() : std::prev(next);

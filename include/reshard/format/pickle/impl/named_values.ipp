@@ -16,7 +16,7 @@
 
 namespace reshard::detail {
 
-/// Writes a key of a dict that is neither a text nor a whole number, as Python writes it.
+/// Writes a key of a dict that is neither a text nor a whole number in Python's form.
 class key_writer {
 public:
     key_writer(pickle const& values, file_store::file const& file, std::string const& dict)
@@ -142,7 +142,7 @@ public:
         return std::move(all_);
     }
 
-    /// The names of tuples that were entered, and are in no other one.
+    /// The names of entered tuples that are not within another one.
     ///
     /// \pre `all` was called
     std::vector<std::string> const& tuples() const { return tuples_; }
@@ -150,20 +150,20 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    static constexpr std::size_t most_depth = 64; ///< more than any state has
+    static constexpr std::size_t most_depth = 64; ///< deeper than any state
 
-    /// The limits of a file, in addition to an amount for each byte that was read: a value in many
-    /// positions counts several times, each with a name.
+    /// The limits of a file, in addition to an amount for each byte that was read. A value that
+    /// occurs several times counts each time, with a name.
     static constexpr std::uint64_t base_values = 1 << 16, base_elements = 1 << 24,
                                    base_bytes_of_names = 1 << 20;
 
-    /// A name has those around it in front.
+    /// A name begins with the names of the values around it.
     static constexpr std::uint64_t bytes_of_names_a_byte = 64;
 
     /// The properties of a value that decide whether the list or the tuple around it is entered.
     struct content {
         bool has_tensor = false;
-        bool opens_list = false; ///< it is a tensor, a dict, or a list that is entered itself
+        bool opens_list = false; ///< it is a tensor, a dict, or a list that is entered
 
         content& operator|=(content other_content) {
             has_tensor |= other_content.has_tensor;
@@ -172,7 +172,7 @@ private:
         }
     };
 
-    /// True for a dict, a list or a tuple, which is not one of those that it is in.
+    /// True for a dict, a list or a tuple that is not within itself.
     bool is_entered(pickle_value value) const {
         bool const may_be =
             value.type == kind::dict || value.type == kind::list || value.type == kind::tuple;
@@ -202,12 +202,12 @@ private:
         return {found_content.has_tensor, true};
     }
 
-    /// The values of a list or a tuple that is not entered are discarded.
+    /// Discards the values of a list or a tuple that is not entered.
     content walk_elements(std::string const& key, pickle_value value) {
         content found_content;
         std::size_t const before = all_.size(), tuples_before = tuples_.size();
         auto const elements = values_.elements(value, key);
-        if (are_plain(elements)) { // often many numbers, which need no names
+        if (are_plain(elements)) { // often many numbers; they need no names
             count(elements_, elements.size(), base_elements + values_.bytes_read(),
                   "elements of lists");
             add(key, value);
@@ -230,13 +230,14 @@ private:
         return found_content;
     }
 
-    /// The memory of a value before anything is read: three times its name, and a tensor of a
-    /// checkpoint with its position, or an object.
+    /// The memory of a value before data is read: three times its name, and a checkpoint's tensor
+    /// with its position, or an object.
     static std::uint64_t memory_of(std::string const& key, bool is_tensor) {
         return (is_tensor ? 480 : 220) + 3 * key.size();
     }
 
-    /// \param key empty: of the file's one value, or an empty key of a dict, as Python writes it
+    /// \param key empty for the only value of the file; an empty key of a dict is written in
+    /// Python's form
     void add(std::string const& key, pickle_value value, bool is_tensor = false) {
         all_.push_back({key.empty() && value != values_.root() ? "''" : key, value});
         memory_ += memory_of(key, is_tensor);
@@ -261,7 +262,7 @@ private:
         return text;
     }
 
-    /// Refuses what would take more memory or time than a file of that length can ask for.
+    /// Refuses values that would take more memory or time than a file of that length can justify.
     void count(std::uint64_t& counted, std::uint64_t more, std::uint64_t most,
                std::string_view noun) const {
         counted += more;
@@ -297,9 +298,9 @@ private:
     value_predicate const& is_tensor_;
     std::vector<named_value> all_;
     std::vector<std::string> tuples_;
-    std::vector<pickle_value> around_; ///< the value entered last, and those around it
+    std::vector<pickle_value> around_; ///< the value that was entered last, and those around it
     std::uint64_t memory_ = 0;         ///< for `all_`
-    std::uint64_t found_ = 0;          ///< values that were come by
+    std::uint64_t found_ = 0;          ///< values that were visited
     std::uint64_t elements_ = 0;       ///< of lists that are one value
     std::uint64_t bytes_of_names_ = 0;
 };
@@ -315,7 +316,7 @@ RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
     return named_values;
 }
 
-/// A part of the searched value; std::nullopt after the last.
+/// The next part of the searched value; std::nullopt after the last one.
 RESHARD_DECL std::optional<pickle_value> opaque_search::part(step const& of) const {
     using kind = pickle_value::kind;
     if (of.value.type == kind::object) {
@@ -329,7 +330,8 @@ RESHARD_DECL std::optional<pickle_value> opaque_search::part(step const& of) con
     return of.next < parts.size() ? std::optional(parts[of.next]) : std::nullopt;
 }
 
-/// True for a value with a few parts, none of which has others: most are so, and need no memory.
+/// True for a value with a few parts that have no parts themselves. Most values are so, and need no
+/// memory.
 RESHARD_DECL bool opaque_search::has_few_plain(pickle_value value) const {
     constexpr std::size_t few = 8;
     for (step parts{value}; parts.next < few; ++parts.next)
@@ -340,11 +342,11 @@ RESHARD_DECL bool opaque_search::has_few_plain(pickle_value value) const {
 
 inline constexpr std::size_t endless_height = std::numeric_limits<std::size_t>::max();
 
-/// How many values are in each other; `endless_height` if one is within itself. Without recursion,
-/// since they may be millions.
+/// The depth of nesting in a value; `endless_height` if a value is within itself. It uses no
+/// recursion, because there may be millions of values.
 RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
     std::vector<step> steps;
-    std::size_t last = 0; // of the value that was looked through last
+    std::size_t last = 0; // of the value that was searched last
     auto const enter = [&](pickle_value pickle_value) {
         last = 0;
         if (!has_others(pickle_value))
@@ -358,7 +360,7 @@ RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
         if (is_new)
             steps.push_back({pickle_value});
         else
-            last = match->second; // endless also for one that is looked through now
+            last = match->second; // endless also for a value whose search is not finished
     };
     for (enter(value); !steps.empty();) {
         step& top = steps.back();

@@ -17,8 +17,8 @@
 
 namespace reshard::detail {
 
-/// True for a class of the modules that have Megatron-Core's enumerators; functions of Python
-/// begin with a small letter.
+/// True for a class in the modules of Megatron-Core's enumerations. Names of Python functions begin
+/// with a small letter.
 inline bool is_enumeration(std::string_view maker) {
     for (std::string_view const module :
          {"megatron.core.enums.", "megatron.core.transformer.enums."})
@@ -29,7 +29,7 @@ inline bool is_enumeration(std::string_view maker) {
     return false;
 }
 
-/// Writes the values that it is given, and those in them.
+/// Writes values, with the values in them.
 class pickle_copier {
 public:
     pickle_copier(pickle_writer& out, pickle const& values, file_store::file const& file,
@@ -93,7 +93,7 @@ private:
         out_.append_all();
     }
 
-    /// Writes an object that a class makes of a list or a tuple.
+    /// Writes an object that a class makes from a list or a tuple.
     void put_made_of(std::string_view module, std::string_view name, pickle_value value,
                      bool is_list, std::size_t depth) {
         auto const elements = values_.elements(value, what_);
@@ -159,7 +159,8 @@ private:
         out_.call("__builtin__", "bytearray", [&] { put_encoded(where); });
     }
 
-    /// As Python writes bytes in protocol 2: the text whose characters have their numbers.
+    /// Writes bytes as Python does in protocol 2: as a text whose characters have the numbers of
+    /// the bytes.
     void put_encoded(byte_run where) {
         std::string text;
         for (char const character : bytes_at(where)) {

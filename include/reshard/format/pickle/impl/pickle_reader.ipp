@@ -27,7 +27,7 @@ inline bool is_allowed(std::span<std::string_view const> allowed, std::string_vi
     });
 }
 
-/// Runs the codes of a pickle, which only put values together.
+/// Runs the codes of a pickle, which only assemble values.
 class pickle_reader : pickle_stack {
 public:
     using kind = pickle_value::kind;
@@ -43,7 +43,7 @@ public:
             refuse("is not the first one of a pickle of protocol 2 or later");
         result_.protocol_ = input_.byte();
         check_protocol(result_.protocol_);
-        constexpr std::uint64_t between_looks = 4096; // a look takes as long as some codes
+        constexpr std::uint64_t between_looks = 4096; // a check takes as long as some codes
         for (std::uint64_t i = 1; step(static_cast<pickle_code>(begin_code())); ++i)
             if (i % between_looks == 0)
                 check_memory(input_.position() - begin - skipped_);
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    /// Two's complement, the last byte has the sign.
+    /// Reads a number in two's complement; the last byte has the sign.
     void push_long(std::uint64_t bytes) {
         if (bytes > 8)
             return push_skipped(kind::long_integer, bytes);
@@ -137,7 +137,7 @@ private:
         push({kind::text, static_cast<std::uint32_t>(bytes), index});
     }
 
-    /// A value whose bytes stay in the file.
+    /// Pushes a value whose bytes stay in the file.
     void push_skipped(kind type, std::uint64_t bytes, std::uint32_t count = 0) {
         result_.bytes_.push_back(input_.skip(bytes));
         skipped_ += bytes;
@@ -173,7 +173,7 @@ private:
         }
     }
 
-    /// Adds values that lie above a container to it.
+    /// Adds the values above a container to it.
     void fill_with(kind type, std::span<pickle_value const> values) {
         if (stack_.size() - values.size() <= floor())
             refuse("adds to a missing value");
@@ -227,7 +227,7 @@ private:
     }
 
     void push_global(std::string const& name) {
-        // A name with an end of a line would be codes in the pickle of a copy.
+        // A name with a line break would become codes in the pickle of a copy.
         bool const is_known = name.find('\n') == name.npos && is_allowed(allowed_, name);
         result_.has_unknown_ = result_.has_unknown_ || !is_known;
         std::size_t const index = result_.characters_.size();
@@ -236,7 +236,7 @@ private:
               index});
     }
 
-    /// Named arguments are read of unknown classes only.
+    /// Named arguments are read for unknown classes only.
     void push_object_of_names(pickle_value callable, pickle_value arguments, pickle_value names) {
         bool const has_names =
             result_.pairs(names, words("byte ", code_at_, ": named arguments")).size() != 0;
@@ -267,8 +267,8 @@ private:
         return arguments.count == 1 && result_.values_[arguments.position].type == kind::dict;
     }
 
-    /// Python makes a deque of nothing, or of () and its greatest length, and adds to it then; it
-    /// is made of a list here.
+    /// Python makes a deque without arguments, or from () and its maximum length, and adds to it
+    /// afterwards. Here it is made from a list.
     pickle_value deque_arguments(pickle_value arguments) {
         std::vector<pickle_value>& values = result_.values_;
         auto const span = std::span(values).subspan(arguments.position, arguments.count);
@@ -285,14 +285,14 @@ private:
         return arguments.count > 0 ? result_.values_[arguments.position] : deque;
     }
 
-    /// A dict of another class is a dict, and a size is a tuple.
+    /// A dict of another class becomes a plain dict, and a size is a tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
         if (callable.type == kind::object && result_.unknown_class(callable)) {
-            arguments = push_pair(callable, arguments); // a method of it, for one
+            arguments = push_pair(callable, arguments); // a method of the object, for example
             callable = result_.objects_[callable.position].callable;
         }
         if (callable.type != kind::global && callable.type != kind::unknown)
-            // words for each of millions would take their time
+            // texts for each of millions would take too long
             result_.refuse(words("byte ", code_at_, ": the callee"), callable,
                            "the name of a class or a function");
         std::string_view const name = result_.global(callable, {});

@@ -29,8 +29,8 @@ protected:
         fail(code, result_.file_, ": byte ", code_at_, " ", text);
     }
 
-    /// Refuses what takes far more memory than the state of any training: lists are moved as they
-    /// grow, so that there may be two of each for a moment.
+    /// Refuses values that take far more memory than the state of any training. Lists are moved as
+    /// they grow, so for a moment there may be two copies of one.
     void check_memory(std::uint64_t bytes_read) const {
         std::uint64_t const taken =
             result_.memory() + (stack_.size() + memo_.size()) * sizeof(pickle_value) +
@@ -41,8 +41,8 @@ protected:
                  " bytes of memory; it is not a checkpoint, or damaged");
     }
 
-    /// Reserves addresses for the values of a large pickle, so that growth copies nothing; memory
-    /// is taken as it is used.
+    /// Reserves addresses for the values of a large pickle, so that growth copies nothing. Memory
+    /// is allocated as it is used.
     void reserve(std::uint64_t bytes) {
         auto const count = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1u << 28));
         result_.values_.reserve(count / 4);
@@ -67,7 +67,7 @@ protected:
 
     std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
-    /// The values above the last mark, which is taken away; they stay on the stack until `drop`.
+    /// Removes the last mark and returns the values above it. They stay on the stack until `drop`.
     std::span<pickle_value const> above_mark() {
         if (marks_.empty())
             refuse("takes all values up to a mark, and there is none");
@@ -78,7 +78,7 @@ protected:
 
     void drop(std::size_t count) { stack_.resize(stack_.size() - count); }
 
-    /// The values on top; they stay on the stack until `drop`.
+    /// The top values. They stay on the stack until `drop`.
     std::span<pickle_value const> take(std::size_t count) {
         if (stack_.size() - floor() < count)
             refuse("takes " + std::to_string(count) + " values, but there are fewer");
@@ -104,7 +104,7 @@ protected:
         push(run);
     }
 
-    /// Adds values to those that a list or a dict has, at another place if others follow them.
+    /// Adds values to a list or a dict. It moves the existing values if others follow them.
     void extend(pickle_value container, std::span<pickle_value const> values) {
         std::vector<pickle_value>& pickle_values = result_.values_;
         pickle::run& run = result_.runs_[container.position];
@@ -132,10 +132,11 @@ protected:
         return {kind::tuple, 2, result_.values_.size() - 2};
     }
 
-    /// The number of a value without one.
+    /// The number for a value that has none.
     std::uint64_t next_number() const { return memo_.size(); }
 
-    /// Writers count on; a number beyond the next is of another writer, and its memory is a table.
+    /// Most writers use the next number. Numbers beyond it come from other writers, and go into a
+    /// table.
     void memorize(std::uint64_t number) {
         if (number == memo_.size())
             memo_.push_back(top());

@@ -62,16 +62,16 @@ inline std::vector<deepspeed_value> deepspeed_values(file_store const& files,
 /// The files of a parameter: its weight, and its states by their names.
 struct deepspeed_parameter {
     std::filesystem::path directory;
-    std::optional<index_vector> weight; ///< its shape; nothing for one that cannot be read
+    std::optional<index_vector> weight; ///< its shape; std::nullopt if it cannot be read
     bool has_weight = false;
-    bool is_vocabulary = false; ///< of which rows may have been taken away
+    bool is_vocabulary = false;                                  ///< it may have lost padding rows
     std::map<std::string, std::optional<index_vector>> states{}; ///< of tensors, their shapes
 };
 
 /// The parameters, by key.
 using deepspeed_parameters = std::map<std::string, deepspeed_parameter>;
 
-/// The directories of the parameters, each with nothing yet.
+/// The parameters that have directories, without contents yet.
 inline deepspeed_parameters find_parameters(file_store const& files,
                                             std::filesystem::path const& directory) {
     deepspeed_parameters parameters;
@@ -81,7 +81,7 @@ inline deepspeed_parameters find_parameters(file_store const& files,
     return parameters;
 }
 
-/// True for the file of a parameter that is a vocabulary.
+/// True if the file belongs to a parameter that is a vocabulary.
 inline bool is_vocabulary(pickle const& values) {
     if (values.root().type != pickle_value::kind::dict)
         return false;
@@ -96,7 +96,7 @@ struct deepspeed_content {
     bool is_vocabulary = false;
 };
 
-/// Takes note of a value of a parameter.
+/// Notes a value of a parameter.
 inline void note(deepspeed_parameters& parameters, std::filesystem::path const& path,
                  deepspeed_content const& content) {
     deepspeed_parameter& parameter = parameters.at(path.parent_path().filename().string());
@@ -109,8 +109,8 @@ inline void note(deepspeed_parameters& parameters, std::filesystem::path const& 
     parameter.is_vocabulary = content.is_vocabulary;
 }
 
-/// Refuses a parameter that lacks its weight, or a state that it would have: optimizers give all
-/// parameters of a kind the same states, so that none has a part of another's.
+/// Refuses a parameter that lacks its weight, or some of its states. Optimizers give all parameters
+/// of a kind the same states, so no parameter has only a part of another's states.
 inline void check_has_all(deepspeed_parameters const& parameters) {
     std::map<std::set<std::string>, std::string> kinds; // a parameter of each
     for (auto const& [key, parameter] : parameters) {
@@ -135,8 +135,8 @@ inline void check_has_all(deepspeed_parameters const& parameters) {
             }
 }
 
-/// Refuses a state with another number of elements than its weight. States without axes, as a step,
-/// are so for all parameters.
+/// Refuses a state with another number of elements than its weight. A state without axes, such as a
+/// step, has no axes for any parameter.
 inline void check_states(deepspeed_parameters const& parameters) {
     std::set<std::string> with_axes;
     for (auto const& [key, parameter] : parameters)
@@ -152,10 +152,9 @@ inline void check_states(deepspeed_parameters const& parameters) {
                      " ", *parameter.weight, "; was ds_to_universal interrupted? Run it again");
 }
 
-/// The parameters that the files of the model's states list, which are beside these: the trained
-/// ones.
+/// The trained parameters, which the files of the model's states list.
 struct listed_parameters {
-    /// The shapes by key, and by the tensor-parallel rank that has the parameter or a part of it.
+    /// The shapes by key, and by the tensor-parallel rank that has the parameter, or a part of it.
     std::map<std::string, std::map<std::string, index_vector>> shapes;
     std::filesystem::path file; ///< the last one that lists some
 };
@@ -193,7 +192,7 @@ inline void add_listed(file_store const& files, std::filesystem::path const& pat
     }
 }
 
-/// The files with the states of the model: its names end so.
+/// The files with the states of the model: their names end with `_model_states.pt`.
 inline std::vector<std::filesystem::path>
 model_state_files(file_store const& files, std::filesystem::path const& directory) {
     std::vector<std::filesystem::path> paths;
@@ -204,7 +203,7 @@ model_state_files(file_store const& files, std::filesystem::path const& director
     return paths;
 }
 
-/// The entries of all of them; unreadable files are skipped.
+/// The entries of all these files. Unreadable files are skipped.
 inline listed_parameters list_parameters(file_store const& files,
                                          std::filesystem::path const& directory) {
     listed_parameters parameters;
@@ -218,8 +217,8 @@ inline listed_parameters list_parameters(file_store const& files,
     return parameters;
 }
 
-/// True for a parameter that may have the shape, of which the ranks list theirs. One axis is cut
-/// for ranks, and rows that only fill up a vocabulary are taken away.
+/// True if a parameter may have the shape, given the shapes of its parts on the ranks. One axis is
+/// cut over ranks, and padding rows of a vocabulary are removed.
 inline bool may_have(index_vector const& shape, bool is_vocabulary,
                      std::map<std::string, index_vector> const& of_ranks) {
     index_t sum = 0;
@@ -234,8 +233,7 @@ inline bool may_have(index_vector const& shape, bool is_vocabulary,
     return is_vocabulary || (of_ranks.size() > 1 && element_count(shape) == sum);
 }
 
-/// Refuses a parameter that only its directory or only the list has, or that has another shape
-/// there.
+/// Refuses a parameter that only the directory or only the list has, or whose shapes differ.
 inline void check_listed(listed_parameters const& listed, deepspeed_parameters const& parameters) {
     constexpr std::string_view again = "; was ds_to_universal interrupted? Run it again";
     for (auto const& [key, of_ranks] : listed.shapes) {
@@ -307,7 +305,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     return objects;
 }
 
-/// Adds the entry of a file: a tensor, or a value, which is added to `objects` too.
+/// Adds the entry of a file: a tensor or a value. A value is added to `objects` too.
 inline deepspeed_content add_value(whole_tensors& tensors, deepspeed_value const& value,
                                    std::vector<deepspeed_value>& objects) {
     deepspeed_content content;

@@ -64,8 +64,8 @@ private:
 
     static constexpr std::size_t most_steps = std::size_t{1} << 24;
 
-    /// All text is counted, also discarded text, so that a small file, in which one text occurs
-    /// many times, is not written for hours.
+    /// Counts all text, even if it is discarded, so that a small file that repeats a text many
+    /// times is not written for hours.
     void add(std::string_view text) {
         check_room(text.size());
         made_ += text.size();
@@ -112,7 +112,7 @@ private:
         }
     }
 
-    /// Refused if their text, at least half their length, does not fit.
+    /// Refuses bytes whose text, at least half as long as they are, does not fit.
     std::string bytes_of(byte_run where) const {
         check_room(where.size() / 2);
         std::string bytes(where.size(), ' ');
@@ -139,7 +139,7 @@ private:
         add("'");
     }
 
-    /// Bytes between quotes; bytes that are not printable characters as numbers.
+    /// Writes bytes between quotes. Unprintable bytes become numbers.
     void put_quoted_bytes(std::string_view bytes) {
         constexpr std::string_view digits = "0123456789abcdef";
         add("'");
@@ -218,14 +218,14 @@ private:
         add("}");
     }
 
-    /// What one module of a newer Python, or of a newer NumPy, has from another one.
+    /// Modules that have other names in a newer Python or NumPy.
     static constexpr std::pair<std::string_view, std::string_view> renamed[] = {
         {"__builtin__.xrange", "builtins.range"}, {"__builtin__.long", "builtins.int"},
         {"__builtin__.unicode", "builtins.str"},  {"__builtin__.", "builtins."},
         {"numpy.core.", "numpy._core."},          {"pathlib._local.", "pathlib."},
     };
 
-    /// A name as the newest NumPy and Python 3 have it.
+    /// A name in the form of Python 3 and the newest NumPy.
     std::string name_of(pickle_value value) const {
         std::string_view const name = values_.global(value, what_);
         for (auto const& [old, now] : renamed)
@@ -234,8 +234,8 @@ private:
         return std::string(name);
     }
 
-    /// The content of a value that is bytes, or is made of them: by `_codecs.encode` of a text in
-    /// Latin-1, or as a bytearray; std::nullopt for any other value.
+    /// The content of bytes, or of a value that is made of bytes: by `_codecs.encode` of a text in
+    /// Latin-1, or as a bytearray. std::nullopt for any other value.
     std::optional<std::string> made_of_bytes(pickle_value value) const {
         if (value.type == kind::bytes)
             return bytes_of(values_.bytes(value, what_));
@@ -297,7 +297,7 @@ private:
         return result && is_array(*result) ? result : std::nullopt;
     }
 
-    /// Its type, its shape, and its elements in the order in which they are in memory.
+    /// Writes its type, its shape, and its elements in memory order.
     void put_array(array const& current_array, std::size_t depth) {
         add(current_array.is_fortran ? "numpy.fortran_array(" : "numpy.array(");
         put(current_array.dtype, depth + 1);
@@ -324,7 +324,7 @@ private:
         put(object.state, depth + 1);
     }
 
-    /// Its type, its shape and the bytes of its elements.
+    /// Writes its type, its shape and the bytes of its elements.
     void put_tensor(pickle_value value) {
         file_tensor const tensor = archive_.tensor(value, what_);
         auto const size = static_cast<std::size_t>(bits(tensor.dtype)) / 8;
@@ -352,7 +352,7 @@ private:
     std::string const& what_;
     std::size_t most_bytes_;
     std::string text_;
-    std::size_t made_ = 0; ///< bytes, with those that were not kept
+    std::size_t made_ = 0; ///< in bytes, including discarded ones
     std::size_t steps_ = 0;
 };
 

@@ -20,8 +20,8 @@
 
 namespace reshard::detail {
 
-/// The names that a file of torch may use in addition to makers of plain values: functions that put
-/// tensors together, and enumerators in the arguments of a job of Megatron-LM.
+/// The names that a file of torch may use in addition to makers of plain values: functions that
+/// make tensors, and enumerations in the arguments of a Megatron-LM job.
 inline constexpr std::string_view tensor_names[] = {
     "torch.*",
     "torch.storage.UntypedStorage",
@@ -64,7 +64,7 @@ RESHARD_DECL std::optional<data_type> torch_data_type(std::string_view name) {
     return name == "float4_e2m1" ? std::nullopt : data_type_from_name(name);
 }
 
-/// The data type that a class of storages is named after, `torch.FloatStorage`.
+/// The data type in the name of a class of storages, such as `torch.FloatStorage`.
 inline std::optional<data_type> storage_data_type(std::string_view name) {
     if (!name.starts_with("torch."))
         return std::nullopt;
@@ -74,7 +74,7 @@ inline std::optional<data_type> storage_data_type(std::string_view name) {
     return std::nullopt;
 }
 
-/// The directory of an archive that its pickle is in.
+/// The directory in an archive that has the pickle.
 inline std::string_view root_of(std::vector<shown_member> const& members, std::string const& name) {
     std::optional<std::string_view> match;
     for (shown_member const& shown_member : members) {
@@ -173,7 +173,7 @@ inline said_storage storage_of(pickle const& values, pickle_value id, std::strin
             values.integer(parts[4], noun)};
 }
 
-/// True for an id of a storage; writers may keep other values outside the pickle too.
+/// True for the id of a storage. Writers may have other values outside the pickle too.
 inline bool is_storage(pickle const& values, pickle_value id) {
     if (id.type != pickle_value::kind::tuple || id.count != 5)
         return false;
@@ -190,7 +190,7 @@ inline std::optional<std::uint64_t> storage_element_bytes(std::string_view type)
     return dtype ? std::optional(static_cast<std::uint64_t>(bits(*dtype)) / 8) : std::nullopt;
 }
 
-/// Compares the storages that lie in the archive with those that the pickle counts.
+/// Compares the storages in the archive with those in the pickle.
 RESHARD_DECL void torch_archive::check_storages() const {
     std::set<std::string> said;
     for (pickle_value const id : values_->persistent_ids()) {
@@ -268,7 +268,7 @@ RESHARD_DECL byte_run torch_archive::member(std::string const& name) const {
     return match->second;
 }
 
-/// Refuses a tensor with elements outside its storage; extents may be 0, and strides too.
+/// Refuses a tensor with elements outside its storage. Extents and strides may be 0.
 inline void check_in_storage(index_vector const& shape, index_vector const& strides, index_t first,
                              index_t elements, std::string const& noun) {
     if (element_count_of(shape, [&] { return noun + ": "; }) == 0)
@@ -286,8 +286,8 @@ inline void check_in_storage(index_vector const& shape, index_vector const& stri
              " from element ", first, " on exceeds its storage of ", counted(elements, "element"));
 }
 
-/// Refuses a tensor that repeats the elements of its storage out of all proportion (strides of 0):
-/// an expanded one is small, and memory grows with what this one says.
+/// Refuses a tensor that repeats the elements of its storage far too often (strides of 0). An
+/// expanded tensor is usually small, and reading takes as much memory as the shape says.
 inline void check_repeated(index_vector const& shape, data_type dtype, std::uint64_t storage,
                            std::string const& noun) {
     constexpr std::uint64_t most = std::uint64_t{1} << 30;

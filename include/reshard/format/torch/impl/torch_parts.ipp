@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// DTensors of torch: the mesh and the placements that they say.
+/// Reads the mesh and the placements of torch's DTensors.
 
 namespace reshard::detail {
 
@@ -53,12 +53,12 @@ private:
         fail(code, values_.file(), ": ", what_, ": ", text);
     }
 
-    /// The members of a tuple with names, which are the arguments of its class.
+    /// The members of a named tuple, which are the arguments of its class.
     std::span<pickle_value const> members_of_tuple(pickle_value value) const {
         return values_.elements(values_.object(value, what_).arguments, what_);
     }
 
-    /// A number, or the product of the numbers in tuples: an axis of a mesh that joins several.
+    /// A number, or the product of the numbers in tuples, for a mesh axis that joins several axes.
     index_t product_of(pickle_value value, int depth = 0) const {
         if (value.type == pickle_value::kind::integer)
             return values_.integer(value, what_);
@@ -74,8 +74,8 @@ private:
         return product;
     }
 
-    /// The extents of a mesh, from its tensor of ranks, or from its layout, which newer versions
-    /// of torch have.
+    /// The extents of a mesh, from its tensor of ranks, or from its layout in newer versions of
+    /// torch.
     std::vector<index_t> extents_of(pickle_value mesh_value) const {
         std::vector<index_t> extents;
         if (auto const ranks = values_.find_member(mesh_value, "mesh", what_)) {
@@ -166,7 +166,8 @@ private:
         return static_cast<std::size_t>(axis);
     }
 
-    /// A strided shard cuts what those to its right leave: their extents are its split factor.
+    /// Checks the split factors. A strided shard cuts after the shards to its right, so its split
+    /// factor is the product of their extents.
     void check_factors(std::vector<placement> const& placements,
                        std::vector<index_t> const& factors, mesh const& ranks) const {
         for (std::size_t i = 0; i < std::min(placements.size(), ranks.ndim()); ++i) {
@@ -184,7 +185,8 @@ private:
         }
     }
 
-    /// Newer versions of torch can cut one axis by the axes of a mesh in any order.
+    /// Checks the order of cuts: newer versions of torch can cut one axis by mesh axes in any
+    /// order.
     void check_order(pickle_value spec) const {
         auto const order = values_.find_member(spec, "shard_order", what_);
         if (!order || order->type != pickle_value::kind::tuple)
@@ -207,16 +209,16 @@ private:
     std::string what_;
 };
 
-/// A DTensor as the files added so far describe it.
+/// A DTensor, as described by the files added so far.
 struct spread_tensor {
     distribution spread;
     std::filesystem::path first_file;
-    std::map<holder_t, std::filesystem::path> files{}; ///< by places on the mesh
-    std::set<holder_t> parts{};                        ///< places of boxes that differ
+    std::map<holder_t, std::filesystem::path> files{}; ///< by positions on the mesh
+    std::set<holder_t> parts{};                        ///< positions of boxes that differ
     index_t elements = 0;                              ///< of these boxes
 };
 
-/// The first place, along the mesh axes that replicate, with the same box as `index`.
+/// The first position with the same box as `index`, along the mesh axes that replicate.
 inline holder_t place_of_box(distribution const& spread, holder_t index) {
     index_vector at = spread.ranks().coordinates_of(index);
     for (std::size_t i = 0; i < at.size(); ++i)
@@ -234,7 +236,7 @@ inline std::string place_text(mesh const& ranks, holder_t index) {
     return text;
 }
 
-/// Which part of a tensor no file has; nothing for a whole one.
+/// Names a part of a tensor that no file has; empty for a complete tensor.
 inline std::string lacking_part(spread_tensor const& tensor) {
     distribution const& spread = tensor.spread;
     if (tensor.elements == element_count(spread.shape()))

@@ -37,7 +37,7 @@ inline std::vector<named_value> values_in(torch_archive const& archive,
     });
 }
 
-/// Looks for tensors within values.
+/// Finds tensors within values.
 inline value_search tensor_search(torch_archive const& archive) {
     return {archive.values(), [&archive](pickle_value value) {
                 return archive.is_tensor(value) || archive.is_part(value);
@@ -64,20 +64,20 @@ RESHARD_DECL bool has_tensors(saved_object const& object) {
     }
 }
 
-/// An index whose files are added.
+/// An index whose files are being added.
 struct followed_index {
     std::filesystem::path path;
     hf_index listed;
     bool is_strict = true;
 };
 
-/// The tensors of a file of an index that are read from other files.
+/// The tensors of an index's file that are read from other files.
 ///
 /// \throws error as `check_difference`
 key_set keys_elsewhere(auto& values, followed_index const& index, std::string_view file,
                        index_keys const& keys, index_keys names) {
     index_difference difference = compare_with_index(index.listed, keys, std::move(names));
-    difference.unlisted.clear(); // names of tensors that are listed under others
+    difference.unlisted.clear(); // these are aliases of listed tensors
     check_difference(difference, index.path.string(), file, index.is_strict);
     if (!difference.elsewhere.empty())
         values.warn(index.path.string() + ": " + elsewhere_text(difference, file));
@@ -94,7 +94,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
                                             std::vector<std::filesystem::path> const& paths,
                                             key_set const& keys) {
     std::vector<saved_object> objects;
-    key_set set; // of ranks, the first one's count
+    key_set set; // the values of the first rank count
     for (std::filesystem::path const& path : paths) {
         torch_file_archive const archive(files, path);
         for (named_value const& value : values_in(*archive, archive.file())) {
@@ -108,8 +108,8 @@ inline std::vector<saved_object> objects_in(file_store const& files,
     return objects;
 }
 
-/// Adds files of torch.save: one, an index's files, or ranks' files, which have shards of
-/// DTensors, and a copy each of everything else.
+/// Adds files of torch.save: one file, the files of an index, or the files of ranks. Files of ranks
+/// have shards of DTensors, and a copy each of everything else.
 class torch_files {
 public:
     torch_files(std::shared_ptr<file_store const> files, std::filesystem::path const& path,
@@ -123,7 +123,8 @@ public:
 
     void warn(std::string text) { all_.warn(std::move(text)); }
 
-    /// Adds the entries of a file, except the tensors that `elsewhere`, of all names, returns.
+    /// Adds the entries of a file, except the tensors that `elsewhere` returns. It is called with
+    /// all names.
     void add(std::filesystem::path const& path,
              std::function<key_set(index_keys)> const& elsewhere = {}) {
         torch_file_archive const opened(*files_, path);
@@ -147,7 +148,7 @@ public:
         paths_.push_back(path);
     }
 
-    /// Everything that was added, with the values beside tensors.
+    /// Takes everything that was added, with the values that are not tensors.
     opened_checkpoint take() {
         if (are_of_ranks_ && !objects_.empty())
             warn(values_taken_of(paths_.front()));
@@ -157,7 +158,7 @@ public:
                                 "it is a DTensor of which no file here has a part; give a "
                                 "directory with the files of all ranks");
         opened_checkpoint opened = all_.take();
-        opened.metadata.has_global_order = !spread_.empty(); // only DTensors are cut
+        opened.metadata.has_global_order = !spread_.empty(); // only DTensors are sharded
         for (checkpoint_tensor const& tensor : opened.metadata.tensors)
             if (auto const match = spread_.find(tensor.key);
                 match != spread_.end() && tensor.is_read())
@@ -176,7 +177,7 @@ private:
             add_tensor(value.key, *tensor);
     }
 
-    /// A value that is the whole file is named after it.
+    /// Values with their names. A value that is the whole file is named after the file.
     std::vector<named_value> values_with_names(torch_archive const& archive,
                                                file_store::file const& file) const {
         std::vector<named_value> values = values_in(archive, file);
@@ -270,8 +271,8 @@ private:
     std::filesystem::path path_; ///< of the last file
     std::vector<std::filesystem::path> paths_;
     std::map<std::string, spread_tensor> spread_;
-    std::set<std::string> objects_; ///< of ranks: the first one's count
-    /// Of tensors that are one view of one storage of the last file, the first.
+    std::set<std::string> objects_; ///< of ranks: those of the first one count
+    /// The first of the tensors with the same view of a storage in the last file.
     std::map<std::tuple<std::uint64_t, data_type, std::string, std::string>, std::string> views_;
 };
 
@@ -308,7 +309,7 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
     });
 }
 
-/// Refuses an index that lists some of numbered files, `x-00001-of-00003.bin`, and not others that
+/// Refuses an index that lists some numbered files, `x-00001-of-00003.bin`, but not others that
 /// exist.
 inline void check_numbered(file_store const& files, std::filesystem::path const& index,
                            auto const& by_file) {

@@ -34,8 +34,7 @@ RESHARD_DECL std::string torch_name(data_type dtype, std::string_view key) {
     }
 }
 
-/// The class of storages that elements of a type are in; nothing for newer types, which are in
-/// bytes.
+/// The class of storages for elements of a type; empty for newer types, which are stored as bytes.
 inline std::string_view storage_class(data_type dtype) {
     for (auto const& [torch_storage, of] : torch_storages)
         if (of == dtype)
@@ -85,7 +84,7 @@ inline void put_tensor(pickle_writer& out, torch_tensor const& tensor, std::size
     out.call();
 }
 
-/// An archive of a pickle and of the storages of tensors, in the order in which torch has them.
+/// An archive of a pickle and of the storages of tensors, in torch's order.
 inline torch_file archive_of(std::string const& pickle, std::span<torch_tensor const> tensors,
                              std::uint64_t begin) {
     zip_plan archive(begin);

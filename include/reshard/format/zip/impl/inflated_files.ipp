@@ -47,7 +47,7 @@ private:
     z_stream stream_{}; ///< it refers to itself, and is not moved
 };
 
-/// A deflated member while it is read. Of a large one some places are kept, so that a part is not
+/// Reads a deflated member. Saves some states of a large member, so that a part need not be
 /// inflated from the first byte on.
 class inflated_member {
 public:
@@ -61,7 +61,7 @@ public:
         try {
             read_from(file, position, target);
         } catch (...) {
-            state_.reset(); // it is beyond the position that it notes
+            state_.reset(); // the state is beyond the position that it notes
             throw;
         }
     }
@@ -101,7 +101,7 @@ private:
             state_ = std::make_unique<inflate_state>(last);
     }
 
-    /// Keeps places on the way.
+    /// Saves states on the way.
     void inflate_to(file_store::file const& file, std::span<std::byte> target) {
         while (!target.empty()) {
             std::uint64_t const to_next = step_ - state_->position % step_;
@@ -135,8 +135,7 @@ private:
         state_->position += target.size();
     }
 
-    /// Inflates some; false at the end. Of the input as much is taken back as was not used, so that
-    /// the state can be saved.
+    /// Inflates some bytes; false at the end. Returns unused input, so that the state can be saved.
     bool step(file_store::file const& file) {
         std::array<std::byte, 1 << 14> input;
         auto const count = static_cast<std::size_t>(
@@ -159,7 +158,7 @@ private:
         return result != Z_STREAM_END && !is_stuck;
     }
 
-    /// Behind its last byte a member has an end, and nothing more.
+    /// Checks that the member ends after its last byte.
     void check_end(file_store::file const& file) {
         Bytef more = 0;
         z_stream& stream = state_->stream();
@@ -183,9 +182,9 @@ private:
     std::list<inflate_state> places_;
 };
 
-/// The place of the next deflated member: `end` is the end of the one before.
+/// The position at which the next deflated member is shown; `end` is the end of the one before.
 inline byte_run shown_bytes(zip_member const& member, std::uint64_t end, std::string_view name) {
-    // Deflate makes at most 258 bytes of two bits; so memory does not grow with a false size.
+    // Deflate makes at most 258 bytes of two bits. So a false size cannot make memory grow.
     constexpr std::uint64_t most_a_byte = 1032;
     std::uint64_t const bytes = member.packing->bytes;
     if (bytes / most_a_byte > member.bytes.size() ||
@@ -242,7 +241,7 @@ public:
 private:
     static constexpr std::size_t most_readers = 8;
 
-    /// The last ones are kept, since several tensors may be read in turn.
+    /// Keeps the last readers, because several tensors may be read in turn.
     inflated_member& reader_of(shown_member const& shown) const {
         auto const match = std::ranges::find(readers_, shown.bytes->begin, &named_reader::first);
         if (match != readers_.end())

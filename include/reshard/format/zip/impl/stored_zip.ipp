@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// Reads one archive; positions in it count from its first byte.
+/// Reads one archive. Positions in it count from its first byte.
 class zip_reader {
 public:
     zip_reader(file_store::file const& file, std::string_view name, byte_run where)
@@ -72,7 +72,7 @@ private:
         }
     };
 
-    /// Refuses two members of one name, of which readers take different ones.
+    /// Refuses two members with one name, because readers differ in which one they take.
     void check_names_differ(std::vector<entry> const& entries) const {
         std::vector<entry const*> sorted;
         sorted.reserve(entries.size());
@@ -124,7 +124,7 @@ private:
             refuse(0, words("an archive has ", end_bytes, " bytes at least, and ",
                             counted(where_.size(), "byte"), where_.size() == 1 ? " is" : " are",
                             " present; was it cut short?"));
-        // Most have no comment, and of those that have one it is 65,535 bytes at most.
+        // Most archives have no comment. A comment has at most 65,535 bytes.
         std::string tail = read(where_.size() - end_bytes, end_bytes);
         if (mark_at(tail, 0) != end_mark || number_at<std::uint16_t>(tail, 20) != 0) {
             std::uint64_t const most = std::min<std::uint64_t>(where_.size(), end_bytes + 65535);
@@ -180,7 +180,7 @@ private:
         return found_directory;
     }
 
-    /// The entry at `index`, which is moved after it.
+    /// Reads the entry at `index`, and moves `index` after it.
     entry entry_at(std::string const& text, std::size_t& index, std::uint64_t first) const {
         std::uint64_t const at = first + index;
         if (text.size() - index < entry_bytes || mark_at(text, index) != entry_mark)
@@ -203,7 +203,7 @@ private:
         return found_entry;
     }
 
-    /// Sizes and positions that 32 bits do not hold are in a separate field, in this order.
+    /// Sizes and positions that do not fit 32 bits are in a separate field, in this order.
     void read_extra(entry& found_entry, std::string_view record, std::string_view extra,
                     std::uint64_t at) const {
         constexpr std::uint32_t elsewhere = std::numeric_limits<std::uint32_t>::max();
@@ -230,7 +230,7 @@ private:
             refuse(at, "the member '" + found_entry.name + "' is stored, but in another size");
     }
 
-    /// The members with the positions of their bytes: each after its own header, whose fields may
+    /// The members with the positions of their bytes. Each follows its own header, whose fields may
     /// be longer than the directory's.
     std::vector<zip_member> placed(std::vector<entry> const& entries, std::uint64_t end) const {
         std::vector<std::size_t> order(entries.size());
@@ -259,7 +259,7 @@ private:
         return members;
     }
 
-    /// Refuses a member between others that the directory does not list. Behind one there may be a
+    /// Refuses a gap with a member that the directory does not list. After a member there may be a
     /// record of its size, of 12 to 24 bytes.
     void check_gap(std::uint64_t begin, std::uint64_t end) const {
         constexpr std::uint64_t records[] = {0, 12, 16, 20, 24}, mark_bytes = 4;

@@ -20,7 +20,7 @@ RESHARD_DECL std::uint32_t zip_checksum(std::string_view text) {
     return sum.checksum();
 }
 
-/// Numbers one after the other, the lowest byte first.
+/// A text of consecutive numbers, the lowest byte first.
 class number_text {
 public:
     number_text& add(std::uint64_t number, int bytes) {
@@ -37,7 +37,7 @@ private:
 /// The mark of a number that the fields of archives before zip64 cannot hold.
 inline constexpr std::uint64_t in_zip64 = 0xffff'ffff;
 
-/// The first day that a date of an archive can be: archives of the same tensors are the same.
+/// The first date that an archive can have. A fixed date makes archives of equal tensors equal.
 inline constexpr std::uint64_t zip_date = 1 << 5 | 1;
 
 /// The part of the header that local headers and the directory share.
@@ -57,7 +57,7 @@ RESHARD_DECL byte_run zip_plan::begin_member(std::string const& name, std::uint6
         extra.add(1, 2).add(16, 2).add(bytes, 8).add(bytes, 8);
     std::uint64_t const fixed = 30 + name.size() + extra.text().size();
     if (alignment > 1) {
-        // As torch does it: a field "FB" of the missing bytes.
+        // Pads as torch does, with a field "FB" that takes the missing bytes.
         std::uint64_t const lacking = (alignment - (end_ + fixed + 4) % alignment) % alignment;
         extra.add(0x4246, 2).add(lacking, 2);
         for (std::uint64_t i = 0; i < lacking; ++i)
