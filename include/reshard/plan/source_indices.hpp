@@ -221,14 +221,14 @@ public:
     }
 
 private:
-    constexpr shard_index index_spread(std::uint32_t spread) const {
-        shard_index index(kinds_.spreads()[spread]);
-        // One rank may list the blocks that another rank has as one shard.
-        if (index.has_cycles() && index.find_overlap())
-            index = shard_index(kinds_.spreads()[spread], true);
-        if (auto const fault = index.find_overlap())
-            fail_overlap(problem_.sources[kinds_.first_tensor(spread)], index, *fault);
-        return index;
+    constexpr shard_index index_spread(std::uint32_t spread, bool splits_blocks = false) const {
+        shard_index index(kinds_.spreads()[spread], splits_blocks);
+        auto const fault = index.find_overlap();
+        if (!fault)
+            return index;
+        if (index.has_cycles()) // one rank may list the blocks that another has as one shard
+            return index_spread(spread, true);
+        fail_overlap(problem_.sources[kinds_.first_tensor(spread)], index, *fault);
     }
 
     [[noreturn]] void fail_overlap(source_side const& source, shard_index const& index,
