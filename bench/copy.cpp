@@ -7,6 +7,7 @@
 #include "json_list.hpp"
 #include "stopwatch.hpp"
 
+#include <reshard/copy/conversions.hpp>
 #include <reshard/copy/convert.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/stream_lines.hpp>

@@ -5,6 +5,7 @@
 
 #include "method_private.hpp"
 
+#include <reshard/bind/program.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 
 #include <cstddef>

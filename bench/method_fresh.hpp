@@ -5,6 +5,7 @@
 
 #include "method_private.hpp"
 
+#include <reshard/bind/program.hpp>
 #include <reshard/os/prefaulted_memory.hpp>
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include "case_state.hpp"
 #include "method.hpp"
 
+#include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
 
 #include <optional>

@@ -1,6 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard.hpp>
+#include <reshard/adapt/span.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/mpi.hpp>
 

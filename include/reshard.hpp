@@ -4,6 +4,7 @@
 #define RESHARD_HPP
 
 #include <reshard/adapt/span.hpp>
+#include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/expr/algebra.hpp>

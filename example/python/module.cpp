@@ -4,6 +4,7 @@
 #include <reshard/adapt/pybind11.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/solo.hpp>

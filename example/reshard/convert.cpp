@@ -9,6 +9,7 @@
 #include "picture/byte_text.hpp"
 #include "program_text.hpp"
 
+#include <reshard/bind/program.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/verify.hpp>

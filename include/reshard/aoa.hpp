@@ -10,6 +10,7 @@
 #include <reshard/aoa/print.hpp>
 #include <reshard/aoa/reverse.hpp>
 #include <reshard/aoa/statement_trace.hpp>
+#include <reshard/bind/program.hpp>
 
 /// \file
 /// Programs as text: AOA is parsed, checked, lowered to a mapping, reversed and printed.

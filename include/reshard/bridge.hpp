@@ -3,6 +3,7 @@
 #ifndef RESHARD_BRIDGE_HPP
 #define RESHARD_BRIDGE_HPP
 
+#include <reshard/bind/program.hpp>
 #include <reshard/bridge/bridge_source.hpp>
 #include <reshard/bridge/bridge_target.hpp>
 

@@ -3,11 +3,12 @@
 #ifndef RESHARD_MPI_HPP
 #define RESHARD_MPI_HPP
 
-#include <reshard/mpi/joined_programs.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 /// \file
 /// `redistribute` over a communicator, `prepare` and `run`. What else a call can do has headers of
-/// its own: `mpi/shared_arena.hpp`, `mpi/directory_query.hpp`, `bind/rounds.hpp`.
+/// its own: `bind/program.hpp` (also in `<reshard.hpp>`), `bind/rounds.hpp`, `bind/plan_cache.hpp`,
+/// `plan/between_nodes.hpp`, `mpi/shared_arena.hpp`, `mpi/directory_query.hpp`,
+/// `mpi/joined_programs.hpp`.
 
 #endif

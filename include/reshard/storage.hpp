@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_HPP
 #define RESHARD_STORAGE_HPP
 
+#include <reshard/bind/program.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/checkpoint_listing.hpp>
 #include <reshard/storage/compare.hpp>

@@ -2,6 +2,7 @@
 
 #include <reshard/mpi/bound_chunks.hpp>
 
+#include <reshard/copy/conversions.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>

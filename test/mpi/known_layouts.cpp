@@ -5,6 +5,7 @@
 #include "support/agreed_error.hpp"
 #include "support/rank_tensors.hpp"
 
+#include <reshard/bind/program.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/between_nodes.hpp>

@@ -2,6 +2,7 @@
 
 #include <reshard/storage/stored_tensor.hpp>
 
+#include <reshard/bind/program.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>

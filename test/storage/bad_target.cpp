@@ -2,6 +2,7 @@
 
 #include <reshard/storage/checkpoint_writer.hpp>
 
+#include <reshard/bind/program.hpp>
 #include <reshard/storage/convert.hpp>
 #include <reshard/storage/save.hpp>
 

@@ -2,6 +2,7 @@
 
 #include <reshard/storage/verify.hpp>
 
+#include <reshard/bind/program.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/convert.hpp>

@@ -2,6 +2,7 @@
 
 #include <reshard/storage/load.hpp>
 
+#include <reshard/bind/program.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/group/gather_values.hpp>

@@ -2,6 +2,7 @@
 
 #include <reshard/storage/load.hpp>
 
+#include <reshard/bind/program.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/layout/typed_layout.hpp>

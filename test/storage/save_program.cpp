@@ -2,6 +2,7 @@
 
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/bind/program.hpp>
 #include <reshard/storage/load.hpp>
 #include <reshard/storage/save.hpp>
 #include <reshard/storage/save_async.hpp>

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/program.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/storage/convert.hpp>

@@ -2,6 +2,7 @@
 
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/parse.hpp>
+#include <reshard/bind/program.hpp>
 #include <reshard/expr/cast.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/equal_shares.hpp>

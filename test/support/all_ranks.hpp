@@ -6,6 +6,8 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/bind/overlap.hpp>
+#include <reshard/bind/program.hpp>
+#include <reshard/copy/conversions.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/plan/make_plan.hpp>

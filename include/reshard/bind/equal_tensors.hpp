@@ -3,7 +3,7 @@
 #ifndef RESHARD_BIND_EQUAL_TENSORS_HPP
 #define RESHARD_BIND_EQUAL_TENSORS_HPP
 
-#include <reshard/copy/affine_copy.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
@@ -23,25 +23,6 @@
 /// Compares tensors that must be equal, bit by bit, regardless of how ranks hold them.
 
 namespace reshard::detail {
-
-/// Elements in memory, `step` apart.
-struct element_row {
-    unsigned char const* bytes;
-    index_t first;
-    index_t step;
-
-    index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
-};
-
-/// The first of `count` elements that differs, or `count`.
-RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
-                                      int bits);
-
-/// The place in `b` of the first element that differs, as an offset from its first one, if any.
-///
-/// Both sides are row-major, so that fusing axes keeps the order of elements.
-RESHARD_DECL std::optional<index_t>
-first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
 
 constexpr bool is_integer(data_type dtype) {
     switch (dtype) {
@@ -105,14 +86,6 @@ RESHARD_DECL std::optional<alias_difference> difference_between(
     any_group const& world, const_state_dict const& tensors, std::string const& name,
     std::string const& key,
     std::function<void(const_state_dict const& have, state_dict const& want)> const& move);
-
-/// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
-/// of them would be read.
-///
-/// Equal shards are replicas. Two shards at one address, such as aliases, are one tensor.
-///
-/// \throws error with errc::overlap
-RESHARD_DECL void check_twins(const_state_dict const& source);
 
 /// The shape of a source tensor of a program.
 ///

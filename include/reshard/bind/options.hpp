@@ -7,7 +7,6 @@
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
-#include <reshard/layout/state_need.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -78,8 +77,12 @@ struct program_steps {
     conversion_kernels const& conversions;
 };
 
-/// The steps of all programs.
-RESHARD_DECL program_steps const& steps_of_programs();
+/// The steps of a call with a program, or with an option that fits one to its target. They are
+/// defined by `bind/program.hpp`: a call with neither includes none of them.
+///
+/// \tparam Value the type that the caller gives
+template <class Value>
+struct steps_for;
 
 } // namespace detail
 
@@ -94,14 +97,16 @@ public:
     /// Each target tensor is the source tensor of the same name.
     any_program() = default;
 
-    any_program(mapping mapping)
-        : known_(std::make_shared<reshard::mapping>(std::move(mapping))),
-          steps_(&detail::steps_of_programs()) {}
+    template <std::same_as<mapping> Mapping>
+    any_program(Mapping program)
+        : known_(std::make_shared<mapping>(std::move(program))),
+          steps_(&detail::steps_for<Mapping>::of_program()) {}
 
     /// By name if there is no mapping.
-    any_program(std::optional<mapping> mapping) {
-        if (mapping)
-            *this = std::move(*mapping);
+    template <std::same_as<std::optional<mapping>> Mapping>
+    any_program(Mapping program) {
+        if (program)
+            *this = std::move(*program);
     }
 
     template <detail::catalog_program Program>
@@ -114,12 +119,14 @@ public:
     template <class F>
         requires(!std::same_as<F, any_program> &&
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
-    any_program(F program) : made_(std::move(program)), steps_(&detail::steps_of_programs()) {}
+    any_program(F program)
+        : made_(std::move(program)), steps_(&detail::steps_for<F>::of_program()) {}
 
     /// The program that other ranks of a redistribution have, for example on the other side: this
     /// rank need not know it. They give a function, or text that was parsed.
+    template <class Mapping = mapping>
     static any_program of_other_ranks() {
-        any_program program([](catalog const&, catalog const*) -> mapping {
+        any_program program([](catalog const&, catalog const*) -> Mapping {
             fail(errc::usage, "the program should come from other ranks, but no rank has one; give "
                               "it on one of them");
         });
@@ -174,14 +181,13 @@ struct fit_steps;
 struct lookup_steps;
 struct round_steps;
 
-RESHARD_DECL fit_steps const& steps_of_fitting();
-
 /// An option that fits the program of a call to its target, with the steps for it.
 template <class Value>
 struct fit_option {
     fit_option() = default;
     template <std::convertible_to<Value> Given>
-    fit_option(Given&& given) : value(std::forward<Given>(given)), steps(&steps_of_fitting()) {}
+    fit_option(Given&& given)
+        : value(std::forward<Given>(given)), steps(&steps_for<Value>::of_fitting()) {}
     fit_option(std::initializer_list<std::string> texts) : fit_option(Value(texts)) {}
 
     Value value = {};
@@ -293,9 +299,5 @@ struct options {
 };
 
 } // namespace reshard
-
-#ifndef RESHARD_SEPARATE_COMPILATION
-#include <reshard/bind/impl/any_program.ipp>
-#endif
 
 #endif

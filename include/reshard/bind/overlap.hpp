@@ -3,16 +3,19 @@
 #ifndef RESHARD_BIND_OVERLAP_HPP
 #define RESHARD_BIND_OVERLAP_HPP
 
+#include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/tensor/state_dict.hpp>
 #include <reshard/tensor/view.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 
 /// \file
-/// Refuses tensors that share memory before anything is written into them.
+/// Refuses tensors that share memory before anything is written into them, and shards that were
+/// added twice.
 
 namespace reshard::detail {
 
@@ -48,6 +51,33 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memo
 /// \throws error with errc::memory_overlap, naming both keys
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
                                std::span<state_dict const> target);
+
+/// Elements in memory, `step` apart.
+struct element_row {
+    unsigned char const* bytes;
+    index_t first;
+    index_t step;
+
+    index_t bit(index_t i, int bits) const { return (first + i * step) * bits; }
+};
+
+/// The first of `count` elements that differs, or `count`.
+RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
+                                      int bits);
+
+/// The place in `b` of the first element that differs, as an offset from its first one, if any.
+///
+/// Both sides are row-major, so that fusing axes keeps the order of elements.
+RESHARD_DECL std::optional<index_t>
+first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b);
+
+/// Refuses a shard that a rank has added twice, at two addresses, with different elements: only one
+/// of them would be read.
+///
+/// Equal shards are replicas. Two shards at one address, such as aliases, are one tensor.
+///
+/// \throws error with errc::overlap
+RESHARD_DECL void check_twins(const_state_dict const& source);
 
 } // namespace reshard::detail
 

@@ -92,14 +92,6 @@ struct conversion_kernels {
     void (*run)(prepared_copy const& ready, memory const& at);
 };
 
-/// The kernels for all casts.
-RESHARD_DECL conversion_kernels const& all_conversions();
-
-/// A conversion of some casts, with the kernels for them.
-inline element_conversion casting(data_type source, cast_chain const& chain) {
-    return {source, chain, &all_conversions()};
-}
-
 /// Prepares a copy.
 ///
 /// \pre    a conversion that casts has kernels

@@ -12,6 +12,18 @@
 /// \file
 /// Copies that change the data type: in registers, or block by block through the nearest cache.
 
+#if defined(__x86_64__)
+#define RESHARD_VECTORS vectors32
+#define RESHARD_WIDTH 32
+#define RESHARD_TARGET [[gnu::target("avx2,f16c")]]
+#include <reshard/copy/impl/casts.ipp>
+
+#define RESHARD_VECTORS vectors64
+#define RESHARD_WIDTH 64
+#define RESHARD_TARGET [[gnu::target("avx512bw,avx512dq,avx512vl,f16c")]]
+#include <reshard/copy/impl/casts.ipp>
+#endif
+
 namespace reshard::detail {
 
 #if defined(__x86_64__)

@@ -44,12 +44,12 @@
 #include <reshard/aoa/macro/impl/parts.ipp>
 #include <reshard/aoa/macro/impl/pattern_index.ipp>
 #include <reshard/aoa/macro/impl/placeholder.ipp>
-#include <reshard/bind/impl/any_program.ipp>
 #include <reshard/bind/impl/bind.ipp>
 #include <reshard/bind/impl/equal_tensors.ipp>
 #include <reshard/bind/impl/job.ipp>
 #include <reshard/bind/impl/job_state.ipp>
 #include <reshard/bind/impl/overlap.ipp>
+#include <reshard/bind/impl/program.ipp>
 #include <reshard/bind/impl/redistribute.ipp>
 #include <reshard/bind/impl/rounds.ipp>
 #include <reshard/bind/impl/shard_views.ipp>
@@ -62,6 +62,7 @@
 #include <reshard/bridge/impl/stored_shards.ipp>
 #include <reshard/copy/impl/bits.ipp>
 #include <reshard/copy/impl/casts.ipp>
+#include <reshard/copy/impl/conversions.ipp>
 #include <reshard/copy/impl/copy_elements.ipp>
 #include <reshard/copy/impl/loops.ipp>
 #include <reshard/copy/impl/stream_lines.ipp>

@@ -4,34 +4,16 @@
 #define RESHARD_LAYOUT_STATE_NEED_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/layout/strictness.hpp>
 
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
-/// Keys that a job requires, regardless of the tensors that it holds.
+/// Refuses a job that lacks keys which it requires.
 
 namespace reshard {
-
-/// Keys that must exist when a job is saved or loaded, named as in a checkpoint: a common value
-/// `step` is `common/step`.
-///
-/// ```
-/// {.keys = "model.**", .with = {"*.exp_avg", "*.exp_avg_sq", "common/step"}}
-/// ```
-struct state_need {
-    /// A key, or a pattern (see `key_pattern`) that at least one key must match unless it ends with
-    /// `?`.
-    std::string keys;
-    /// The keys required beside each of these keys; `*` is replaced by the key. Keys of this form
-    /// do not count as `keys`, even if the pattern matches them.
-    std::vector<std::string> with = {};
-
-    static constexpr void members(auto& self, auto&& visit) { visit(self.keys, self.with); }
-
-    bool operator==(state_need const&) const = default;
-};
 
 namespace detail {
 

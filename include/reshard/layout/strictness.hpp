@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// How to treat keys that only one side has.
+/// How to treat keys that only one side has, and which keys a job requires.
 
 namespace reshard {
 
@@ -75,6 +75,25 @@ struct strict_verdict {
     std::vector<std::string> left_out = {}; ///< unexpected keys that the load leaves as they are
 
     bool operator==(strict_verdict const&) const = default;
+};
+
+/// Keys that must exist when a job is saved or loaded, named as in a checkpoint: a common value
+/// `step` is `common/step`.
+///
+/// ```
+/// {.keys = "model.**", .with = {"*.exp_avg", "*.exp_avg_sq", "common/step"}}
+/// ```
+struct state_need {
+    /// A key, or a pattern (see `key_pattern`) that at least one key must match unless it ends with
+    /// `?`.
+    std::string keys;
+    /// The keys required beside each of these keys; `*` is replaced by the key. Keys of this form
+    /// do not count as `keys`, even if the pattern matches them.
+    std::vector<std::string> with = {};
+
+    static constexpr void members(auto& self, auto&& visit) { visit(self.keys, self.with); }
+
+    bool operator==(state_need const&) const = default;
 };
 
 namespace detail {

@@ -7,7 +7,7 @@
 #include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/group/solo.hpp>
-#include <reshard/layout/state_need.hpp>
+#include <reshard/layout/strictness.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/storage/model_state.hpp>
 #include <reshard/storage/target_files.hpp>

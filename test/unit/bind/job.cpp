@@ -8,6 +8,7 @@
 #include <reshard/adapt/span.hpp>
 
 #include <reshard/bind/plan_cache.hpp>
+#include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/bind/rounds.hpp>
 #include <reshard/expr/algebra.hpp>

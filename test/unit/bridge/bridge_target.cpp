@@ -5,6 +5,7 @@
 #include "support/says.hpp"
 #include "unit/bridge/weights.hpp"
 
+#include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/bridge/bridge_source.hpp>
 #include <reshard/expr/algebra.hpp>

@@ -2,6 +2,7 @@
 
 #include <reshard/copy/kernel_convert.hpp>
 
+#include <reshard/copy/conversions.hpp>
 #include <reshard/copy/copy_elements.hpp>
 
 #include "vector_support.hpp"

@@ -6,12 +6,20 @@
 #include <reshard/bind/overlap.hpp>
 
 #include <reshard/bind/bind.hpp>
+#include <reshard/copy/bits.hpp>
 #include <reshard/copy/copy_elements.hpp>
+#include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/sorting.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace reshard::detail {
@@ -114,6 +122,75 @@ RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
             check_apart(targets, memory);
             keep_furthest(sources, memory);
         }
+    }
+}
+
+inline bool differs_at(element_row const& a, element_row const& b, index_t i, int bits) {
+    if (bits < 8)
+        return read_bits(a.bytes, a.bit(i, bits), bits) != read_bits(b.bytes, b.bit(i, bits), bits);
+    return std::memcmp(a.bytes + a.bit(i, bits) / 8, b.bytes + b.bit(i, bits) / 8,
+                       static_cast<std::size_t>(bits / 8)) != 0;
+}
+
+RESHARD_DECL index_t first_difference(element_row const& a, element_row const& b, index_t count,
+                                      int bits) {
+    bool const is_dense = a.step == 1 && b.step == 1 && bits >= 8;
+    if (is_dense && std::memcmp(a.bytes + a.bit(0, bits) / 8, b.bytes + b.bit(0, bits) / 8,
+                                static_cast<std::size_t>(count * bits / 8)) == 0)
+        return count;
+    index_t i = 0;
+    while (i < count && !differs_at(a, b, i, bits))
+        ++i;
+    return i;
+}
+
+RESHARD_DECL std::optional<index_t>
+first_difference(affine_copy const& loop, const_tensor_view const& a, const_tensor_view const& b) {
+    affine_copy outer = fuse(loop);
+    index_t count = 1, a_step = 1, b_step = 1;
+    if (outer.ndim() > 0) {
+        std::size_t const last = outer.ndim() - 1;
+        count = outer.extent[last];
+        a_step = outer.source_strides[last];
+        b_step = outer.target_strides[last];
+        outer.extent = {outer.extent.begin(), outer.extent.end() - 1};
+        outer.source_strides = {outer.source_strides.begin(), outer.source_strides.end() - 1};
+        outer.target_strides = {outer.target_strides.begin(), outer.target_strides.end() - 1};
+    }
+    index_t const rows = count == 0 ? 0 : element_count(outer.extent);
+    for (index_t row = 0; row < rows; ++row) {
+        index_vector const at = unravel_index(row, outer.extent);
+        index_t const a_first = outer.source_offset + linear_offset(at, outer.source_strides);
+        index_t const b_first = outer.target_offset + linear_offset(at, outer.target_strides);
+        index_t const index = first_difference(
+            element_row{static_cast<unsigned char const*>(a.data), a_first, a_step},
+            element_row{static_cast<unsigned char const*>(b.data), b_first, b_step}, count,
+            bits(a.dtype));
+        if (index < count)
+            return b_first + index * b_step;
+    }
+    return std::nullopt;
+}
+
+/// Whether two shards of one shape have different elements.
+inline bool differ(const_tensor_view const& a, const_tensor_view const& b) {
+    return a != b && element_count(a.shape) > 0 &&
+           first_difference(affine_copy{a.shape, 0, a.strides, 0, b.strides}, a, b).has_value();
+}
+
+RESHARD_DECL void check_twins(const_state_dict const& source) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> places;
+    for (std::size_t i = 0; i < source.size(); ++i)
+        places.emplace_back(digest_of(source[i].descriptor), i);
+    sort_by(places, std::less<>());
+    for (std::size_t i = 1; i < places.size(); ++i) {
+        auto const& [shard, tensor] = source[places[i - 1].second];
+        auto const& other = source[places[i].second];
+        if (places[i - 1].first == places[i].first && shard == other.descriptor &&
+            differ(tensor, other.tensor))
+            fail(errc::overlap, "'", shard.key, "' ", shard.region,
+                 " was added twice, at different addresses, with different elements: give each "
+                 "tensor its own key");
     }
 }
 

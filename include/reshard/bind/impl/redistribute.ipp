@@ -5,8 +5,8 @@
 
 #include <reshard/bind/redistribute.hpp>
 
-#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/plan/planned_job.hpp>

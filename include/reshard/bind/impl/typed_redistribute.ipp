@@ -5,6 +5,7 @@
 
 #include <reshard/bind/typed_redistribute.hpp>
 
+#include <reshard/copy/conversions.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/plan/planned_job.hpp>
 

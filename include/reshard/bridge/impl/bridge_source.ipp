@@ -5,7 +5,7 @@
 
 #include <reshard/bridge/bridge_source.hpp>
 
-#include <reshard/bind/equal_tensors.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/bind/shard_views.hpp>
 #include <reshard/bridge/control.hpp>
 #include <reshard/bridge/port_file.hpp>

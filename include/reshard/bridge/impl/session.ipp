@@ -5,6 +5,7 @@
 
 #include <reshard/bridge/session.hpp>
 
+#include <reshard/copy/conversions.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/plan/between_nodes.hpp>

@@ -1,8 +1,14 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#include <reshard/copy/vectors.hpp>
+#include <reshard/copy/kernel_convert.hpp>
 
 #ifdef RESHARD_WIDTH
+
+#define RESHARD_INLINE RESHARD_TARGET [[gnu::always_inline]] inline
+
+#include <reshard/copy/impl/vector_lanes.ipp>
+
+#include <reshard/copy/impl/vector_floats.ipp>
 
 namespace reshard::detail::RESHARD_VECTORS {
 
@@ -149,5 +155,10 @@ struct cast : pair_of_sizes<SourceType, TargetType> {
 };
 
 } // namespace reshard::detail::RESHARD_VECTORS
+
+#undef RESHARD_INLINE
+#undef RESHARD_VECTORS
+#undef RESHARD_WIDTH
+#undef RESHARD_TARGET
 
 #endif

@@ -248,14 +248,6 @@ RESHARD_TARGET void transpose(memory_lines<unsigned char const> source,
 
 } // namespace reshard::detail::RESHARD_VECTORS
 
-#if RESHARD_WIDTH > 16
-#include <reshard/copy/impl/vector_lanes.ipp>
-
-#include <reshard/copy/impl/vector_floats.ipp>
-
-#include <reshard/copy/impl/casts.ipp>
-#endif
-
 #undef RESHARD_INLINE
 #undef RESHARD_VECTORS
 #undef RESHARD_WIDTH

@@ -3,8 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_BIND_JOB_IPP
 #define RESHARD_MPI_IMPL_BIND_JOB_IPP
 
-#include <reshard/mpi/bind_job.hpp>
-
+#include <reshard/bind/job.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -16,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -122,10 +122,11 @@ inline sorted_job sorted_of(std::unique_ptr<mpi_job> mpi_job, mpi_group const& r
     return {std::move(mpi_job), std::move(sorted), cost, std::move(bytes)};
 }
 
-RESHARD_DECL std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
-                                                      std::shared_ptr<planned_job const> planned,
-                                                      const_state_dict const& have,
-                                                      state_dict const& want) {
+/// Binds a plan to tensors that move only in messages. Does not communicate.
+inline std::unique_ptr<job_state> bind_messages(mpi_group const& ranks,
+                                                std::shared_ptr<planned_job const> planned,
+                                                const_state_dict const& have,
+                                                state_dict const& want) {
     sorted_job sorted_job =
         sorted_of(std::make_unique<mpi_job>(std::move(planned), static_cast<holder_t>(ranks.rank()),
                                             have, want),
@@ -196,10 +197,12 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     });
 }
 
-RESHARD_DECL std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group,
-                                                 known_plan const& plan, source_tensors const& have,
-                                                 target_tensors const& want,
-                                                 options const& options) {
+/// Binds a plan to its tensors, in any memory. The ranks agree on errors of the plan, too.
+///
+/// \par Collective every rank of the group, in the same order
+inline std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group, known_plan const& plan,
+                                           source_tensors const& have, target_tensors const& want,
+                                           options const& options) {
     mpi_group const& ranks = group.ranks;
     sorted_job sorted_job;
     bind_notice notice;

@@ -5,13 +5,13 @@
 
 #include <reshard/mpi/redistribute.hpp>
 
-#include <reshard/bind/equal_tensors.hpp>
 #include <reshard/bind/job_state.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_values.hpp>
-#include <reshard/mpi/bind_job.hpp>
+#include <reshard/mpi/impl/bind_job.ipp>
 #include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 

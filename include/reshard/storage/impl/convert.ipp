@@ -6,6 +6,7 @@
 #include <reshard/storage/convert.hpp>
 
 #include <reshard/bind/bind.hpp>
+#include <reshard/copy/conversions.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>

@@ -5,7 +5,9 @@
 
 #include <reshard/storage/gathered_writes.hpp>
 
+#include <reshard/bind/program.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/copy/conversions.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/make_plan.hpp>

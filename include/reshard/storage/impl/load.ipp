@@ -8,12 +8,14 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/overlap.hpp>
+#include <reshard/copy/conversions.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/group/gather_layout.hpp>
+#include <reshard/layout/state_need.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 #include <reshard/storage/aliases.hpp>

@@ -5,13 +5,15 @@
 
 #include <reshard/storage/save.hpp>
 
-#include <reshard/bind/equal_tensors.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/copy/conversions.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_layout.hpp>
+#include <reshard/layout/state_need.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>

@@ -5,7 +5,7 @@
 
 #include <reshard/storage/save_async.hpp>
 
-#include <reshard/bind/equal_tensors.hpp>
+#include <reshard/bind/overlap.hpp>
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/save_record.hpp>

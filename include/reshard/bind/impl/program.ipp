@@ -1,12 +1,12 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
-#ifndef RESHARD_BIND_IMPL_ANY_PROGRAM_IPP
-#define RESHARD_BIND_IMPL_ANY_PROGRAM_IPP
+#ifndef RESHARD_BIND_IMPL_PROGRAM_IPP
+#define RESHARD_BIND_IMPL_PROGRAM_IPP
 
-#include <reshard/bind/options.hpp>
+#include <reshard/bind/program.hpp>
 
 #include <reshard/bind/equal_tensors.hpp>
-#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/conversions.hpp>
 #include <reshard/expr/by_name.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
