@@ -31,7 +31,7 @@ using namespace bench;
 using exchange = reshard::node_exchange;
 
 struct options {
-    std::vector<std::string> cases{"to-rows", "from-rows", "to-grid"};
+    std::vector<std::string> cases{"to-rows", "from-rows", "to-grid", "to-64"};
     std::vector<index_t> blocks{1, 2, 4, 8, 16, 64};
     std::vector<std::string> methods;
     index_t mebibytes = 64;
@@ -48,7 +48,7 @@ index_vector square_grid(index_t ranks) {
     return {ranks / columns, columns};
 }
 
-/// One of the three cases, with square blocks of doubles.
+/// One of the cases, with square blocks of doubles.
 redistribution_case case_of(std::string const& name, index_t block, int ranks, index_t mebibytes) {
     index_vector const shape{64 * mebibytes, 2048};
     block_grid const dealt{square_grid(ranks), {block, block}};
@@ -58,6 +58,8 @@ redistribution_case case_of(std::string const& name, index_t block, int ranks, i
         return maker.one_tensor(shape, dealt, rows);
     if (name == "from-rows")
         return maker.one_tensor(shape, rows, dealt);
+    if (name == "to-64")
+        return maker.one_tensor(shape, dealt, {dealt.grid, {64, 64}});
     return maker.one_tensor(shape, dealt, {{1, ranks}, {block, block}});
 }
 
@@ -137,8 +139,10 @@ std::vector<std::string> names_of_methods() {
 
 void read(CLI::App& program, int count, char** words, options& chosen) {
     program
-        .add_option("--case", chosen.cases,
-                    "Blocks to rows, rows to blocks, blocks to another grid; all if not given")
+        .add_option(
+            "--case", chosen.cases,
+            "Blocks to rows, rows to blocks, blocks to another grid, blocks to blocks of 64; "
+            "all if not given")
         ->check(CLI::IsMember(chosen.cases));
     program.add_option("--block", chosen.blocks, "Rows and columns of a block")
         ->check(CLI::PositiveNumber)
