@@ -94,6 +94,18 @@ public:
                           blocks(shape, {first, second, 1}));
     }
 
+    /// One tensor, not scaled, from one grid to another.
+    redistribution_case one_tensor(index_vector const& shape, block_grid const& source,
+                                   block_grid const& target) const {
+        auto const origin = index_vector::filled(shape.size(), 0);
+        return {name_,
+                static_cast<int>(ranks_),
+                {tensor_of(shape, source)},
+                {tensor_of(shape, target)},
+                {{0, 0, origin, origin, shape, permutation::identity(shape.size())}},
+                {}};
+    }
+
 private:
     index_vector scaled(index_vector shape) const {
         shape[0] = std::max<index_t>(1, shape[0] / scale_);
@@ -107,17 +119,6 @@ private:
         for (index_t rank = 0; rank < ranks_; ++rank)
             tensor.by_rank.push_back(grid.of_rank(shape, rank, ranks_));
         return tensor;
-    }
-
-    redistribution_case one_tensor(index_vector const& shape, block_grid const& source,
-                                   block_grid const& target) const {
-        auto const origin = index_vector::filled(shape.size(), 0);
-        return {name_,
-                static_cast<int>(ranks_),
-                {tensor_of(shape, source)},
-                {tensor_of(shape, target)},
-                {{0, 0, origin, origin, shape, permutation::identity(shape.size())}},
-                {}};
     }
 
     std::string name_;

@@ -46,6 +46,9 @@ public:
     /// Fills the target. Every rank calls it.
     virtual void run() = 0;
 
+    /// What is left to fill the target, off the clock, for a method whose `run` only prepares.
+    virtual void finish() {}
+
     /// The messages that others send for the method, if it does not call `MPI_Isend` itself.
     virtual std::optional<traffic> sent() const { return std::nullopt; }
 

@@ -4,8 +4,7 @@
 #define RESHARD_BENCH_METHOD_SCALAPACK_HPP
 
 #include "method.hpp"
-
-#include <mpi.h>
+#include "process_grid.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,41 +13,7 @@
 /// \file
 /// B3: `pdgemr2d` of ScaLAPACK, from one block-cyclic distribution of a matrix to another.
 
-// ScaLAPACK comes without headers.
-extern "C" {
-int Csys2blacs_handle(MPI_Comm world);
-void Cfree_blacs_system_handle(int handle);
-void Cblacs_gridmap(int* context, int* ranks, int rows, int row_count, int column_count);
-void Cblacs_gridexit(int context);
-void Cpdgemr2d(int rows, int columns, double* source, int source_row, int source_column,
-               int* source_description, double* target, int target_row, int target_column,
-               int* target_description, int context);
-}
-
 namespace bench {
-
-/// A grid of processes, freed with its object.
-class process_grid {
-public:
-    /// `ranks[i + rows * j]` is at row `i`, column `j`.
-    process_grid(MPI_Comm world, std::vector<int> ranks, int rows)
-        : handle_(Csys2blacs_handle(world)), context_(handle_) {
-        int const columns = static_cast<int>(ranks.size()) / rows;
-        Cblacs_gridmap(&context_, ranks.data(), rows, rows, columns);
-    }
-    process_grid(process_grid const&) = delete;
-    process_grid& operator=(process_grid const&) = delete;
-    ~process_grid() {
-        Cblacs_gridexit(context_);
-        Cfree_blacs_system_handle(handle_);
-    }
-
-    int context() const { return context_; }
-
-private:
-    int handle_;
-    int context_;
-};
 
 /// One side of the exchange. ScaLAPACK's matrices are column-major: ours, seen so, is transposed.
 class distributed_matrix {

@@ -222,15 +222,6 @@ bool measure(boost::mpi::communicator const& world, redistribution_case const& m
     return boost::mpi::all_reduce(world, right && stage.all_right(), std::logical_and<bool>());
 }
 
-/// Lets MPI set up its resources, so that no method is charged for it.
-void warm_up(boost::mpi::communicator const& world) {
-    constexpr int count = 1 << 18;
-    auto const ranks = static_cast<std::size_t>(world.size());
-    std::vector<double> out(ranks * count), in(ranks * count);
-    for (int i = 0; i < 3; ++i)
-        MPI_Alltoall(out.data(), count, MPI_DOUBLE, in.data(), count, MPI_DOUBLE, world);
-}
-
 void write_json(std::string const& path, std::vector<measurement> const& rows) {
     std::vector<std::string> objects;
     for (measurement const& measurement : rows)

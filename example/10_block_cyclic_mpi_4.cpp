@@ -25,15 +25,10 @@ using array_descriptor = std::array<int, 9>;
 /// The process grid that BLACS makes of row-major order ("R").
 constexpr int nprow = 2, npcol = 2;
 
-/// The same for Reshard. The first block is at (RSRC, CSRC): the ranks of the mesh begin there.
+/// The same for Reshard.
 layout layout_of_array(array_descriptor const& a) {
-    mesh const grid{{"p", nprow}, {"q", npcol}};
-    std::vector<holder_t> ranks;
-    for (int p = 0; p < nprow; ++p)
-        for (int q = 0; q < npcol; ++q)
-            ranks.push_back(grid.rank_at({(p + a[rsrc_]) % nprow, (q + a[csrc_]) % npcol}));
-    return layout_of("A", data_type::f64, {a[m_], a[n_]}, rank_mesh(grid, ranks),
-                     {block_cyclic{0, a[mb_]}, block_cyclic{1, a[nb_]}});
+    return layout_of("A", data_type::f64, {a[m_], a[n_]}, {{"p", nprow}, {"q", npcol}},
+                     {block_cyclic{0, a[mb_], a[rsrc_]}, block_cyclic{1, a[nb_], a[csrc_]}});
 }
 // [/descriptor]
 

@@ -3,6 +3,7 @@
 #include <reshard/mpi/node_copies.hpp>
 
 #include <reshard/expr/by_name.hpp>
+#include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/make_plan.hpp>
 #include <reshard/plan/problem.hpp>
 
@@ -22,7 +23,7 @@ namespace {
 constexpr index_t row_count = 4095, column_count = 96;
 
 /// All rows on rank 1, `pitch` elements apart, become a third of the columns on each of three ranks, whose
-/// memory is all here.
+/// memory is all here. Columns are dealt out in blocks.
 struct panel_fixture {
     std::vector<double> source;
     std::vector<std::vector<double>> targets;
@@ -35,17 +36,14 @@ struct panel_fixture {
     bound_plan bound{whole_plan, problem, sources, target_views};
     copy_table copies;
 
-    explicit panel_fixture(index_t rows = row_count, index_t pitch = column_count)
+    explicit panel_fixture(index_t rows = row_count, index_t pitch = column_count,
+                           index_t block = column_count / 3)
         : source(static_cast<std::size_t>(rows * pitch)),
           targets(3, std::vector<double>(static_cast<std::size_t>(rows * column_count / 3))) {
         std::iota(source.begin(), source.end(), 0.0);
         index_vector const shape{rows, column_count};
-        auto const shard = [&](index_t first, index_t count) {
-            return shard_descriptor{"w", data_type::f64, shape, {{0, first}, {rows, count}}, {}};
-        };
-        from = layout_of(std::vector<std::vector<shard_descriptor>>{{}, {shard(0, 96)}, {}});
-        to = layout_of(std::vector<std::vector<shard_descriptor>>{
-            {shard(0, 32)}, {shard(32, 32)}, {shard(64, 32)}});
+        from = layout_of("w", data_type::f64, shape, {{"q", 3}}, {only{1}});
+        to = layout_of("w", data_type::f64, shape, {{"q", 3}}, {block_cyclic{1, block}});
         program = by_name(catalog_of(from), to);
         problem = problem_of(program, from, to);
         whole_plan = make_plan(problem);
@@ -110,6 +108,14 @@ BOOST_AUTO_TEST_CASE(small_blocks_of_a_large_array_stay_whole_and_join_others_of
         BOOST_TEST(order[i].source == first + i * 32 * 8);
         BOOST_TEST(order[i].joins_next == (i < 2));
     }
+}
+
+BOOST_AUTO_TEST_CASE(runs_of_less_than_a_line_are_copied_many_rows_at_a_time) {
+    panel_fixture short_runs(row_count, column_count + 8, 2);
+    auto const order = short_runs.ordered();
+    BOOST_TEST(order.size() == 12u); // a panel of 1 MiB has 1260 rows
+    for (bound_copy const& copy : order)
+        BOOST_TEST(!copy.joins_next);
 }
 
 BOOST_AUTO_TEST_CASE(all_elements_arrive) {

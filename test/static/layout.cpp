@@ -51,6 +51,7 @@ static_assert(next_position({{1, 1}, {2, 2}}, 7, {3, 4}) == index_t{9});
 // Blocks of two rows of nine, dealt out to two ranks: from 0 to 8, and from 2 to 7.
 static_assert(region<block_cyclic{0, 2}>({{"p", 2}}, {9}, 0) == box{{0}, {9}});
 static_assert(region<block_cyclic{0, 2}>({{"p", 2}}, {9}, 1) == box{{2}, {6}});
+static_assert(region<block_cyclic{0, 2, 1}>({{"p", 2}}, {9}, 1) == box{{0}, {9}});
 static_assert(holders<block_cyclic{0, 2}>({{"p", 4}}, {20}, {{5}, {2}}) == 23);
 static_assert(holders<block_cyclic{0, 2}>({{"p", 4}}, {20}, {{6}, {3}}) == 3);
 

@@ -61,7 +61,7 @@ inline placement any_placement(oracle::random_numbers& random, mesh_axis const& 
     bool const is_first = state == axis_state::whole;
     if (random.chance(25)) {
         state = axis_state::cut_last;
-        return block_cyclic{axis, random.between(1, 4)};
+        return block_cyclic{axis, random.between(1, 4), random.below(ranks.extent)};
     }
     state = axis_state::cut;
     if (kind < 7 && is_first && random.chance(50))

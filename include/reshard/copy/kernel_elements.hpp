@@ -95,6 +95,34 @@ inline void copy_transposed(affine_copy const& copy, index_t size, memory const&
                   });
 }
 
+/// Copies `count` elements with any strides.
+template <std::size_t Size>
+void copy_line(unsigned char const* source, index_t source_stride, unsigned char* target,
+               index_t target_stride, index_t count) {
+    for (index_t i = 0; i < count; ++i)
+        std::memcpy(target + i * target_stride, source + i * source_stride, Size);
+}
+
+using line_function = void (*)(unsigned char const* source, index_t source_stride,
+                               unsigned char* target, index_t target_stride, index_t count);
+
+/// `copy_line` of elements, or of short runs, of `size` bytes; null if there is none.
+inline line_function copy_line_of(index_t size) {
+    switch (size) {
+    case 1: return copy_line<1>;
+    case 2: return copy_line<2>;
+    case 4: return copy_line<4>;
+    case 8: return copy_line<8>;
+    case 16: return copy_line<16>;
+    case 24: return copy_line<24>;
+    case 32: return copy_line<32>;
+    case 48: return copy_line<48>;
+    case 64: return copy_line<64>;
+    case 128: return copy_line<128>;
+    default: return nullptr;
+    }
+}
+
 /// Copies runs of `copy.extent` last axis times `size` bytes each.
 ///
 /// \par Units strides and offsets in bytes
@@ -110,6 +138,14 @@ inline void copy_rows(affine_copy const& copy, index_t size, memory const& at) {
     };
     if (streaming && last > 0)
         return for_each_place(copy, last - 1, place_visitor(stream_rows));
+    line_function const copy_runs =
+        last > 0 && !streaming ? copy_line_of(static_cast<index_t>(run)) : nullptr;
+    auto const copy_runs_of_line = [&](index_t source, index_t target) {
+        copy_runs(at.source + source, copy.source_strides[last - 1], at.target + target,
+                  copy.target_strides[last - 1], copy.extent[last - 1]);
+    };
+    if (copy_runs)
+        return for_each_place(copy, last - 1, place_visitor(copy_runs_of_line));
     for_each_place(copy, last, [&](index_t source, index_t target) {
         copy_run(at.target + target, at.source + source, run, streaming);
     });
@@ -130,29 +166,8 @@ inline void copy_packed(affine_copy const& copy, index_t size, memory const& at)
     for_each_place(copy, has_runs ? last : copy.ndim(), place_visitor(copy_one));
 }
 
-/// Copies `count` elements with any strides.
-template <std::size_t Size>
-void copy_line(unsigned char const* source, index_t source_stride, unsigned char* target,
-               index_t target_stride, index_t count) {
-    for (index_t i = 0; i < count; ++i)
-        std::memcpy(target + i * target_stride, source + i * source_stride, Size);
-}
-
-using line_function = void (*)(unsigned char const* source, index_t source_stride,
-                               unsigned char* target, index_t target_stride, index_t count);
-
-/// `copy_line` of elements of `size` bytes: 1, 2, 4, 8 or 16.
-inline line_function copy_line_of(index_t size) {
-    switch (size) {
-    case 1: return copy_line<1>;
-    case 2: return copy_line<2>;
-    case 4: return copy_line<4>;
-    case 8: return copy_line<8>;
-    default: BOOST_ASSERT(size == 16); return copy_line<16>;
-    }
-}
-
-/// Copies elements in squares of the last two axes, so that both sides reuse what a cache holds.
+/// Copies elements in squares of the last two axes, so that both sides reuse what a cache holds; in
+/// whole lines if both sides are closest together along the last axis.
 ///
 /// \par Units strides, offsets and `size`, an element's, in bytes
 /// \pre       `copy.ndim() >= 2`
@@ -162,6 +177,8 @@ inline void copy_strided(affine_copy const& copy, index_t size, memory const& at
     std::size_t const along = copy.ndim() - 1;
     index_t const source_stride = copy.source_strides[along];
     index_t const target_stride = copy.target_strides[along];
+    bool const has_lines = magnitude(source_stride) <= magnitude(copy.source_strides[across]);
+    index_t const width = has_lines ? copy.extent[along] : side;
     line_function const copy_one = copy_line_of(size);
     auto const copy_square = [&](index_t source, index_t target, index_t lines, index_t count) {
         for (index_t i = 0; i < lines; ++i)
@@ -170,11 +187,11 @@ inline void copy_strided(affine_copy const& copy, index_t size, memory const& at
     };
     auto const copy_all = [&](index_t source, index_t target) {
         for (index_t i = 0; i < copy.extent[across]; i += side)
-            for (index_t j = 0; j < copy.extent[along]; j += side)
+            for (index_t j = 0; j < copy.extent[along]; j += width)
                 copy_square(source + i * copy.source_strides[across] + j * source_stride,
                             target + i * copy.target_strides[across] + j * target_stride,
                             std::min(side, copy.extent[across] - i),
-                            std::min(side, copy.extent[along] - j));
+                            std::min(width, copy.extent[along] - j));
     };
     for_each_place(copy, across, place_visitor(copy_all));
 }

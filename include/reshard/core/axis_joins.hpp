@@ -40,6 +40,9 @@ struct axis_joins {
 
 /// Boxes that repeat along axes, as blocks that are dealt out do: by axis of the target.
 ///
+/// If all boxes along an axis repeat once more, both have as many numbers again: of these
+/// repetitions, by axis.
+///
 /// \par Units elements of the global tensor; both are empty if no box repeats
 struct axis_repeats {
     index_vector count; ///< the number of boxes along each axis, 1 or more

@@ -39,12 +39,17 @@ constexpr axis_blocks blocks_of(box const& region, axis_cycles const& cycles, st
     return blocks;
 }
 
-/// Runs of elements of an axis, all of the same length, `step` apart.
+/// Runs of elements of an axis, all of the same length: `count` of them, `step` apart; and all of
+/// these `times` times, `period` apart.
 struct axis_runs {
     index_t first = 0;
     index_t length = 0;
     index_t count = 1;
     index_t step = 0;
+    index_t times = 1; ///< more than 1 only if `count` is
+    index_t period = 0;
+
+    constexpr index_t elements() const { return length * count * times; }
 };
 
 /// Finds the elements of an axis that two sides have in common.
@@ -57,11 +62,12 @@ public:
         if (low_ >= high_)
             return;
         if (a.is_solid() && b.is_solid()) {
-            put(low_, high_ - low_, 1, 0);
+            put({low_, high_ - low_});
             return;
         }
-        axis_blocks const& outer = a.is_solid() ? b : a;
-        axis_blocks const& inner = a.is_solid() ? a : b;
+        bool const a_is_inner = a.is_solid() || (!b.is_solid() && a.block < b.block);
+        axis_blocks const& outer = a_is_inner ? b : a;
+        axis_blocks const& inner = a_is_inner ? a : b;
         index_t const periods = outer.period / std::gcd(outer.period, inner.period);
         // The period of both together; longer than the axis: nothing repeats.
         index_t const period = inner.period > (high_ - low_) / periods + 1
@@ -79,36 +85,74 @@ private:
     /// repetitions.
     constexpr void add_block(index_t begin, index_t end, axis_blocks const& inner, index_t period) {
         if (inner.is_solid())
-            return add(begin, end, period);
+            return add({begin, end - begin}, period);
         index_t const past = begin - inner.begin;
         index_t const periods = past >= 0 ? past / inner.period : -((-past - 1) / inner.period) - 1;
-        for (index_t at = inner.begin + periods * inner.period; at < end; at += inner.period)
-            if (std::max(begin, at) < std::min(end, at + inner.block))
-                add(std::max(begin, at), std::min(end, at + inner.block), period);
-    }
-
-    /// Adds a run and its repetitions, cut to the limits: the first one and the last one may be
-    /// shorter.
-    constexpr void add(index_t begin, index_t end, index_t period) {
-        index_t const length = end - begin;
-        if (begin < low_) {
-            put(low_, std::min(end, high_) - low_, 1, 0);
-            begin += period;
+        index_t at = inner.begin + periods * inner.period;
+        if (at < begin) {
+            if (at + inner.block > begin)
+                add({begin, std::min(end, at + inner.block) - begin}, period);
+            at += inner.period;
         }
-        if (begin >= high_)
-            return;
-        index_t count = (high_ - 1 - begin) / period + 1;
-        index_t const last = begin + (count - 1) * period;
-        bool const is_cut = last + length > high_;
-        count -= is_cut;
-        put(begin, length, count, count > 1 ? period : 0);
-        if (is_cut)
-            put(last, high_ - last, 1, 0);
+        if (at + inner.block <= end) {
+            index_t const count = (end - inner.block - at) / inner.period + 1;
+            add({at, inner.block, count, inner.period}, period);
+            at += count * inner.period;
+        }
+        if (at < end)
+            add({at, end - at}, period);
     }
 
-    constexpr void put(index_t first, index_t length, index_t count, index_t step) {
-        if (length > 0 && count > 0)
-            found_.push_back({first, length, count, step});
+    /// Adds runs and their repetitions, cut to the limits: the first and the last repetition may
+    /// have less.
+    constexpr void add(axis_runs line, index_t period) {
+        index_t const span = (line.count - 1) * line.step + line.length;
+        if (line.first < low_) {
+            put_within_limits(line);
+            line.first += period;
+        }
+        if (line.first >= high_)
+            return;
+        axis_runs last = line;
+        line.times = (high_ - 1 - line.first) / period + 1;
+        line.period = period;
+        last.first += (line.times - 1) * period;
+        bool const is_cut = last.first + span > high_;
+        line.times -= is_cut;
+        put(line);
+        if (is_cut)
+            put_within_limits(last);
+    }
+
+    /// Adds runs that do not repeat, and cuts those that exceed the limits.
+    constexpr void put_within_limits(axis_runs const& line) {
+        index_t const step = std::max<index_t>(1, line.step);
+        index_t const before = low_ - line.first - line.length;
+        index_t i = before < 0 ? 0 : before / step + 1;
+        if (i < line.count && line.first + i * step < low_) {
+            put({low_, std::min(line.first + i * step + line.length, high_) - low_});
+            ++i;
+        }
+        index_t const room = high_ - line.length - (line.first + i * step);
+        index_t const whole_runs = room < 0 ? 0 : std::min(line.count - i, room / step + 1);
+        put({line.first + i * step, line.length, whole_runs, line.step});
+        i += std::max<index_t>(0, whole_runs);
+        if (i < line.count)
+            put({line.first + i * step, high_ - (line.first + i * step)});
+    }
+
+    constexpr void put(axis_runs runs) {
+        if (runs.length <= 0 || runs.count <= 0 || runs.times <= 0)
+            return;
+        if (runs.count == 1) {
+            runs.count = std::exchange(runs.times, 1);
+            runs.step = runs.period;
+        }
+        if (runs.count == 1)
+            runs.step = 0;
+        if (runs.times == 1)
+            runs.period = 0;
+        found_.push_back(runs);
     }
 
     index_t low_;
@@ -126,7 +170,7 @@ constexpr index_t common_elements(box const& a, axis_cycles const& a_cycles, box
         axis_blocks const given = blocks_of(a, a_cycles, axis);
         index_t along = 0;
         for (axis_runs const& run : common_runs(given, blocks_of(b, b_cycles, axis), given).found())
-            along += run.length * run.count;
+            along += run.elements();
         count *= along;
     }
     return count;

@@ -222,11 +222,12 @@ constexpr index_vector region_index(axis_cycles const& cycles, index_vector held
 
 /// How far apart two elements lie in that array along an axis.
 ///
-/// \param step how far apart they are in the region: whole periods, if the axis is blocks
+/// \param step how far apart they are in the region: in one block or, if the axis is blocks, whole
+///             periods
 constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t step) {
     for (axis_cycle const& cycle : cycles)
         if (cycle.axis == axis)
-            return step / cycle.period * cycle.block;
+            return step / cycle.period * cycle.block + step % cycle.period;
     return step;
 }
 

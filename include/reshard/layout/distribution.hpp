@@ -34,7 +34,7 @@ namespace detail {
 struct placement_fault {
     enum class kind {
         count,         ///< not one placement for each axis of the mesh
-        coordinate,    ///< `only` at a coordinate that the mesh axis does not have
+        coordinate,    ///< `only`, or the first block, at one that the mesh axis does not have
         axis,          ///< a cut along an axis that the tensor does not have
         uneven,        ///< an even split that leaves a remainder
         size_count,    ///< not one size for each rank along the mesh axis
@@ -124,8 +124,7 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
     for (index_t const ordinal : cut_order(placements)) {
         auto const i = static_cast<std::size_t>(ordinal);
         placement const& placement = placements[i];
-        if (placement.type == placement::kind::only &&
-            (placement.coordinate < 0 || placement.coordinate >= mesh_shape[i]))
+        if (placement.coordinate < 0 || placement.coordinate >= mesh_shape[i])
             return placement_fault{kind::coordinate, i, placement.coordinate, mesh_shape[i]};
         if (!placement.cuts())
             continue;

@@ -142,7 +142,8 @@ private:
             box.shape[placement.axis] = share.extent;
             from(depth + 1, box, index + at * strides_[i]);
         };
-        auto const dealt = parts_of_blocks(begin / placement.block, last / placement.block, count);
+        auto const dealt = parts_of_blocks(begin / placement.block + placement.coordinate,
+                                           last / placement.block + placement.coordinate, count);
         for (index_t at = 0; at < dealt.wrapped_end; ++at)
             visit(at);
         for (index_t at = dealt.first; at < dealt.end; ++at)

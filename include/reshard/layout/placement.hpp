@@ -86,17 +86,17 @@ struct strided_shard {
 };
 
 /// The mesh axis deals out that axis of the tensor in blocks of equal extents, the last one
-/// shorter: block `b` goes to coordinate `b mod P` of the `P` that there are.
+/// shorter: block `b` goes to coordinate `(first + b) mod P` of the `P` that there are.
 ///
 /// A rank stores its blocks side by side, in one array. It is the last cut of its tensor axis.
 ///
 /// \par Units  elements
 /// \par Source ScaLAPACK's two-dimensional block-cyclic distribution, one placement for each of its
-///             two axes; local extents are as `numroc` gives them, with the first block at
-/// coordinate 0
+///             two axes; local extents are as `numroc` gives them, and `first` is its RSRC or CSRC
 struct block_cyclic {
     std::size_t axis = 0;
     index_t block = 1;
+    index_t first = 0; ///< the coordinate that has the first block
 
     constexpr bool operator==(block_cyclic const&) const = default;
 };
@@ -109,7 +109,7 @@ struct placement {
 
     kind type = kind::replicate;
     std::size_t axis = 0;       ///< of the tensor, if it is cut
-    index_t coordinate = 0;     ///< of the mesh axis, for `only`
+    index_t coordinate = 0;     ///< of the mesh axis: for `only`, and the first for cyclic blocks
     bool strided = false;       ///< cuts after the mesh axes that are not
     std::vector<index_t> sizes; ///< of the parts, if they are given
     index_t block = 0;          ///< the extent of a block, for cyclic blocks
@@ -124,7 +124,8 @@ struct placement {
           sizes(cut.sizes.begin(), cut.sizes.end()) {}
     constexpr placement(strided_shard cut)
         : type(kind_of(cut.rule)), axis(cut.axis), strided(true) {}
-    constexpr placement(block_cyclic cut) : type(kind::cyclic), axis(cut.axis), block(cut.block) {}
+    constexpr placement(block_cyclic cut)
+        : type(kind::cyclic), axis(cut.axis), coordinate(cut.first), block(cut.block) {}
     constexpr placement(std::size_t tensor_axis, std::vector<index_t> extents)
         : type(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
 
@@ -151,7 +152,7 @@ inline constexpr enum_range range_of_enum<placement::kind>{6, "the placement"};
 } // namespace detail
 
 /// `replicate`, `only 2`, `shard 0`, `shard 0 even`, `shard 0 by 3, 1, 4`, `strided shard 0`,
-/// `block cyclic 0 by 36`.
+/// `block cyclic 0 by 36`, `block cyclic 0 by 36 from 1`.
 RESHARD_DECL std::string to_string(placement const& placement);
 
 namespace detail {
@@ -196,7 +197,8 @@ constexpr interval interval_of(placement const& placement, index_t extent, index
         return result;
     }
     if (placement.type == placement::kind::cyclic)
-        return interval_of_blocks(placement.block, extent, count, i);
+        return interval_of_blocks(placement.block, extent, count,
+                                  (i - placement.coordinate + count) % count);
     index_t const most = extent / count + (extent % count != 0);
     if (most == 0 || i > extent / most)
         return {extent, 0};
@@ -220,7 +222,9 @@ struct held_axis {
 constexpr void validate(held_axis const& axis) {
     using kind = placement::kind;
     placement const& placement = axis.spread;
-    if (placement.type == kind::only || placement.axis >= max_ndim || placement.coordinate != 0 ||
+    index_t const coordinates = placement.type == kind::cyclic ? axis.extent : 1;
+    if (placement.type == kind::only || placement.axis >= max_ndim || placement.coordinate < 0 ||
+        placement.coordinate >= coordinates ||
         (placement.type != kind::sizes && !placement.sizes.empty()) ||
         (placement.type != kind::cyclic && placement.block != 0))
         fail(errc::bad_layout,

@@ -277,8 +277,8 @@ private:
             box share = held_box;
             share.offset[along] += begin;
             share.shape[along] = std::min(block, held_box.shape[along] - begin);
-            visit_parts(next + 1, number + at / block % axis.extent * axis.part_stride, share,
-                        region, visit);
+            index_t const part = (at / block + axis.spread.coordinate) % axis.extent;
+            visit_parts(next + 1, number + part * axis.part_stride, share, region, visit);
             at = begin + share.shape[along];
         }
     }

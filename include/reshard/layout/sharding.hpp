@@ -89,8 +89,7 @@ constexpr box largest_region(distribution const& distribution) {
     index_vector at;
     for (placement const& each : distribution.placements()) {
         auto const most = std::max_element(each.sizes.begin(), each.sizes.end());
-        at.push_back(each.type == placement::kind::only ? each.coordinate
-                                                        : index_t{most - each.sizes.begin()});
+        at.push_back(each.coordinate + (most - each.sizes.begin()));
     }
     return *distribution.region(distribution.held_by().rank_at(distribution.ranks().rank_at(at)));
 }

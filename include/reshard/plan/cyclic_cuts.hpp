@@ -19,12 +19,12 @@
 
 namespace reshard::detail {
 
-/// Splits runs that repeat into separate ones.
+/// Splits runs into separate ones, which repeat as all of them did.
 constexpr std::vector<axis_runs> one_by_one(std::vector<axis_runs> const& runs) {
     std::vector<axis_runs> each;
     for (axis_runs const& run : runs)
         for (index_t i = 0; i < run.count; ++i)
-            each.push_back({run.first + i * run.step, run.length, 1, 0});
+            each.push_back({run.first + i * run.step, run.length, run.times, run.period});
     return each;
 }
 
@@ -42,14 +42,24 @@ constexpr std::vector<axis_runs> runs_along(std::size_t axis, piece const& piece
     return common_runs(target, source, limits).found();
 }
 
+/// The number of loops over boxes that some runs of an axis need.
+constexpr std::size_t loops_over(std::vector<axis_runs> const& runs) {
+    std::size_t most = 0;
+    for (axis_runs const& run : runs)
+        most = std::max(most, std::size_t{run.count > 1} + std::size_t{run.times > 1});
+    return most;
+}
+
 /// Splits the runs of axes that a cut has no loops for.
 constexpr void limit_loops(runs_by_axis& runs, std::size_t ndim) {
     std::size_t loops = ndim;
-    for (std::size_t axis = 0; axis < ndim; ++axis)
-        if (std::any_of(runs[axis].begin(), runs[axis].end(),
-                        [](axis_runs const& run) { return run.count > 1; }) &&
-            ++loops > max_ndim)
+    for (std::size_t axis = 0; axis < ndim; ++axis) {
+        bool const has_numbers = 2 * ndim <= max_ndim; // for two loops along an axis
+        while (loops_over(runs[axis]) >
+               std::min<std::size_t>(max_ndim - loops, has_numbers ? 2 : 1))
             runs[axis] = one_by_one(runs[axis]);
+        loops += loops_over(runs[axis]);
+    }
 }
 
 /// The cut of one run of each axis.
@@ -57,7 +67,8 @@ constexpr cut cut_of(piece const& piece, runs_by_axis const& runs, index_vector 
     index_vector const zeros = index_vector::filled(at.size(), 0);
     cut geometry{piece.order, zeros, zeros, zeros};
     axis_repeats repeats{zeros, zeros};
-    bool any = false;
+    index_vector times, periods;
+    bool any = false, any_twice = false;
     for (std::size_t axis = 0; axis < at.size(); ++axis) {
         axis_runs const& run = runs[axis][static_cast<std::size_t>(at[axis])];
         geometry.target_offset[axis] = run.first;
@@ -66,7 +77,14 @@ constexpr cut cut_of(piece const& piece, runs_by_axis const& runs, index_vector 
         geometry.extent[axis] = run.length;
         repeats.count[axis] = run.count;
         repeats.step[axis] = run.step;
+        times.push_back(run.times);
+        periods.push_back(run.period);
         any = any || run.count > 1;
+        any_twice = any_twice || run.times > 1;
+    }
+    for (std::size_t axis = 0; any_twice && axis < at.size(); ++axis) {
+        repeats.count.push_back(times[axis]);
+        repeats.step.push_back(periods[axis]);
     }
     if (any)
         geometry.repeats = repeats;

@@ -55,8 +55,8 @@ struct cut {
         for (index_t number = 0; number < count; ++number) {
             index_vector const at = unravel_index(number, repeats.count);
             box each = first;
-            for (std::size_t axis = 0; axis < at.size(); ++axis)
-                each.offset[axis] += at[axis] * repeats.step[axis];
+            for (std::size_t i = 0; i < at.size(); ++i)
+                each.offset[i % ndim()] += at[i] * repeats.step[i];
             visit(each);
         }
     }
@@ -66,10 +66,8 @@ struct cut {
     constexpr index_vector loop_extent() const {
         if (!repeats.any())
             return extent;
-        index_vector loops;
-        for (std::size_t axis = 0; axis < extent.size(); ++axis)
-            add_loops(loops, axis, repeats.count[axis], extent[axis]);
-        return loops;
+        return by_loop([&](std::size_t, std::size_t i) { return repeats.count[i]; },
+                       [&](std::size_t axis) { return extent[axis]; });
     }
 
     /// The strides of these loops in a shard if the strides of its axes are `of_axes`, here and
@@ -81,11 +79,11 @@ struct cut {
         index_vector const strides = factor_strides(of_axes, extent, joins.target);
         if (!repeats.any())
             return strides;
-        index_vector loops;
-        for (std::size_t axis = 0; axis < extent.size(); ++axis)
-            add_loops(loops, axis, held_step(cycles, axis, repeats.step[axis]) * strides[axis],
-                      strides[axis]);
-        return loops;
+        return by_loop(
+            [&](std::size_t axis, std::size_t i) {
+                return held_step(cycles, axis, repeats.step[i]) * strides[axis];
+            },
+            [&](std::size_t axis) { return strides[axis]; });
     }
     constexpr index_vector source_strides(index_vector const& of_axes,
                                           axis_cycles const& cycles) const {
@@ -93,42 +91,51 @@ struct cut {
             order.apply(factor_strides(of_axes, order.undo(extent), joins.source));
         if (!repeats.any())
             return strides;
-        index_vector loops;
-        for (std::size_t axis = 0; axis < extent.size(); ++axis)
-            add_loops(loops, axis,
-                      held_step(cycles, order[axis], repeats.step[axis]) * strides[axis],
-                      strides[axis]);
-        return loops;
+        return by_loop(
+            [&](std::size_t axis, std::size_t i) {
+                return held_step(cycles, order[axis], repeats.step[i]) * strides[axis];
+            },
+            [&](std::size_t axis) { return strides[axis]; });
     }
 
     /// For each loop a number: the lower, the farther out its loop is in the source.
     constexpr index_vector source_order() const {
-        index_vector loops;
-        for (std::size_t axis = 0; axis < extent.size(); ++axis)
-            add_loops(loops, axis, 2 * static_cast<index_t>(order[axis]),
-                      2 * static_cast<index_t>(order[axis]) + 1);
-        return loops;
+        auto const first = [&](std::size_t axis) { return 3 * static_cast<index_t>(order[axis]); };
+        return by_loop(
+            [&](std::size_t axis, std::size_t i) { return first(axis) + (i < extent.size()); },
+            [&](std::size_t axis) { return first(axis) + 2; });
     }
 
     constexpr bool operator==(cut const&) const = default;
 
 private:
-    constexpr void add_loops(index_vector& loops, std::size_t axis, index_t of_boxes,
-                             index_t of_elements) const {
-        if (repeats.any() && repeats.count[axis] > 1)
-            loops.push_back(of_boxes);
-        loops.push_back(of_elements);
+    /// A number for each loop: `of_boxes(axis, i)` for number `i` of `repeats`, and
+    /// `of_elements(axis)`.
+    constexpr index_vector by_loop(auto const& of_boxes, auto const& of_elements) const {
+        index_vector loops;
+        for (std::size_t axis = 0; axis < extent.size(); ++axis) {
+            for (std::size_t level = repeats.count.size() / extent.size(); level-- > 0;)
+                if (std::size_t const i = level * extent.size() + axis; repeats.count[i] > 1)
+                    loops.push_back(of_boxes(axis, i));
+            loops.push_back(of_elements(axis));
+        }
+        return loops;
     }
 };
 
 /// \throws error with errc::bad_layout if its boxes do not repeat along axes, one after the other
 constexpr void check_repeats(cut const& part) {
     auto const& [count, step] = part.repeats;
-    bool is_sound = !part.joins.any() && count.size() == part.ndim() && step.size() == part.ndim();
-    std::size_t loops = part.ndim();
-    for (std::size_t axis = 0; is_sound && axis < part.ndim(); ++axis) {
-        is_sound = count[axis] == 1 || (count[axis] > 1 && step[axis] >= part.extent[axis]);
-        loops += count[axis] > 1;
+    std::size_t const ndim = part.ndim();
+    bool is_sound = !part.joins.any() && step.size() == count.size() &&
+                    (count.size() == ndim || count.size() == 2 * ndim);
+    std::size_t loops = ndim;
+    index_vector span = part.extent;
+    for (std::size_t i = 0; is_sound && i < count.size(); ++i) {
+        is_sound = count[i] == 1 || (count[i] > 1 && step[i] >= span[i % ndim]);
+        loops += count[i] > 1;
+        if (is_sound && count[i] > 1)
+            span[i % ndim] = checked_add(checked_multiply(count[i] - 1, step[i]), span[i % ndim]);
     }
     if (!is_sound || loops > max_ndim)
         fail(errc::bad_layout, "it has boxes of the extents ", part.extent, " that repeat ", count,

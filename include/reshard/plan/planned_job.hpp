@@ -55,7 +55,7 @@ RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& sco
 
 /// The version of the planner. It goes up when the planner makes a different plan from the same
 /// inputs.
-inline constexpr std::uint64_t planner_version = 2;
+inline constexpr std::uint64_t planner_version = 3;
 
 /// A digest of mapping, layouts and options, which are the same for all holders.
 RESHARD_DECL std::uint64_t structure_digest(mapping const& program, layout const& source,

@@ -37,17 +37,30 @@ struct written_parts {
     std::vector<axis_cycles> cycles; ///< by region: the axes along which it is blocks
     bool have_cycles = false;
 
+    /// Adds a region or, if boxes repeat twice along an axis, one for each of the inner boxes.
     constexpr void add(cut const& geometry) {
+        auto const& [count, step] = geometry.repeats;
         box region = geometry.target_box();
+        std::size_t const ndim = region.ndim();
+        index_vector inner = index_vector::filled(ndim, 1);
         axis_cycles blocks;
-        for (std::size_t axis = 0; geometry.repeats.any() && axis < region.ndim(); ++axis) {
-            index_t const step = geometry.repeats.step[axis], block = region.shape[axis];
-            region.shape[axis] += (geometry.repeats.count[axis] - 1) * step;
-            add_cycle(blocks, {axis, block, step}, region);
+        for (std::size_t axis = 0; axis < ndim && !count.empty(); ++axis) {
+            bool const is_twice = count.size() > ndim && count[ndim + axis] > 1;
+            std::size_t const i = is_twice ? ndim + axis : axis;
+            index_t const block = region.shape[axis];
+            inner[axis] = is_twice ? count[axis] : 1;
+            region.shape[axis] += (count[i] - 1) * step[i];
+            add_cycle(blocks, {axis, block, step[i]}, region);
         }
         have_cycles = have_cycles || !blocks.empty();
-        regions.push_back(region);
-        cycles.push_back(std::move(blocks));
+        for (index_t number = 0; number < element_count(inner); ++number) {
+            index_vector const at = unravel_index(number, inner);
+            box moved = region;
+            for (std::size_t axis = 0; axis < ndim; ++axis)
+                moved.offset[axis] += at[axis] == 0 ? 0 : at[axis] * step[axis];
+            regions.push_back(moved);
+            cycles.push_back(blocks);
+        }
     }
 
     /// The same, each block as a region.

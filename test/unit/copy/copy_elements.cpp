@@ -281,7 +281,8 @@ BOOST_AUTO_TEST_CASE(aligned_targets_are_streamed_line_by_line) {
 
 BOOST_AUTO_TEST_CASE(rows_of_every_length_are_copied) {
     std::mt19937 random(16);
-    for (index_t const run_length : {1, 2, 3, 4, 6, 8, 12, 16, 63, 64, 65, 1024, 1030})
+    for (index_t const run_length :
+         {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 63, 64, 65, 128, 1024, 1030})
         for (stores const stores : {stores::cached, stores::streaming}) {
             affine_copy const rows{{7, 5, run_length},
                                    0,

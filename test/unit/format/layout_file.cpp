@@ -303,6 +303,13 @@ BOOST_AUTO_TEST_CASE(a_key_of_both_ends_stands_on_both) {
     BOOST_TEST(shards_of(table, 0) == "0:[0:1] 2:[0:1] 3:[1:2] 5:[1:2]");
 }
 
+BOOST_AUTO_TEST_CASE(blocks_are_dealt_out_from_any_coordinate_on) {
+    auto const table = ruled(R"({"mesh": [["tp", 2]], "rules": [
+        {"match": "w", "shard": {"tp": {"axis": 0, "block": 3, "first": 1}}}]})",
+                             {{"w", data_type::f32, {6}, {1}}});
+    BOOST_TEST(shards_of(table, 0) == "0:[3:6] 1:[0:3]");
+}
+
 BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_are_refused) {
     auto const with_rule = [](std::string const& rule) {
         return R"({"mesh": [["pp", 2], ["tp", 3]], "rules": [)" + rule + "]}";
@@ -345,6 +352,8 @@ BOOST_AUTO_TEST_CASE(rules_that_do_not_fit_a_tensor_name_it) {
                "use a ceil split or give sizes");
     BOOST_TEST(applied(R"({"tp": 1})", {10}) ==
                "l.json: 'w': mesh axis 'tp' cuts axis 1 of a tensor of 1 axis");
+    BOOST_TEST(applied(R"({"tp": {"axis": 0, "block": 2, "first": 3}})", {10}) ==
+               "l.json: 'w': mesh axis 'tp' has the coordinates 0 to 2, not 3");
     BOOST_TEST(applied(R"({"tp": {"axis": 0, "split": [5, 5]}})", {10}) ==
                "l.json: 'w': axis 0: mesh axis 'tp' has 3 ranks, but 2 sizes");
     BOOST_TEST(

@@ -65,6 +65,18 @@ BOOST_AUTO_TEST_CASE(block_b_goes_to_coordinate_b_mod_p) {
     BOOST_TEST((dealt_out(3, 2, 11) == dealt{{0, 1, 6, 7}, {2, 3, 8, 9}, {4, 5, 10}}));
 }
 
+BOOST_AUTO_TEST_CASE(the_first_block_may_be_at_any_coordinate) {
+    auto const from = [](index_t first, index_t ranks, index_t block, index_t extent) {
+        return distribution(mesh{{"p", ranks}}, {block_cyclic{0, block, first}}, {extent});
+    };
+    BOOST_TEST((dealt_by(from(1, 2, 2, 9)) == dealt{{2, 3, 6, 7}, {0, 1, 4, 5, 8}}));
+    BOOST_TEST((dealt_by(from(2, 3, 1, 7)) == dealt{{1, 4}, {2, 5}, {0, 3, 6}}));
+    BOOST_TEST((dealt_by(from(3, 4, 3, 7)) == dealt{{3, 4, 5}, {6}, {}, {0, 1, 2}}));
+    BOOST_TEST((holders_of(from(3, 4, 2, 20), {{6}, {4}}) == std::vector<holder_t>{2, 3}));
+    BOOST_TEST((holders_of(from(1, 4, 2, 20), {{4}, {3}}) == std::vector<holder_t>{0, 3}));
+    BOOST_TEST(to_string(placement(block_cyclic{1, 36, 2})) == "block cyclic 1 by 36 from 2");
+}
+
 BOOST_AUTO_TEST_CASE(ranks_without_a_block_hold_nothing) {
     BOOST_TEST((dealt_out(4, 3, 7) == dealt{{0, 1, 2}, {3, 4, 5}, {6}, {}}));
     BOOST_TEST((dealt_out(2, 5, 3) == dealt{{0, 1, 2}, {}})); // a block larger than the extent
@@ -140,6 +152,9 @@ BOOST_AUTO_TEST_CASE(blocks_are_the_last_cut_of_an_axis) {
             "block_cyclic is the last cut of an axis");
     refused(grid, {block_cyclic{0, 0}, replicate{}},
             "'A': axis 0: mesh axis 'p' deals out blocks of 0 elements; at least 1 is needed");
+    for (index_t const first : {-1, 2})
+        refused(grid, {block_cyclic{0, 1, first}, replicate{}},
+                "'A': mesh axis 'p' has the coordinates 0 to 1, not " + std::to_string(first));
     refused(grid, {block_cyclic{2, 1}, replicate{}},
             "'A': mesh axis 'p' cuts axis 2 of a tensor of 2 axes");
     distribution const blocks(grid, {block_cyclic{0, 2}, replicate{}}, {10, 4});
@@ -198,9 +213,10 @@ BOOST_AUTO_TEST_CASE(parts_of_a_catalog_are_counted_as_if_blocks_were_listed) {
     for (index_t extent = 0; extent < 20; ++extent)
         for (index_t block = 1; block < 6; ++block)
             for (std::int64_t ranks = 1; ranks < 5; ++ranks) {
-                distribution const distribution({{"p", ranks}, {"q", 2}},
-                                                {block_cyclic{0, block}, block_cyclic{1, 2}},
-                                                {extent, 7});
+                index_t const first = (extent + block) % ranks;
+                distribution const distribution(
+                    {{"p", ranks}, {"q", 2}},
+                    {block_cyclic{0, block, first}, block_cyclic{1, 2, extent % 2}}, {extent, 7});
                 layout const computed = layout_of({sharding_of("A", data_type::f32, distribution)});
                 layout in_blocks = listed(computed);
                 in_blocks.spreads[0].shards = blocks_listed(computed.spreads[0]);

@@ -51,19 +51,20 @@ BOOST_AUTO_TEST_CASE(a_rank_known_at_compile_time_has_the_same) {
 BOOST_AUTO_TEST_CASE(blocks_and_strided_shards_are_as_untyped) {
     using dealt_out = typed::layout<
         mesh{{"dp", 2}, {"tp", 2}},
-        typed::tensor<"blocks", float, index_vector{11, 7}, block_cyclic{0, 2}, block_cyclic{1, 3}>,
+        typed::tensor<"blocks", float, index_vector{11, 7}, block_cyclic{0, 2},
+                      block_cyclic{1, 3, 1}>,
         typed::tensor<"strided", double, index_vector{10, 3}, strided_shard{0}, shard{0}>>;
     static_assert(typed::is_covered<dealt_out> && !typed::has_equal_shards<dealt_out>);
     mesh const ranks{{"dp", 2}, {"tp", 2}};
     layout const expected = layout_of(
         {sharding_of("blocks", data_type::f32,
-                     distribution(ranks, {block_cyclic{0, 2}, block_cyclic{1, 3}}, {11, 7})),
+                     distribution(ranks, {block_cyclic{0, 2}, block_cyclic{1, 3, 1}}, {11, 7})),
          sharding_of("strided", data_type::f64,
                      distribution(ranks, {strided_shard{0}, shard{0}}, {10, 3}))});
     BOOST_TEST((layout(dealt_out()) == expected));
     BOOST_TEST((descriptors_of<dealt_out>(3) == shards_of(expected, 3)));
-    // Rank 3 has the rows 2, 3, 6, 7 and 10, and the columns 3 to 5.
-    BOOST_TEST((local_shape(descriptors_of<dealt_out>(3)[0]) == index_vector{5, 3}));
+    // Rank 3 has the rows 2, 3, 6, 7 and 10, and the columns 0 to 2 and 6.
+    BOOST_TEST((local_shape(descriptors_of<dealt_out>(3)[0]) == index_vector{5, 4}));
 }
 
 // Slices, of a buffer or not, and listed ranks too.

@@ -130,9 +130,11 @@ BOOST_AUTO_TEST_CASE(runs_have_each_common_element_once) {
         axis_blocks const limits{low, low + random.between(0, 120)};
         std::vector<int> times(200, 0);
         for (axis_runs const& runs : common_runs(a, b, limits).found())
-            for (index_t i = 0; i < runs.count * runs.length; ++i)
-                ++times[static_cast<std::size_t>(runs.first + i / runs.length * runs.step +
-                                                 i % runs.length)];
+            for (index_t i = 0; i < runs.elements(); ++i) {
+                index_t const run = i / runs.length;
+                ++times[static_cast<std::size_t>(runs.first + run / runs.count * runs.period +
+                                                 run % runs.count * runs.step + i % runs.length)];
+            }
         for (index_t i = 0; i < 200; ++i)
             BOOST_TEST(times[static_cast<std::size_t>(i)] ==
                            (has(a, i) && has(b, i) && has(limits, i) ? 1 : 0),
@@ -152,6 +154,9 @@ BOOST_AUTO_TEST_CASE(a_plan_does_not_grow_with_the_number_of_blocks) {
     }
     // Blocks of one and of two, dealt out to two: the period is four, with one element of each.
     BOOST_TEST(transfers(dealt(64, 1, 2), dealt(64, 2, 2)) == 16u);
+    // A block of 16 has eight elements of each rank's blocks of one: a loop in a loop, both ways.
+    BOOST_TEST(transfers(dealt(64, 1, 2), dealt(64, 16, 2)) == 16u);
+    BOOST_TEST(transfers(dealt(64, 16, 2), dealt(64, 1, 2)) == 16u);
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_of_listed_shards_does_not_grow_with_the_number_of_blocks) {

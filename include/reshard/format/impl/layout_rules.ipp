@@ -51,17 +51,22 @@ inline std::vector<index_t> counts_from(json_cursor const& cursor) {
     return counts;
 }
 
-/// `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1, "block": extent}`.
+/// `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1, "block": extent}`,
+/// to which `"first": coordinate` may be added.
 inline placement placement_from(json_cursor const& cursor) {
     if (cursor.is_count())
         return shard{static_cast<std::size_t>(cursor.count())};
     if (!cursor.is_object())
         cursor.refuse("an axis or an object with \"axis\" and \"split\" is needed");
     bool const is_cyclic = cursor.find("block").has_value();
-    cursor.check_names({"axis", is_cyclic ? "block" : "split"});
-    auto const axis = static_cast<std::size_t>(cursor.at("axis").count());
     if (is_cyclic)
-        return block_cyclic{axis, cursor.at("block").count()};
+        cursor.check_names({"axis", "block", "first"});
+    else
+        cursor.check_names({"axis", "split"});
+    auto const axis = static_cast<std::size_t>(cursor.at("axis").count());
+    auto const first = cursor.find("first");
+    if (is_cyclic)
+        return block_cyclic{axis, cursor.at("block").count(), first ? first->count() : index_t{0}};
     auto const split = cursor.find("split");
     if (!split)
         return shard{axis};

@@ -172,18 +172,33 @@ inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& 
     }
 }
 
-/// The same for computed shards. All ranks except the first and the last hold the same number.
+/// Whether a rank in between may hold more parts than the first and the last one: blocks are dealt
+/// out from another coordinate than 0 on, or an explicit size is 0.
+inline bool is_irregular(shard_grid const& grid) {
+    return std::ranges::any_of(grid.axes(), [](grid_axis const& axis) {
+        return axis.spread.coordinate != 0 || std::ranges::count(axis.spread.sizes, 0) > 0;
+    });
+}
+
+inline bool is_irregular(grid_list const& grids) {
+    return std::ranges::any_of(
+        grids.recipe(), [](flat_grid const& flat_grid) { return is_irregular(flat_grid.grid()); });
+}
+
+/// The same for computed shards. Mostly all ranks except the last hold the same number.
 inline void add_held(catalog_entry& entry, std::size_t axis, auto const& computed) {
     if (computed.size() == 0)
         return;
-    for (std::size_t const end : {std::size_t{0}, computed.size() - 1}) {
+    std::size_t const step =
+        is_irregular(computed) ? 1 : std::max<std::size_t>(1, computed.size() - 1);
+    for (std::size_t shard = 0; shard < computed.size(); shard += step) {
         std::vector<begin_run> runs;
-        computed.for_each_of(computed.holder(end), [&](std::uint32_t i) {
+        computed.for_each_of(computed.holder(shard), [&](std::uint32_t i) {
             if (box const region = computed.region(i); !is_empty(region))
                 runs.push_back(run_of(region, computed.cycles(i), axis));
         });
         if (!entry.is_scattered(axis))
-            add_held(entry, axis, computed.holder(end),
+            add_held(entry, axis, computed.holder(shard),
                      static_cast<std::size_t>(part_begins(std::move(runs)).count()));
     }
 }

@@ -17,7 +17,8 @@ RESHARD_DECL std::string to_string(placement const& placement) {
                    : "replicate";
     if (placement.type == placement::kind::cyclic)
         return "block cyclic " + std::to_string(placement.axis) + " by " +
-               std::to_string(placement.block);
+               std::to_string(placement.block) +
+               (placement.coordinate == 0 ? "" : " from " + std::to_string(placement.coordinate));
     std::string text =
         (placement.strided ? "strided shard " : "shard ") + std::to_string(placement.axis);
     if (placement.type == placement::kind::equal)

@@ -71,8 +71,8 @@ private:
 
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
-    /// The number of rows of a panel of the whole source, if the transfer consists of rows; else
-    /// the amount that moves between two looks at the network. A small transfer is one panel.
+    /// The elements in some rows of the whole source, if the transfer consists of rows; else the
+    /// amount that moves between two looks at the network. A small transfer is one panel.
     index_t panel_elements(node_transfer const& node_transfer) const {
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
@@ -84,10 +84,18 @@ private:
             return most;
         if (!has_rows(fused))
             return 4 * most; // blocks that are long on both sides
-        index_t const pitch = magnitude(
-            (node_transfer.is_pull ? fused.target_strides : fused.source_strides).end()[-2]);
-        index_t const rows = std::max<index_t>(1, most / std::max<index_t>(1, pitch));
-        return std::min(rows, fused.extent.end()[-2]) * fused.extent.end()[-1];
+        index_vector const& pitches =
+            node_transfer.is_pull ? fused.target_strides : fused.source_strides;
+        index_t elements = fused.extent.end()[-1]; // of a run, then of the loops within an axis
+        // Whole lines join those for other ranks; shorter runs are copied many at a time.
+        bool const has_lines = elements * size / 8 >= static_cast<index_t>(line_bytes);
+        for (std::size_t axis = fused.ndim() - 1; axis-- > 0; elements *= fused.extent[axis]) {
+            index_t const pitch = std::max<index_t>(1, magnitude(pitches[axis]));
+            index_t const rows = std::max<index_t>(1, most / pitch);
+            if (rows < fused.extent[axis] || has_lines)
+                return std::min(rows, fused.extent[axis]) * elements;
+        }
+        return elements;
     }
 
     std::vector<bound_copy> joined_panels() {
