@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/bind/program.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include "oracle/random.hpp"
