@@ -5,7 +5,7 @@
 #include "support/trials.hpp"
 
 #include <reshard/bind/bind.hpp>
-#include <reshard/copy/copy_elements.hpp>
+#include <reshard/copy/conversions.hpp>
 #include <reshard/expr/slice.hpp>
 #include <reshard/layout/layout_of.hpp>
 #include <reshard/plan/make_plan.hpp>

@@ -110,12 +110,16 @@ BOOST_AUTO_TEST_CASE(small_blocks_of_a_large_array_stay_whole_and_join_others_of
     }
 }
 
-BOOST_AUTO_TEST_CASE(runs_of_less_than_a_line_are_copied_many_rows_at_a_time) {
-    panel_fixture short_runs(row_count, column_count + 8, 2);
-    auto const order = short_runs.ordered();
-    BOOST_TEST(order.size() == 12u); // a panel of 1 MiB has 1260 rows
-    for (bound_copy const& copy : order)
-        BOOST_TEST(!copy.joins_next);
+BOOST_AUTO_TEST_CASE(short_runs_and_short_rows_are_copied_many_at_a_time) {
+    for (index_t const block : {2, 4}) { // runs of 16 and 32 bytes
+        panel_fixture short_runs(row_count, column_count + 8, block);
+        auto const order = short_runs.ordered();
+        BOOST_TEST(order.size() == 12u); // a panel of 1 MiB has 1260 rows
+        for (bound_copy const& copy : order)
+            BOOST_TEST(!copy.joins_next);
+    }
+    // Lines of 64 bytes, of which a row has four.
+    BOOST_TEST(panel_fixture(row_count, column_count + 8, 8).ordered().size() == 12u);
 }
 
 BOOST_AUTO_TEST_CASE(all_elements_arrive) {

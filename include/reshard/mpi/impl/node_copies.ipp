@@ -69,6 +69,8 @@ private:
         bound_copy copy;
     };
 
+    static constexpr index_t least_row_bytes = 4096; ///< fewer take longer to start than to copy
+
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
     /// The elements in some rows of the whole source, if the transfer consists of rows; else the
@@ -87,13 +89,14 @@ private:
         index_vector const& pitches =
             node_transfer.is_pull ? fused.target_strides : fused.source_strides;
         index_t elements = fused.extent.end()[-1]; // of a run, then of the loops within an axis
-        // Whole lines join those for other ranks; shorter runs are copied many at a time.
+        // Rows of whole lines join those for other ranks; shorter runs are copied many at a time.
         bool const has_lines = elements * size / 8 >= static_cast<index_t>(line_bytes);
         for (std::size_t axis = fused.ndim() - 1; axis-- > 0; elements *= fused.extent[axis]) {
             index_t const pitch = std::max<index_t>(1, magnitude(pitches[axis]));
             index_t const rows = std::max<index_t>(1, most / pitch);
-            if (rows < fused.extent[axis] || has_lines)
-                return std::min(rows, fused.extent[axis]) * elements;
+            index_t const panel = std::min(rows, fused.extent[axis]) * elements;
+            if (rows < fused.extent[axis] || (has_lines && panel * size / 8 >= least_row_bytes))
+                return panel;
         }
         return elements;
     }
