@@ -62,7 +62,8 @@ private:
             return tensor;
         };
         redistribution_case result{"cyclic-" + std::to_string(block), ranks_, {}, {}, {}, {}};
-        result.sources.push_back(tensor_on({{2, ranks_ / 2}, {block, block}}));
+        int const first = ranks_ % 2 == 0 ? 2 : 1;
+        result.sources.push_back(tensor_on({{first, ranks_ / first}, {block, block}}));
         result.targets.push_back(tensor_on(blocks(shape, {ranks_, 1})));
         add_piece(result);
         return result;

@@ -202,6 +202,8 @@ def main():
     program.add_argument("--json", help="write the rows to this file, too")
     program.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     chosen = program.parse_args()
+    if chosen.nodes < 2 or chosen.ranks < 1:
+        program.error("it takes two nodes at least, and a rank on each")
     try:
         if chosen.inside:
             return inside(chosen)

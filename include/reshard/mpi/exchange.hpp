@@ -31,10 +31,10 @@ inline constexpr std::size_t in_flight = 64;
 /// cache.
 inline constexpr std::size_t most_staged = 4;
 
-/// The number of chunks of a tree under way to one rank: few, because messages between two ranks
+/// The number of chunks of trees under way to one rank: few, because messages between two ranks
 /// advance side by side. With more of them, the first one arrives with the last one, and nothing
 /// can be passed on meanwhile.
-inline constexpr std::ptrdiff_t most_of_tree = 2;
+inline constexpr std::ptrdiff_t most_of_trees = 2;
 
 /// Chunks in order, and the chunks under way. The staging memory is kept from run to run.
 struct chunk_window {
@@ -81,15 +81,14 @@ struct chunk_window {
     /// \pre not all chunks are started
     bound_chunk const& next_chunk() const { return all.chunks[next]; }
 
-    /// True if enough chunks of the next chunk's tree are under way to its peer.
+    /// True if the next chunk is of a tree, and enough such chunks are under way to its peer.
     ///
     /// \pre not all chunks are started
-    bool is_tree_busy() const {
+    bool is_peer_busy() const {
         bound_chunk const& sent = next_chunk();
-        return sent.tree != lane::no_tree &&
-               std::ranges::count_if(under_way, [&](bound_chunk const* other) {
-                   return other && other->tree == sent.tree && other->peer == sent.peer;
-               }) >= most_of_tree;
+        return sent.is_of_tree && std::ranges::count_if(under_way, [&](bound_chunk const* other) {
+                                      return other && other->is_of_tree && other->peer == sent.peer;
+                                  }) >= most_of_trees;
     }
 
     /// Gives the next chunk a slot.
