@@ -116,13 +116,14 @@ private:
 /// The methods that this build has, beside the bound; a run, then what precedes it.
 std::vector<contestant> all_methods(redistribution_case const& moved) {
     std::optional<reshard::mapping> const names;
+    auto const on_node = [](exchange chosen) { return reshard::options{.on_node = chosen}; };
     return {
         contestant_of<types_method>("alltoallw", moved),
 #if RESHARD_BENCH_HAS_SCALAPACK
             contestant_of<scalapack_method>("pdgemr2d", moved),
 #endif
-            contestant_of<private_method>("messages", moved, names, exchange::messages),
-            contestant_of<private_method>("rings", moved, names, exchange::rings),
+            contestant_of<private_method>("messages", moved, on_node(exchange::messages)),
+            contestant_of<private_method>("rings", moved, on_node(exchange::rings)),
             contestant_of<arena_method>("arena", moved, names),
             contestant_of<types_preparation>("prepare-alltoallw", moved),
             contestant_of<preparation>("prepare-given", moved, true),

@@ -8,14 +8,10 @@
 
 #include <reshard/bind/program.hpp>
 #include <reshard/mpi/redistribute.hpp>
-#include <reshard/plan/between_nodes.hpp>
-
-#include <optional>
 
 /// \file
 /// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
-/// together are `redistribute`. Ranks exchange as the library chooses, or as given; if they pass on
-/// bytes that several need, each counts as a separate node.
+/// together are `redistribute`.
 
 namespace bench {
 
@@ -27,14 +23,9 @@ public:
     static constexpr bool owns_target = false;
     static std::string refusal(redistribution_case const&) { return {}; }
 
-    private_method(setting const& where, std::optional<reshard::mapping> const& program,
-                   reshard::node_exchange exchange, bool relays = false)
+    private_method(setting const& where, reshard::options const& chosen)
         : ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
-                         targets_of(where.moved, where.world.rank(), where.target),
-                         {.program = program,
-                          .processes_per_node = relays ? 1u : 0u,
-                          .between_nodes = relays ? reshard::relays() : reshard::balanced_senders(),
-                          .on_node = exchange})) {}
+                         targets_of(where.moved, where.world.rank(), where.target), chosen)) {}
 
     void run() override { run_prepared(ready_); }
 

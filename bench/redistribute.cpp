@@ -79,15 +79,19 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     contestants.push_back(contestant_of<arena_method>("arena", moved, program));
     contestants.push_back(contestant_of<fresh_method>("fresh", moved, program));
     using exchange = reshard::node_exchange;
-    contestants.push_back(
-        contestant_of<private_method>("private", moved, program, exchange::chosen));
-    contestants.push_back(contestant_of<private_method>("ring", moved, program, exchange::rings));
-    contestants.push_back(
-        contestant_of<private_method>("network", moved, program, exchange::messages));
-    contestants.push_back(
-        contestant_of<private_method>("relayed", moved, program, exchange::messages, true));
-    contestants.push_back(
-        contestant_of<private_method>("relayed-ring", moved, program, exchange::rings, true));
+    auto const add_private = [&](std::string name, exchange on_node, bool relays = false) {
+        reshard::options const how{.program = program,
+                                   .processes_per_node = relays ? 1u : 0u, // as if each were a node
+                                   .between_nodes =
+                                       relays ? reshard::relays() : reshard::balanced_senders(),
+                                   .on_node = on_node};
+        contestants.push_back(contestant_of<private_method>(std::move(name), moved, how));
+    };
+    add_private("private", exchange::chosen);
+    add_private("ring", exchange::rings);
+    add_private("network", exchange::messages);
+    add_private("relayed", exchange::messages, true);
+    add_private("relayed-ring", exchange::rings, true);
     contestants.push_back(contestant_of<solo_method>("solo", moved, program));
     return contestants;
 }

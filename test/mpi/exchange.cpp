@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <malloc.h>
 #include <optional>
+#include <utility>
+#include <vector>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -262,6 +264,34 @@ BOOST_AUTO_TEST_CASE(there_may_be_more_chunks_than_are_ever_under_way) {
     }
     movement reversed(world, to, from, {.gap = 1, .limit = 24});
     BOOST_TEST(wrong_after_two_runs(reversed) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(few_chunks_of_trees_are_under_way_to_one_rank) {
+    // By peer, and whether they are of a tree; all but the last one may start at once.
+    std::byte memory{};
+    bound_chunks sends;
+    for (auto const& [peer, is_of_tree] : std::vector<std::pair<int, bool>>{{1, true},
+                                                                            {2, true},
+                                                                            {1, true},
+                                                                            {1, false},
+                                                                            {1, false},
+                                                                            {1, false},
+                                                                            {2, true},
+                                                                            {1, true}})
+        sends.chunks.push_back({peer, 1, &memory, 0, 0, lane::not_relayed, is_of_tree});
+    chunk_window window;
+    window.open(std::move(sends));
+    std::vector<std::size_t> slots;
+    while (window.next < 7) {
+        BOOST_TEST(!window.is_peer_busy());
+        slots.push_back(window.start());
+    }
+    BOOST_TEST(window.is_peer_busy());
+    window.finish(slots[1]); // to another rank
+    window.finish(slots[3]); // of no tree
+    BOOST_TEST(window.is_peer_busy());
+    window.finish(slots[2]);
+    BOOST_TEST(!window.is_peer_busy());
 }
 
 BOOST_AUTO_TEST_CASE(what_stays_and_what_travels_move_together) {

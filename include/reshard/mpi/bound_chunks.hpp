@@ -90,6 +90,7 @@ struct bound_chunk {
     std::size_t first = 0;
     std::size_t last = 0;
     std::size_t relayed = lane::not_relayed; ///< its number among those that are passed on
+    bool is_of_tree = false;
 };
 
 /// Records which of the chunks that a process passes on have arrived.

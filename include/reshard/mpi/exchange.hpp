@@ -31,14 +31,19 @@ inline constexpr std::size_t in_flight = 64;
 /// cache.
 inline constexpr std::size_t most_staged = 4;
 
+/// The number of chunks of trees under way to one rank: few, because messages between two ranks
+/// advance side by side. With more of them, the first one arrives with the last one, and nothing
+/// can be passed on meanwhile.
+inline constexpr std::ptrdiff_t most_of_trees = 2;
+
 /// Chunks in order, and the chunks under way. The staging memory is kept from run to run.
 struct chunk_window {
     bound_chunks all;
     std::size_t next = 0;
-    bound_chunk const* under_way[in_flight] = {};
-    std::byte* wire[in_flight] = {}; ///< null if the chunk is direct
-    std::vector<std::size_t> idle;   ///< places in `under_way`
-    std::vector<std::byte*> free;    ///< places in `staging`
+    bound_chunk const* under_way[in_flight] = {}; ///< by slot; null if it is idle
+    std::byte* wire[in_flight] = {};              ///< null if the chunk is direct
+    std::vector<std::size_t> idle;                ///< places in `under_way`
+    std::vector<std::byte*> free;                 ///< places in `staging`
     std::unique_ptr<std::byte[]> staging;
     index_t staging_bytes = 0;
     bool has_room_for_all = false; ///< each packed chunk has a separate slot
@@ -76,6 +81,16 @@ struct chunk_window {
     /// \pre not all chunks are started
     bound_chunk const& next_chunk() const { return all.chunks[next]; }
 
+    /// True if the next chunk is of a tree, and enough such chunks are under way to its peer.
+    ///
+    /// \pre not all chunks are started
+    bool is_peer_busy() const {
+        bound_chunk const& sent = next_chunk();
+        return sent.is_of_tree && std::ranges::count_if(under_way, [&](bound_chunk const* other) {
+                                      return other && other->is_of_tree && other->peer == sent.peer;
+                                  }) >= most_of_trees;
+    }
+
     /// Gives the next chunk a slot.
     std::size_t start() {
         std::size_t const slot = idle.back();
@@ -95,6 +110,7 @@ struct chunk_window {
     }
 
     void finish(std::size_t slot) {
+        under_way[slot] = nullptr;
         idle.push_back(slot);
         if (wire[slot] && !has_room_for_all)
             free.push_back(wire[slot]);

@@ -64,6 +64,7 @@ RESHARD_DECL bound_chunks chunk_binder::bind(std::vector<lane> const& lanes, boo
                                 bound.packets.size(), bound.packets.size()});
         if (from->first_relayed != lane::not_relayed)
             bound.chunks.back().relayed = from->first_relayed + i;
+        bound.chunks.back().is_of_tree = from->tree != lane::no_tree;
         bind_chunk(from->chunks[i], sent, bound);
     }
     return bound;

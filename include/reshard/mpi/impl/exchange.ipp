@@ -110,10 +110,13 @@ RESHARD_DECL void exchange::run_local() {
 }
 
 RESHARD_DECL void exchange::post() {
+    // Sends first: if two ranks send to each other over one connection, neither announces its
+    // chunks behind the bytes that the other one has already asked for.
+    while (outgoing_.can_start() && arrivals_.allow(outgoing_.next_chunk()) &&
+           !outgoing_.is_peer_busy())
+        send(outgoing_.start());
     while (incoming_.can_start())
         receive(incoming_.start());
-    while (outgoing_.can_start() && arrivals_.allow(outgoing_.next_chunk()))
-        send(outgoing_.start());
 }
 
 RESHARD_DECL void exchange::receive(std::size_t slot) {
