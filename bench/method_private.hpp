@@ -33,7 +33,8 @@ public:
                          targets_of(where.moved, where.world.rank(), where.target),
                          {.program = program,
                           .processes_per_node = relays ? 1u : 0u,
-                          .between_nodes = relays ? reshard::relays() : reshard::balanced_senders(),
+                          .between_nodes =
+                              relays ? reshard::detail::all_relays() : reshard::balanced_senders(),
                           .on_node = exchange})) {}
 
     void run() override { run_prepared(ready_); }
