@@ -301,7 +301,7 @@ private:
         return way;
     }
 
-    /// How long after its first receiver the last one of a box has it: each has to wait for a chunk.
+    /// How long after its first receiver the last one of a box has it: each waits for a chunk.
     double seconds_behind(box_way const& way) const {
         auto const chunks =
             static_cast<std::size_t>(received_ / static_cast<double>(chunk_bytes) /
