@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(what_relays_do_not_make_faster_is_sent_directly) {
     int const size = world.size();
     // The first ranks hold what all others want, each on a node of its own.
     for (int const holders : {1, std::max(1, size / 2)}) {
-        index_t const elements = index_t{12} << 18; // of chunks, many enough for any chain
+        index_t const elements = index_t{24} << 18; // chunks: more than a chain waits for
         shard_descriptor const vector{"a", data_type::f32, {elements}, {{0}, {elements}}};
         auto const count = static_cast<std::size_t>(holders);
         std::vector<std::vector<shard_descriptor>> have(count, {vector}), want(count);
