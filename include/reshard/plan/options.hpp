@@ -172,7 +172,7 @@ struct plan_options {
 namespace detail {
 
 template <>
-inline constexpr stored_form form_of<plan_options>{"set of options", 8};
+inline constexpr stored_form form_of<plan_options>{"set of options", 7};
 
 /// No limit of memory.
 inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
