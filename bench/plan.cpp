@@ -8,6 +8,7 @@
 #include "jobs.hpp"
 #include "json_list.hpp"
 #include "log_plot.hpp"
+#include "m2n_job.hpp"
 #include "peak_memory.hpp"
 #include "stopwatch.hpp"
 #include "typed_job.hpp"
@@ -206,11 +207,19 @@ struct options {
     std::string plot;
 };
 
+/// True if the job is systems of trainers and servers, or one of them.
+bool is_m2n(std::string_view job) {
+    return job == "m2n" || std::ranges::count(m2n_systems, job, &m2n_system::name) > 0;
+}
+
 options read(CLI::App& program, int count, char** words) {
     options chosen;
-    program.add_option("--job", chosen.job, "Which job")
-        ->check(CLI::IsMember(
-            {"A", "B", "C", "C2", "D", "E", "F", "G", "scale", "wide", "typed", "balance", "all"}))
+    std::vector<std::string> jobs{"A", "B",     "C",    "C2",    "D",       "E",   "F",
+                                  "G", "scale", "wide", "typed", "balance", "m2n", "all"};
+    for (m2n_system const& system : m2n_systems)
+        jobs.emplace_back(system.name);
+    program.add_option("--job", chosen.job, "Which job, or which system of m2n")
+        ->check(CLI::IsMember(std::move(jobs)))
         ->capture_default_str();
     program.add_option("--scope", chosen.scope, "Plan for all ranks, for rank 0, or both")
         ->check(CLI::IsMember({"all", "one", "both"}))
@@ -228,7 +237,7 @@ options read(CLI::App& program, int count, char** words) {
 class bench_run {
 public:
     explicit bench_run(options const& chosen) : chosen_(chosen) {
-        if (chosen.job == "balance")
+        if (chosen.job == "balance" || is_m2n(chosen.job))
             return;
         std::printf("job   layouts  scope  form       transfers            bytes         ms"
                     "  answer MiB  extra MiB\n");
@@ -322,6 +331,16 @@ public:
         rows_.insert(rows_.end(), run.rows().begin(), run.rows().end());
     }
 
+    /// Trainers and servers on many nodes.
+    void run_m2n() {
+        m2n_run run(chosen_.repeat);
+        for (m2n_system const& system : m2n_systems)
+            if (chosen_.job == system.name || chosen_.job == "m2n" || chosen_.job == "all")
+                run.run(system);
+        rows_.insert(rows_.end(), run.rows().begin(), run.rows().end());
+        all_as_expected_ = all_as_expected_ && run.all_as_expected();
+    }
+
     /// \return false if a number differed from the known one
     bool finish() const {
         if (!chosen_.json.empty())
@@ -396,6 +415,8 @@ bool run(options const& chosen) {
         run.run_wide();
     if (chosen.job == "all" || chosen.job == "balance")
         run.run_balance();
+    if (chosen.job == "all" || is_m2n(chosen.job))
+        run.run_m2n();
     bool const typed_is_right =
         (chosen.job != "all" && chosen.job != "typed") || run_typed(chosen.repeat);
     return run.finish() && typed_is_right;

@@ -82,8 +82,8 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     auto const add_private = [&](std::string name, exchange on_node, bool relays = false) {
         reshard::options const how{.program = program,
                                    .processes_per_node = relays ? 1u : 0u, // as if each were a node
-                                   .between_nodes =
-                                       relays ? reshard::relays() : reshard::balanced_senders(),
+                                   .between_nodes = relays ? reshard::detail::all_relays()
+                                                           : reshard::balanced_senders(),
                                    .on_node = on_node};
         contestants.push_back(contestant_of<private_method>(std::move(name), moved, how));
     };

@@ -10,6 +10,7 @@
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/redistribute.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/version.hpp>
 
 #include "command.hpp"
@@ -194,11 +195,12 @@ StateDict state_of(std::vector<given_shard> const& shards) {
     return tensors;
 }
 
-/// Tensors and a program as the library takes them, and the warnings of the program.
+/// Tensors and a program as the library takes them, and the warnings of the program. Ranks on
+/// several nodes pass bytes on if that is faster.
 struct request {
     const_state_dict have;
     state_dict want;
-    options call_options;
+    options call_options{.between_nodes = relays()};
     std::vector<std::string> warnings;
 };
 
@@ -249,7 +251,7 @@ void run_together(Group const& world, request const& asked, detail::local_error 
     error const received_error(problem->code(), named(world, problem->what()));
     const_state_dict mistaken;
     mistaken.add([&]() -> shard_descriptor { throw error(received_error); }, const_tensor_view{});
-    reshard::redistribute(world, mistaken, state_dict(), {});
+    reshard::redistribute(world, mistaken, state_dict(), {.between_nodes = relays()});
 }
 
 /// \param communicator the address of an MPI_Comm; without it, this process alone

@@ -139,9 +139,9 @@ detail::least_time least_time_of(detail::plan_problem const& problem, plan_flows
                                  network const& over, holder_t ranks) {
     if (flows.options().between_nodes.has_relays())
         return detail::least_time_of(flows, over, ranks);
-    return detail::least_time_of(
-        plan_flows(problem, {.processes_per_node = over.ranks_per_node, .between_nodes = relays()}),
-        over, ranks);
+    return detail::least_time_of(plan_flows(problem, {.processes_per_node = over.ranks_per_node,
+                                                      .between_nodes = detail::all_relays()}),
+                                 over, ranks);
 }
 
 /// The requested network, with the requested number of ranks on a node.
@@ -154,6 +154,18 @@ std::optional<network> network_of(plan_command const& options) {
     return network;
 }
 
+bool has_nodes(plan_command const& options, std::optional<network> const& over) {
+    return over || options.ranks_per_node > 0;
+}
+
+/// Relays as requested, or between nodes if they are faster. In rounds there are none.
+detail::node_traffic traffic_of(plan_command const& options, std::optional<network> const& over) {
+    if (options.relays)
+        return detail::all_relays();
+    return has_nodes(options, over) && !options.budget ? relays(over.value_or(network()))
+                                                       : balanced_senders();
+}
+
 } // namespace
 
 dry_run make_dry_run(source_spec const& source, job const& full_job, plan_command const& options) {
@@ -162,12 +174,14 @@ dry_run make_dry_run(source_spec const& source, job const& full_job, plan_comman
     std::optional<network> const over = network_of(options);
     plan_flows const flows(
         problem, {.processes_per_node = over ? over->ranks_per_node : options.ranks_per_node,
-                  .between_nodes = options.relays ? relays() : balanced_senders()});
+                  .between_nodes = traffic_of(options, over)});
     holder_t const ranks = std::max(source.held.holders, target.holders);
     dry_run result;
     result.source_ranks = source.held.holders;
     result.target_ranks = target.holders;
-    result.relays = options.relays;
+    result.relays = options.relays || flows.options().between_nodes.has_relays();
+    if (options.budget && has_nodes(options, over))
+        result.omitted = detail::gain_of_relays(problem, flows.options(), over.value_or(network()));
     result.source_pieces = count_main_copies(source.held);
     result.target_pieces = count_shards(target);
     result.cost = cost_of(flows, ranks);
@@ -240,6 +254,9 @@ json::object json_of(dry_run const& run, bool key_details) {
                                    {"bytes", run.played->bytes},
                                    {"bytes_kept", run.played->bytes_kept},
                                    {"bytes_kept_before", run.played->bytes_kept_before}};
+    if (run.omitted && run.omitted->is_worth_it())
+        document["without_relays"] = {{"seconds", run.omitted->direct},
+                                      {"seconds_with_relays", run.omitted->relayed}};
     if (run.simulated)
         document["network"] = json_of(*run.simulated);
     if (!key_details)

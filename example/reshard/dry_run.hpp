@@ -12,6 +12,7 @@
 
 #include <reshard/analysis/balance.hpp>
 #include <reshard/analysis/relabelling.hpp>
+#include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/rounds.hpp>
 
@@ -58,7 +59,9 @@ struct dry_run {
     reshard::holder_t target_ranks = 0;
     reshard::index_t source_pieces = 0;
     reshard::index_t target_pieces = 0;
-    bool relays = false; ///< as asked for; then nothing is done in rounds
+    bool relays = false; ///< asked for, or faster; then nothing is done in rounds
+    std::optional<reshard::detail::relay_gain>
+        omitted; ///< what relays would gain; budgets have none
     std::vector<std::string> keys;
     std::vector<key_cost> by_key;
     reshard::plan_cost cost;

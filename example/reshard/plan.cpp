@@ -8,6 +8,7 @@
 #include "json.hpp"
 #include "page/plan_page.hpp"
 #include "picture/byte_text.hpp"
+#include "picture/duration_text.hpp"
 #include "plan_picture.hpp"
 #include "spec.hpp"
 #include "summary.hpp"
@@ -144,6 +145,17 @@ std::string budget_text(dry_run const& run) {
                             grouped(run.rounds.least_budget) + " bytes\n";
 }
 
+/// What relays would gain if there were no rounds.
+std::string omitted_text(dry_run const& run) {
+    return !run.omitted || !run.omitted->is_worth_it()
+               ? ""
+               : "in one round, ranks could pass on what several nodes want: the busiest link "
+                 "would "
+                 "need " +
+                     duration_text(run.omitted->relayed) + " in place of " +
+                     duration_text(run.omitted->direct) + "\n";
+}
+
 std::string numbered(index_t count, std::string const& noun) {
     return counted(static_cast<std::size_t>(count), noun);
 }
@@ -161,7 +173,8 @@ std::string text_of(dry_run const& run, plan_command const& options) {
             ratio_text(run.cost.imbalance(&process_cost::bytes_in)) +
             " times the mean, and gives " +
             ratio_text(run.cost.imbalance(&process_cost::bytes_out)) + " times the mean\n" +
-            relay_text(run) + text_of(run.balance, run.relays) + budget_text(run) + rank_table(run);
+            relay_text(run) + text_of(run.balance, run.relays) + budget_text(run) +
+            omitted_text(run) + rank_table(run);
     if (run.simulated)
         text += text_of(*run.simulated);
     if (options.budget)
@@ -340,7 +353,8 @@ void add_plan_options(CLI::App& command, plan_command& options) {
         .add_flag(
             "--relays", options.relays,
             "Bytes that several ranks on other nodes want from one leave it once, and they pass "
-            "them on: --ranks-per-node or --network define a node, else each rank is one")
+            "them on: --ranks-per-node or --network define a node, else each rank is one. Where "
+            "these define it, this is the default if it is faster")
         ->excludes(budget);
     CLI::Option* const relabel = command.add_flag(
         "--relabel", options.relabels,

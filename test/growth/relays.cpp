@@ -53,9 +53,9 @@ void check_gathering(char const* noun, index_t replicas, holder_t processes_per_
                                         tensors(ranks, {replicate{}, replicate{}}, count));
         return [=] {
             holder_set const me({static_cast<holder_t>(size / 2)});
-            plan const plan =
-                make_plan(shared->problem, {me, me},
-                          {.processes_per_node = processes_per_node, .between_nodes = relays()});
+            plan const plan = make_plan(
+                shared->problem, {me, me},
+                {.processes_per_node = processes_per_node, .between_nodes = detail::all_relays()});
             BOOST_TEST(plan.trees.size() > size / 16);
             validate(plan);
         };

@@ -95,7 +95,7 @@ public:
 
 private:
     void add_relayed(mpi_group const& world) {
-        how_.between_nodes = relays();
+        how_.between_nodes = detail::all_relays();
         how_.processes_per_node = 1;
         index_vector const shape{index_t{1} << 20};
         shard_descriptor const shard{"relayed", data_type::f32, shape, {{0}, shape}, {}};

@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(relayed_programs_do_what_the_oracle_does) {
             experiment.run_with(
                 world, test::mapping_of(scenario),
                 {.processes_per_node = static_cast<holder_t>(1 + seed / 4 % 3),
-                 .between_nodes = relays(),
+                 .between_nodes = detail::all_relays(),
                  .on_node = seed % 2 == 0 ? node_exchange::messages : node_exchange::rings},
                 {used, used});
             relayed += experiment.cost.bytes_relayed;

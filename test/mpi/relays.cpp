@@ -4,6 +4,7 @@
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/between_nodes.hpp>
 
+#include "support/agreed_error.hpp"
 #include "support/rank_tensors.hpp"
 #include "support/ranks_per_node.hpp"
 
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <numeric>
+#include <string>
 #include <vector>
 
 using namespace reshard;
@@ -62,9 +64,10 @@ void check_one_to(index_t count, std::vector<std::vector<shard_descriptor>> cons
                             world.rank());
     test::rank_tensors want(layout_of(wanted), world.rank());
     have.fill();
-    job moving = prepare(
-        world, have.views(), want.views(),
-        {.processes_per_node = 1, .between_nodes = relays(), .deadline = std::chrono::seconds(60)});
+    job moving = prepare(world, have.views(), want.views(),
+                         {.processes_per_node = 1,
+                          .between_nodes = detail::all_relays(),
+                          .deadline = std::chrono::seconds(60)});
     run(moving);
     BOOST_TEST(want.wrong_elements() == 0u);
     auto const elements = of_all(world, moving.cost().bytes_relayed);
@@ -79,7 +82,7 @@ process_cost check_chain(node_exchange exchange) {
     one_to_all one_to_all(world, count);
     job moving = prepare(world, one_to_all.have, one_to_all.want,
                          {.processes_per_node = 1,
-                          .between_nodes = relays(),
+                          .between_nodes = detail::all_relays(),
                           .on_node = exchange,
                           .deadline = std::chrono::seconds(60)});
     for (int i = 0; i < 2; ++i) {
@@ -130,7 +133,7 @@ BOOST_AUTO_TEST_CASE(on_the_node_of_the_source_nothing_is_passed_on) {
     one_to_all one_to_all(world, 1000);
     job moving = prepare(world, one_to_all.have, one_to_all.want,
                          {.processes_per_node = static_cast<holder_t>(world.size()),
-                          .between_nodes = relays(),
+                          .between_nodes = detail::all_relays(),
                           .on_node = node_exchange::messages});
     run(moving);
     BOOST_TEST(moving.cost().bytes_relayed == 0);
@@ -154,7 +157,7 @@ BOOST_AUTO_TEST_CASE(what_several_ranks_of_a_node_want_enters_it_in_stripes) {
             held.fill();
             job moving = prepare(world, held.views(), wanted.views(),
                                  {.processes_per_node = per_node,
-                                  .between_nodes = relays(),
+                                  .between_nodes = detail::all_relays(),
                                   .on_node = exchange,
                                   .deadline = std::chrono::seconds(60)});
             run(moving);
@@ -198,7 +201,7 @@ BOOST_AUTO_TEST_CASE(within_one_node_nothing_is_passed_on) {
         return; // there are several
     one_to_all one_to_all(world, 1000);
     job moving = prepare(world, one_to_all.have, one_to_all.want,
-                         {.between_nodes = relays(), .on_node = node_exchange::rings});
+                         {.between_nodes = detail::all_relays(), .on_node = node_exchange::rings});
     run(moving);
     BOOST_TEST(moving.cost().bytes_relayed == 0);
     BOOST_TEST(moving.cost().bytes_out == 0); // all ranks are on one node
@@ -211,11 +214,73 @@ BOOST_AUTO_TEST_CASE(in_rounds_nothing_is_passed_on_and_the_caller_is_told) {
     BOOST_CHECK_EXCEPTION(
         prepare(world, one_to_all.have, {{}, wanted},
                 {.memory = rounds(detail::any_budget, [](auto const&) { return state_dict(); }),
-                 .between_nodes = relays()}),
+                 .between_nodes = detail::all_relays()}),
         error, [](error const& problem) {
             return problem.code() == errc::usage &&
                    std::string(problem.what()).find("passes nothing on") != std::string::npos;
         });
+}
+
+BOOST_AUTO_TEST_CASE(ranks_of_which_one_relays_are_told_who_does) {
+    boost::mpi::communicator const world;
+    int const last = world.size() - 1;
+    if (last == 0)
+        return;
+    one_to_all one_to_all(world, 10);
+    auto const problem_if = [&](bool relayed) {
+        options const how{.between_nodes = relayed ? relays() : detail::node_traffic{}};
+        return test::agreed_error(world,
+                                  [&] { prepare(world, one_to_all.have, one_to_all.want, how); });
+    };
+    std::string const end = "; every rank must make the same call";
+    BOOST_TEST(
+        problem_if(world.rank() == last) ==
+        "ranks_disagree: rank 0 runs redistribute with options.between_nodes none and rank " +
+            std::to_string(last) + " with relays()" + end);
+    BOOST_TEST(problem_if(world.rank() == 0) ==
+               "ranks_disagree: rank 0 runs redistribute with options.between_nodes relays() and "
+               "rank 1 with none" +
+                   end);
+}
+
+BOOST_AUTO_TEST_CASE(relays_over_different_networks_are_different_options) {
+    boost::mpi::communicator const world;
+    if (world.size() == 1)
+        return;
+    one_to_all one_to_all(world, 10);
+    network slow;
+    slow.link.node_bytes_per_second = 1e9 * (1 + std::min(world.rank(), 1));
+    BOOST_TEST(test::agreed_error(world,
+                                  [&] {
+                                      prepare(world, one_to_all.have, one_to_all.want,
+                                              {.between_nodes = relays(slow)});
+                                  }) ==
+               "ranks_disagree: rank 0 runs redistribute and rank 1 runs "
+               "it with a different options.between_nodes; every rank must "
+               "make the same call");
+}
+
+BOOST_AUTO_TEST_CASE(what_relays_do_not_make_faster_is_sent_directly) {
+    boost::mpi::communicator const world;
+    int const size = world.size();
+    // The first ranks hold what all others want, each on a node of its own.
+    for (int const holders : {1, std::max(1, size / 2)}) {
+        index_t const elements = index_t{24} << 18; // chunks: more than a chain waits for
+        shard_descriptor const vector{"a", data_type::f32, {elements}, {{0}, {elements}}};
+        auto const count = static_cast<std::size_t>(holders);
+        std::vector<std::vector<shard_descriptor>> have(count, {vector}), want(count);
+        want.resize(static_cast<std::size_t>(size), {vector});
+        test::rank_tensors held(layout_of(have), world.rank());
+        test::rank_tensors wanted(layout_of(want), world.rank());
+        held.fill();
+        job moving = prepare(world, held.views(), wanted.views(),
+                             {.processes_per_node = 1, .between_nodes = relays()});
+        run(moving);
+        BOOST_TEST(wanted.wrong_elements() == 0u);
+        auto const passed = of_all(world, moving.cost().bytes_relayed);
+        bool const is_relayed = std::accumulate(passed.begin(), passed.end(), index_t{0}) > 0;
+        BOOST_TEST(is_relayed == (size - holders > holders)); // else each has its own sender
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

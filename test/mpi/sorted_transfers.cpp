@@ -94,9 +94,9 @@ BOOST_AUTO_TEST_CASE(sender_and_receiver_have_the_same_chunks_in_the_same_turns)
             for (int rank = 0; rank < ranks; ++rank) {
                 holder_set const me({static_cast<holder_t>(rank)});
                 std::vector<int> const pair{rank / 2 * 2, rank / 2 * 2 + 1};
-                plan const plan =
-                    make_plan(planned.problem, {me, me},
-                              {.processes_per_node = per_node, .between_nodes = relays()});
+                plan const plan = make_plan(
+                    planned.problem, {me, me},
+                    {.processes_per_node = per_node, .between_nodes = detail::all_relays()});
                 auto const sorted = detail::sort_by_peer(plan, rank, ranks);
                 sends.push_back(
                     rotated_lanes(plan, sorted.to, sorted.relays_to, order_of(rank, 1, pair)));

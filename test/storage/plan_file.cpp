@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_plans_any_more_are_refused) {
     BOOST_CHECK_EXCEPTION(
         read_plan(path(), 7), error,
         says(errc::unsupported, name() + ": the archive holds a kept plan of version 1, and this "
-                                         "library reads version 12"));
+                                         "library reads version 13"));
     replace("");
     BOOST_CHECK_THROW(read_plan(path(), 7), error);
     std::filesystem::remove(path());

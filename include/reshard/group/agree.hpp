@@ -145,6 +145,8 @@ public:
                 entries_.back().text = value ? "true" : "false";
             else if constexpr (std::integral<T>)
                 entries_.back().text = std::to_string(value);
+            else if constexpr (requires { std::string(name_of_choice(value)); })
+                entries_.back().text = name_of_choice(value);
         }
     }
 

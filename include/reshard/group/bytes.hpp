@@ -32,7 +32,7 @@ namespace reshard::detail {
 /// The version of the form. It goes up when the form or the members of a value change; other
 /// versions are refused. Versions up to 2 were archives of Boost.Serialization, with a version for
 /// each type.
-inline constexpr std::uint8_t wire_version = 12;
+inline constexpr std::uint8_t wire_version = 13;
 
 /// Precedes and follows a value, so that no other bytes are mistaken for a value.
 inline constexpr std::uint32_t wire_mark = 0x72736864;

@@ -125,6 +125,7 @@
 #include <reshard/plan/impl/plan_problem.ipp>
 #include <reshard/plan/impl/planned_job.ipp>
 #include <reshard/plan/impl/problem.ipp>
+#include <reshard/plan/impl/relay_gain.ipp>
 #include <reshard/plan/impl/rounds.ipp>
 #include <reshard/plan/impl/source_indices.ipp>
 #include <reshard/tensor/impl/join_neighbours.ipp>

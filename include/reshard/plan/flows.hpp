@@ -45,8 +45,7 @@ public:
     constexpr explicit plan_flows(detail::plan_problem const& problem,
                                   plan_options const& options = {})
         : problem_(problem),
-          options_(options),
-          cuts_(problem, {}, options_),
+          cuts_(problem, {}, options),
           source_places_(detail::same_holders(cuts_.sources.kinds())),
           target_places_(detail::same_holders(cuts_.targets)) {
         kinds_ = detail::classify_by_key(
@@ -57,7 +56,8 @@ public:
     }
 
     constexpr detail::plan_problem const& problem() const { return problem_; }
-    constexpr plan_options const& options() const { return options_; }
+    /// The options; of `relays()`, whether there are any.
+    constexpr plan_options const& options() const { return cuts_.options; }
     constexpr detail::pattern_plan const& patterns() const { return cuts_.patterns; }
 
     /// How many kinds of target tensors there are.
@@ -78,7 +78,7 @@ public:
 
     /// The bytes that sources send, by their possible senders.
     constexpr std::vector<detail::shared_load> loads() const {
-        return detail::sender_class_finder(problem_, options_, cuts_.sources, cuts_.targets,
+        return detail::sender_class_finder(problem_, options(), cuts_.sources, cuts_.targets,
                                            cuts_.patterns, cuts_.relays)
             .find()
             .loads;
@@ -91,10 +91,10 @@ public:
         for_each_cut(t, [&](std::size_t, detail::cut_place const& cut, index_t bytes) {
             detail::target_side const& target = problem_.targets[t];
             detail::key_id const source = target.pieces->source(cut.piece);
-            holder_t const receiver = options_.process_of(target.shards.holder(cut.target_shard));
+            holder_t const receiver = options().process_of(target.shards.holder(cut.target_shard));
             if (source == detail::zero_source)
                 return;
-            auto const process_of = [&](holder_t holder) { return options_.process_of(holder); };
+            auto const process_of = [&](holder_t holder) { return options().process_of(holder); };
             for (holder_t const sender :
                  cuts_.sources.senders_of(source, cut.source_box, process_of))
                 visit(detail::flow{sender, receiver, bytes});
@@ -107,7 +107,7 @@ public:
         std::uint32_t const t = example(kind);
         for_each_cut(t, [&](std::size_t cut, detail::cut_place const& cut_place, index_t bytes) {
             holder_t const receiver =
-                options_.process_of(problem_.targets[t].shards.holder(cut_place.target_shard));
+                options().process_of(problem_.targets[t].shards.holder(cut_place.target_shard));
             if (auto const relayed = cuts_.find_relay(t, cut_place))
                 visit(relayed_flow(*relayed, receiver, bytes, cut_place.is_rest));
             else
@@ -133,9 +133,9 @@ private:
                                          holder_t receiver) const {
         detail::cut_place const& cut_place = pattern_of(t).place(cut);
         detail::key_id const source = problem_.targets[t].pieces->source(cut_place.piece);
-        if (source == detail::zero_source || options_.shared_sources)
+        if (source == detail::zero_source || options().shared_sources)
             return receiver;
-        return options_.process_of(
+        return options().process_of(
             problem_.sources[source].shards.holder(cuts_.senders(cuts_.patterns, t, cut).shard));
     }
 
@@ -173,7 +173,7 @@ private:
     /// first receiver.
     constexpr detail::flow relayed_flow(detail::relay_place const& at, holder_t receiver,
                                         index_t bytes, bool is_rest) const {
-        return {options_.process_of(sender_of(tree(at.tree), at.position)),
+        return {options().process_of(sender_of(tree(at.tree), at.position)),
                 receiver,
                 bytes,
                 1,
@@ -211,7 +211,7 @@ private:
     /// Only elements of the wire type may be passed on. Without relays, this does not distinguish
     /// tensors.
     constexpr bool is_wire_type(std::uint32_t t, std::size_t piece) const {
-        return !options_.between_nodes.has_relays() ||
+        return !options().between_nodes.has_relays() ||
                wire_dtype(problem_, t, piece) == problem_.targets[t].dtype;
     }
 
@@ -220,7 +220,6 @@ private:
     }
 
     detail::plan_problem const& problem_;
-    plan_options options_;
     // Keeps all of them, because a constant plan may not read mutable members.
     mutable detail::given_cuts cuts_;          ///< the finder of relays remembers its results
     std::vector<std::uint32_t> source_places_; ///< by spread

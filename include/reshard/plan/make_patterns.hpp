@@ -169,7 +169,8 @@ private:
 struct given_cuts {
     source_indices sources;
     shard_kinds targets;
-    bool is_balanced; ///< the senders: then the patterns have all transfers
+    plan_options options; ///< in which relays are chosen, or not
+    bool is_balanced;     ///< the senders: then the patterns have all transfers
     target_turns turns;
     sender_finder senders;
     any_relays* relays = nullptr; ///< null if no rank passes elements on
@@ -182,9 +183,10 @@ struct given_cuts {
     /// \throws error with errc::not_covered if nobody holds elements of a wanted shard, with
     ///         errc::overlap if source shards share elements without being replicas
     constexpr given_cuts(plan_problem const& problem, plan_scope const& scope,
-                         plan_options const& options)
+                         plan_options const& given)
         : sources(problem),
           targets(problem.targets),
+          options(chosen(problem, given, sources, targets)),
           is_balanced(can_balance(problem, options, sources)),
           turns(problem, options, sources, targets, !is_balanced),
           senders(problem, options, sources, turns) {
@@ -217,6 +219,14 @@ private:
             fail(errc::usage, "a choice of senders was read, or set by hand; set "
                               "plan_options::between_nodes to balanced_senders() or relays()");
         return *options.between_nodes.steps;
+    }
+
+    static constexpr plan_options chosen(plan_problem const& problem, plan_options const& given,
+                                         source_indices const& sources,
+                                         shard_kinds const& targets) {
+        return given.between_nodes.choice == sender_choice::faster && !given.shared_sources
+                   ? steps_of(given).faster(problem, given, sources, targets)
+                   : given;
     }
 
     /// A plan that is a constant is not balanced.

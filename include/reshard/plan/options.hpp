@@ -6,10 +6,12 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/members.hpp>
 #include <reshard/layout/shard_table.hpp>
+#include <reshard/plan/network.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -101,10 +103,11 @@ enum class sender_choice : std::uint8_t {
     by_target, ///< by turns of the target's ranks: they do not know other ranks' shards
     balanced,  ///< so that the busiest node link, then the busiest sender, carries the least
     relayed,   ///< in turn, once for all nodes: receivers pass elements on
+    faster,    ///< relayed if that is faster over a network, otherwise balanced
 };
 
 template <>
-inline constexpr enum_range range_of_enum<sender_choice>{4, "the choice of senders"};
+inline constexpr enum_range range_of_enum<sender_choice>{5, "the choice of senders"};
 
 struct node_steps;
 
@@ -113,13 +116,25 @@ struct node_steps;
 struct node_traffic {
     sender_choice choice = sender_choice::in_turn;
     node_steps const* steps = nullptr; ///< for choices that `plan/between_nodes.hpp` makes
+    network over = {};                 ///< over which relays may be faster
 
-    constexpr bool has_relays() const { return choice == sender_choice::relayed; }
+    constexpr bool has_relays() const {
+        return choice == sender_choice::relayed || choice == sender_choice::faster;
+    }
 
-    static constexpr void members(auto& self, auto&& visit) { visit(self.choice); }
+    static constexpr void members(auto& self, auto&& visit) { visit(self.choice, self.over); }
 
-    constexpr bool operator==(node_traffic const& other) const { return choice == other.choice; }
+    constexpr bool operator==(node_traffic const& other) const {
+        return choice == other.choice && over == other.over;
+    }
 };
+
+/// The function of `plan/between_nodes.hpp` that makes this choice, for messages.
+constexpr std::string_view name_of_choice(node_traffic const& traffic) {
+    if (traffic.has_relays())
+        return "relays()";
+    return traffic.choice == sender_choice::balanced ? "balanced_senders()" : "none";
+}
 
 } // namespace detail
 

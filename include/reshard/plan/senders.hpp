@@ -223,6 +223,10 @@ struct node_steps {
                                                source_indices const& sources,
                                                shard_kinds const& targets,
                                                target_turns const& turns);
+
+    /// The options with a choice that does not depend on time.
+    plan_options (*faster)(plan_problem const& problem, plan_options const& options,
+                           source_indices const& sources, shard_kinds const& targets);
 };
 
 } // namespace reshard::detail

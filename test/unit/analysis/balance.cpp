@@ -68,7 +68,8 @@ BOOST_AUTO_TEST_CASE(no_plan_is_faster_than_links_that_carry_what_they_must) {
         over.link = {10, 0, 0.5};
         over.memory = {memory, 0, 0};
         return least_time_of(
-            plan_flows(planned, {.processes_per_node = 2, .between_nodes = relays()}), over, 4);
+            plan_flows(planned, {.processes_per_node = 2, .between_nodes = detail::all_relays()}),
+            over, 4);
     };
     // It enters once over both links in; the sources' ways out take as long.
     BOOST_TEST(least(problem, 100).seconds == 50.5, boost::test_tools::tolerance(1e-9));
@@ -87,7 +88,9 @@ BOOST_AUTO_TEST_CASE(where_nothing_is_sent_nobody_is_busy) {
     BOOST_TEST((balance_of(plan_flows(planned), 1) == plan_balance{}));
     network free;
     free.copy = {0, 0, 0};
-    BOOST_TEST(least_time_of(plan_flows(planned, {.between_nodes = relays()}), free, 1).of == "");
+    BOOST_TEST(
+        least_time_of(plan_flows(planned, {.between_nodes = detail::all_relays()}), free, 1).of ==
+        "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -37,7 +37,7 @@ using shards = std::vector<shard_descriptor>;
 shards const one{part("a", {8}, {{0}, {8}})};
 
 std::vector<written_tree> trees(whole_problem const& problem, plan_options options) {
-    options.between_nodes = relays();
+    options.between_nodes = detail::all_relays();
     plan_problem const planned = problem();
     return written(make_plan(planned, {}, options).trees);
 }
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_rank_with_equal_shards_is_in_the_tree_once) {
     shards const twice{one[0], one[0]};
     whole_problem const problem({one}, {{}, twice, one});
     plan_problem const planned = problem();
-    plan const plan = make_plan(planned, {}, {.between_nodes = relays()});
+    plan const plan = make_plan(planned, {}, {.between_nodes = detail::all_relays()});
     BOOST_TEST((written(plan.trees) == std::vector<written_tree>{{0, {1, 2}, 1}}));
     BOOST_TEST(plan.transfers.size() == 3u);
     BOOST_TEST(plan.relays.size() == 2u);
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(replicas_take_turns_from_tensor_to_tensor) {
         targets.resize(targets.size() + 40, {have.back()});
     }
     sources.resize(4, have);
-    plan_options const options{.between_nodes = relays()};
+    plan_options const options{.between_nodes = detail::all_relays()};
     whole_problem const problem(sources, targets);
     plan_problem const planned = problem();
     plan_cost const cost = cost_of(plan_flows(planned, options), 164);
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(replicas_take_turns_from_tensor_to_tensor) {
 }
 
 BOOST_AUTO_TEST_CASE(the_source_gives_one_copy_and_everybody_else_at_most_two) {
-    plan_options const options{.between_nodes = relays()};
+    plan_options const options{.between_nodes = detail::all_relays()};
     whole_problem const problem = one_to(7);
     plan_problem const planned = problem();
     plan_cost const cost = cost_of(plan_flows(planned, options), 8);
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(one_large_tensor_is_cut_into_stripes) {
         expression const source = program.source("a", held, have[0].dtype);
         program.define("a", is_transposed ? transpose(source) : source);
         whole_problem const problem({have}, {{}, {}, want, want, want}, program);
-        plan_options const options{.processes_per_node = 2, .between_nodes = relays()};
+        plan_options const options{.processes_per_node = 2, .between_nodes = detail::all_relays()};
         plan_problem const planned = problem();
         plan const plan = make_plan(planned, {}, options);
         BOOST_TEST((written(plan.trees) ==

@@ -115,7 +115,7 @@ struct relayed_fixture {
     std::vector<shard_descriptor> one{part("a", {8}, {{0}, {8}})};
     whole_problem all{{one}, {{}, one, one, one}};
     plan_problem problem = all();
-    plan whole = make_plan(problem, {}, {.between_nodes = relays()});
+    plan whole = make_plan(problem, {}, {.between_nodes = detail::all_relays()});
 
     std::optional<plan_fault> fault() const { return verify(whole, problem); }
 };

@@ -47,7 +47,7 @@ plan relayed() {
         if (rank % 2 == 0)
             source[rank].push_back(part("b", {3}, {{0}, {3}}));
     }
-    return make_plan(whole_problem(source, target)(), {}, {.between_nodes = relays()});
+    return make_plan(whole_problem(source, target)(), {}, {.between_nodes = detail::all_relays()});
 }
 
 std::string fault_of(plan const& wrong) {

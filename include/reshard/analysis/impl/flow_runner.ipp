@@ -148,6 +148,7 @@ public:
     explicit flow_runner(flow_classes const& classes)
         : classes_(classes),
           sharing_(classes),
+          states_(classes.flows.size(), state::waiting),
           flows_(classes.flows.size()),
           records_(classes.link_class_count),
           moved_(classes.link_class_count, 0) {
@@ -179,7 +180,6 @@ private:
     enum class state : std::uint8_t { waiting, starting, moving, ended };
 
     struct progress {
-        state now = state::waiting;
         double moved = 0; ///< bytes
         double start = 0;
         double ended = 0;
@@ -198,14 +198,14 @@ private:
     }
 
     bool is_at_heels(std::uint32_t flow, flow_classes::wait const& wait) const {
-        return flows_[flow].now == state::moving && flows_[wait.flow].now == state::moving &&
+        return states_[flow] == state::moving && states_[wait.flow] == state::moving &&
                gap(flow, wait) <= slack * bytes(wait.flow);
     }
 
     bool may_begin(std::uint32_t flow) const {
         return std::ranges::all_of(classes_.waits[flow], [&](flow_classes::wait const& wait) {
-            return flows_[wait.flow].now == state::ended ||
-                   (flows_[wait.flow].now == state::moving &&
+            return states_[wait.flow] == state::ended ||
+                   (states_[wait.flow] == state::moving &&
                     gap(flow, wait) >= -slack * bytes(wait.flow));
         });
     }
@@ -221,7 +221,7 @@ private:
 
     /// Lets flows go and start, in the order in which they wait for each other.
     void settle() {
-        take_out(moving_, [&](std::uint32_t f) { return flows_[f].now == state::ended; });
+        take_out(moving_, [&](std::uint32_t f) { return states_[f] == state::ended; });
         std::size_t const before = moving_.size();
         take_out(starting_, [&](std::uint32_t f) { return starts(f); });
         take_out(waiting_, [&](std::uint32_t f) { return may_begin(f) && (begin(f), true); });
@@ -232,7 +232,7 @@ private:
     bool starts(std::uint32_t f) {
         if (flows_[f].start > now_ * (1 + slack))
             return false;
-        flows_[f].now = state::moving;
+        states_[f] = state::moving;
         moving_.push_back(f);
         return true;
     }
@@ -240,7 +240,7 @@ private:
     void begin(std::uint32_t f) {
         if (classes_.flows[f].bytes == 0)
             return end(f, now_);
-        flows_[f].now = state::starting;
+        states_[f] = state::starting;
         flows_[f].start = now_ + classes_.flows[f].latency;
         if (!starts(f))
             starting_.push_back(f);
@@ -262,7 +262,7 @@ private:
     }
 
     void visit_follower(std::uint32_t f, flow_classes::wait const& wait, auto&& visit) const {
-        state const now = flows_[wait.flow].now;
+        state const now = states_[wait.flow];
         double const room = gap(wait.flow, {f, wait.bytes_ahead});
         if (now == state::waiting && wait.bytes_ahead < classes_.flows[f].bytes &&
             room < -slack * bytes(f))
@@ -304,7 +304,7 @@ private:
     double held_back(std::uint32_t f, double reached) const {
         double nearest = reached;
         for (flow_classes::wait const& wait : classes_.waits[f])
-            if (flows_[wait.flow].now == state::moving)
+            if (states_[wait.flow] == state::moving)
                 if (double const room = gap(f, wait) + flows_[f].moved;
                     room < reached - slack * bytes(wait.flow))
                     nearest = std::min(nearest, room);
@@ -312,7 +312,7 @@ private:
     }
 
     void end(std::uint32_t f, double when) {
-        flows_[f].now = state::ended;
+        states_[f] = state::ended;
         flows_[f].ended = when;
     }
 
@@ -335,7 +335,8 @@ private:
     link_sharing sharing_;
     ragged_list<flow_classes::wait> followers_; ///< which classes wait for a class, and at what
                                                 ///< distance
-    std::vector<progress> flows_;               ///< by class
+    std::vector<state> states_;   ///< by class; apart, since most are only asked for it
+    std::vector<progress> flows_; ///< by class
     std::vector<std::uint32_t> waiting_, starting_, moving_;
     std::vector<link_record> records_; ///< by class of links
     std::vector<double> moved_;        ///< over each link in this step

@@ -108,7 +108,7 @@ RESHARD_DECL void fail_with_other(std::string const& call, compared_values const
             return values[of].substr(values[of].find(' ') + 1);
         };
         std::string const end = "; every rank must make the same call";
-        if (text(0).empty() || text(rank).empty())
+        if (text(0).empty() || text(rank).empty() || text(0) == text(rank))
             fail(errc::ranks_disagree, "rank 0 runs ", call, " and rank ", rank,
                  " runs it with a different ", entry.name, end);
         fail(errc::ranks_disagree, "rank 0 runs ", call, " with ", entry.name, " ", text(0),

@@ -169,6 +169,12 @@ inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_n
     return std::ranges::max(notices, {}, &bind_notice::bytes).bytes;
 }
 
+/// The same on every rank.
+inline bool may_relay(ranks_on_nodes const& group, options const& options) {
+    return options.between_nodes.has_relays() &&
+           nodes_of(options, group.nodes).between_nodes.has_relays();
+}
+
 /// Opens a job with memory that ranks of a node share, if there is any.
 ///
 /// \param most the most bytes that any two ranks exchange
@@ -187,7 +193,7 @@ inline void open_on_nodes(ranks_on_nodes const& group, sorted_job& sorted_job, i
     }
     mpi_job.rings = rings_for(group, sorted_job.bytes, most, options.on_node);
     index_t relayed = relayed_limit(mpi_job, sorted_job.sorted);
-    if (options.between_nodes.has_relays())
+    if (may_relay(group, options))
         relayed = std::ranges::min(gather_values(ranks, relayed));
     agree_on(ranks, [&] {
         if (mpi_job.arenas.target)
@@ -210,7 +216,7 @@ inline std::unique_ptr<job_state> bind_job(ranks_on_nodes const& group, known_pl
     notice.problem = encode(plan.problem ? plan.problem : attempt([&] {
         sorted_job = sort_job(ranks, plan, have, want);
         notice.bytes = std::ranges::max(sorted_job.bytes);
-        is_open = !have.arena && !want.arena && !options.between_nodes.has_relays() &&
+        is_open = !have.arena && !want.arena && !may_relay(group, options) &&
                   !rings_are_worth_it(ranks.size(), notice.bytes, options.on_node);
         if (is_open)
             open(sorted_job, ranks, {}, limits_of(*sorted_job.all, ranks, chunk_bytes));

@@ -7,6 +7,7 @@
 
 #include <reshard/core/sorting.hpp>
 #include <reshard/plan/impl/balance_senders.ipp>
+#include <reshard/plan/impl/relay_gain.ipp>
 #include <reshard/plan/relay_finder.hpp>
 #include <reshard/plan/senders.hpp>
 
@@ -129,16 +130,39 @@ find_relays(plan_problem const& problem, plan_options const& options, source_ind
     return std::make_unique<relay_lister>(problem, options, sources, targets, turns);
 }
 
-inline constexpr node_steps steps_between_nodes{can_balance, balance_senders, find_relays};
+/// Relays where they are faster, or balanced senders.
+inline plan_options faster_of(plan_problem const& problem, plan_options const& options,
+                              source_indices const& sources, shard_kinds const& targets) {
+    plan_options faster = options;
+    relay_gain_finder finder(problem, options, sources, targets, options.between_nodes.over);
+    faster.between_nodes.choice = !finder.is_quick() || finder.find().is_worth_it()
+                                      ? sender_choice::relayed
+                                      : sender_choice::balanced;
+    return faster;
+}
+
+inline constexpr node_steps steps_between_nodes{can_balance, balance_senders, find_relays,
+                                                faster_of};
+
+RESHARD_DECL node_traffic all_relays() {
+    return {sender_choice::relayed, &steps_between_nodes, {}};
+}
+
+RESHARD_DECL relay_gain gain_of_relays(plan_problem const& problem, plan_options const& options,
+                                       network const& over) {
+    source_indices const sources(problem);
+    shard_kinds const targets(problem.targets);
+    return relay_gain_finder(problem, options, sources, targets, over).find();
+}
 
 } // namespace detail
 
 RESHARD_DECL detail::node_traffic balanced_senders() {
-    return {detail::sender_choice::balanced, &detail::steps_between_nodes};
+    return {detail::sender_choice::balanced, &detail::steps_between_nodes, {}};
 }
 
-RESHARD_DECL detail::node_traffic relays() {
-    return {detail::sender_choice::relayed, &detail::steps_between_nodes};
+RESHARD_DECL detail::node_traffic relays(network const& over) {
+    return {detail::sender_choice::faster, &detail::steps_between_nodes, over};
 }
 
 } // namespace reshard
