@@ -77,12 +77,13 @@ struct program_steps {
     conversion_kernels const& conversions;
 };
 
-/// The steps of a call with a program, or with an option that fits one to its target. They are
-/// defined by `bind/program.hpp`: a call with neither includes none of them.
+/// The steps of a call with a program, or with an option that fits one to its target. A call with
+/// neither includes none of them. If a compiler says that this type is incomplete, include
+/// `bind/program.hpp`, which defines it; `<reshard.hpp>` does so.
 ///
 /// \tparam Value the type that the caller gives
 template <class Value>
-struct steps_for;
+struct include_bind_program_hpp;
 
 } // namespace detail
 
@@ -100,7 +101,7 @@ public:
     template <std::same_as<mapping> Mapping>
     any_program(Mapping program)
         : known_(std::make_shared<mapping>(std::move(program))),
-          steps_(&detail::steps_for<Mapping>::of_program()) {}
+          steps_(&detail::include_bind_program_hpp<Mapping>::of_program()) {}
 
     /// By name if there is no mapping.
     template <std::same_as<std::optional<mapping>> Mapping>
@@ -120,7 +121,7 @@ public:
         requires(!std::same_as<F, any_program> &&
                  std::is_invocable_r_v<mapping, F const&, catalog const&, catalog const*>)
     any_program(F program)
-        : made_(std::move(program)), steps_(&detail::steps_for<F>::of_program()) {}
+        : made_(std::move(program)), steps_(&detail::include_bind_program_hpp<F>::of_program()) {}
 
     /// The program that other ranks of a redistribution have, for example on the other side: this
     /// rank need not know it. They give a function, or text that was parsed.
@@ -187,7 +188,8 @@ struct fit_option {
     fit_option() = default;
     template <std::convertible_to<Value> Given>
     fit_option(Given&& given)
-        : value(std::forward<Given>(given)), steps(&steps_for<Value>::of_fitting()) {}
+        : value(std::forward<Given>(given)),
+          steps(&include_bind_program_hpp<Value>::of_fitting()) {}
     fit_option(std::initializer_list<std::string> texts) : fit_option(Value(texts)) {}
 
     Value value = {};

@@ -19,7 +19,7 @@ RESHARD_DECL program_steps const& steps_of_programs();
 RESHARD_DECL fit_steps const& steps_of_fitting();
 
 template <class Value>
-struct steps_for {
+struct include_bind_program_hpp {
     static program_steps const& of_program() { return steps_of_programs(); }
     static fit_steps const& of_fitting() { return steps_of_fitting(); }
 };
