@@ -193,7 +193,7 @@ inline layout layout_of_part(dealt_array const& array, index_vector const& shape
         }
         sharding.parts.push_back({offset, distribution(mesh(axes), placements, extent), {}});
     }
-    return layout_of({std::move(sharding)});
+    return reshard::layout_of({std::move(sharding)});
 }
 
 /// The axes of an array that has `shape` elements from its first index on, over a grid of at most

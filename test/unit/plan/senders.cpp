@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(where_few_want_what_many_have_equal_tensors_ask_others) {
 
 BOOST_AUTO_TEST_CASE(all_are_on_one_node_that_has_room_for_more) {
     constexpr holder_t most = std::numeric_limits<holder_t>::max();
-    for (auto const how :
+    for (auto const& how :
          {balanced_senders(), node_traffic{}, node_traffic{sender_choice::by_target}}) {
         auto const given_with = [&](holder_t per_node) {
             return given(model(3, 2, 4), model(3, 5, 2),

@@ -94,9 +94,10 @@ private:
         for (std::size_t axis = fused.ndim() - 1; axis-- > 0; elements *= fused.extent[axis]) {
             index_t const pitch = std::max<index_t>(1, magnitude(pitches[axis]));
             index_t const rows = std::max<index_t>(1, most / pitch);
-            index_t const panel = std::min(rows, fused.extent[axis]) * elements;
-            if (rows < fused.extent[axis] || (has_lines && panel * size / 8 >= least_row_bytes))
-                return panel;
+            index_t const moved_at_once = std::min(rows, fused.extent[axis]) * elements;
+            if (rows < fused.extent[axis] ||
+                (has_lines && moved_at_once * size / 8 >= least_row_bytes))
+                return moved_at_once;
         }
         return elements;
     }
