@@ -150,8 +150,7 @@ std::string omitted_text(dry_run const& run) {
     return !run.omitted || !run.omitted->is_worth_it()
                ? ""
                : "in one round, ranks could pass on what several nodes want: the busiest link "
-                 "would "
-                 "need " +
+                 "would need " +
                      duration_text(run.omitted->relayed) + " in place of " +
                      duration_text(run.omitted->direct) + "\n";
 }

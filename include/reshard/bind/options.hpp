@@ -103,6 +103,8 @@ public:
         : known_(std::make_shared<mapping>(std::move(program))),
           steps_(&detail::include_bind_program_hpp<Mapping>::of_program()) {}
 
+    any_program(std::nullopt_t) {}
+
     /// By name if there is no mapping.
     template <std::same_as<std::optional<mapping>> Mapping>
     any_program(Mapping program) {

@@ -180,6 +180,7 @@ inline void copy_strided(affine_copy const& copy, index_t size, memory const& at
     bool const has_lines = magnitude(source_stride) <= magnitude(copy.source_strides[across]);
     index_t const width = has_lines ? copy.extent[along] : side;
     line_function const copy_one = copy_line_of(size);
+    BOOST_ASSERT(copy_one);
     auto const copy_square = [&](index_t source, index_t target, index_t lines, index_t count) {
         for (index_t i = 0; i < lines; ++i)
             copy_one(at.source + source + i * copy.source_strides[across], source_stride,

@@ -40,8 +40,8 @@ struct axis_joins {
 
 /// Boxes that repeat along axes, as blocks that are dealt out do: by axis of the target.
 ///
-/// If all boxes along an axis repeat once more, both have as many numbers again: of these
-/// repetitions, by axis.
+/// If boxes repeat at two levels, there are two numbers for each axis: first those of the inner
+/// level, by axis, then those of the outer one.
 ///
 /// \par Units elements of the global tensor; both are empty if no box repeats
 struct axis_repeats {

@@ -222,8 +222,8 @@ constexpr index_vector region_index(axis_cycles const& cycles, index_vector held
 
 /// How far apart two elements lie in that array along an axis.
 ///
-/// \param step how far apart they are in the region: in one block or, if the axis is blocks, whole
-///             periods
+/// \param step how far apart they are in the region: if the axis is blocks, less than a block, or
+///             whole periods
 constexpr index_t held_step(axis_cycles const& cycles, std::size_t axis, index_t step) {
     for (axis_cycle const& cycle : cycles)
         if (cycle.axis == axis)

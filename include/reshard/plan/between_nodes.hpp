@@ -27,10 +27,13 @@ RESHARD_DECL detail::node_traffic balanced_senders();
 ///
 /// A plan has relays only if its busiest link needs 5 % less time with them, by the bytes of each
 /// link over that network; otherwise its senders are balanced, as by `balanced_senders()`. Nodes
-/// are those of the plan, not of the network.
+/// are those of the plan, not of the network. A plan of more than 262,144 transfers that differ is
+/// not compared: it has relays.
 ///
 /// In a load, one rank reads the bytes of files that several nodes need, and passes them on. That
 /// is faster if one rank sends more bytes per second than all nodes together read.
+///
+/// \throws error as `validate`, for rates that are not numbers
 RESHARD_DECL detail::node_traffic relays(network const& over = {});
 
 namespace detail {

@@ -52,13 +52,17 @@ constexpr std::size_t loops_over(std::vector<axis_runs> const& runs) {
 
 /// Splits the runs of axes that a cut has no loops for.
 constexpr void limit_loops(runs_by_axis& runs, std::size_t ndim) {
-    std::size_t loops = ndim;
+    bool const has_numbers = 2 * ndim <= max_ndim; // for two loops along an axis
+    std::size_t room = max_ndim - ndim;
     for (std::size_t axis = 0; axis < ndim; ++axis) {
-        bool const has_numbers = 2 * ndim <= max_ndim; // for two loops along an axis
-        while (loops_over(runs[axis]) >
-               std::min<std::size_t>(max_ndim - loops, has_numbers ? 2 : 1))
+        std::size_t others = 0; // later axes that need a loop
+        for (std::size_t later = axis + 1; later < ndim; ++later)
+            others += loops_over(runs[later]) > 0;
+        std::size_t const most =
+            std::min<std::size_t>(room, has_numbers && room >= others + 2 ? 2 : 1);
+        while (loops_over(runs[axis]) > most)
             runs[axis] = one_by_one(runs[axis]);
-        loops += loops_over(runs[axis]);
+        room -= loops_over(runs[axis]);
     }
 }
 

@@ -56,7 +56,7 @@ public:
     }
 
     constexpr detail::plan_problem const& problem() const { return problem_; }
-    /// The options; of `relays()`, whether there are any.
+    /// The options, in which `relays()` has become relays or balanced senders.
     constexpr plan_options const& options() const { return cuts_.options; }
     constexpr detail::pattern_plan const& patterns() const { return cuts_.patterns; }
 

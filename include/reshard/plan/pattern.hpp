@@ -127,17 +127,21 @@ private:
 constexpr void check_repeats(cut const& part) {
     auto const& [count, step] = part.repeats;
     std::size_t const ndim = part.ndim();
-    bool is_sound = !part.joins.any() && step.size() == count.size() &&
-                    (count.size() == ndim || count.size() == 2 * ndim);
+    bool are_apart = !part.joins.any() && step.size() == count.size() &&
+                     (count.size() == ndim || count.size() == 2 * ndim);
     std::size_t loops = ndim;
     index_vector span = part.extent;
-    for (std::size_t i = 0; is_sound && i < count.size(); ++i) {
-        is_sound = count[i] == 1 || (count[i] > 1 && step[i] >= span[i % ndim]);
+    for (std::size_t i = 0; are_apart && i < count.size(); ++i) {
+        index_t const inner = span[i % ndim];
+        are_apart = count[i] == 1 || (count[i] > 1 && inner > 0 && step[i] >= inner);
         loops += count[i] > 1;
-        if (is_sound && count[i] > 1)
-            span[i % ndim] = checked_add(checked_multiply(count[i] - 1, step[i]), span[i % ndim]);
+        if (are_apart && count[i] > 1)
+            span[i % ndim] = checked_add(checked_multiply(count[i] - 1, step[i]), inner);
     }
-    if (!is_sound || loops > max_ndim)
+    if (are_apart)
+        static_cast<void>(element_count(span));
+    if (!are_apart || loops > max_ndim || !is_sound(box{part.target_offset, span}) ||
+        !is_sound(box{part.source_offset, part.order.undo(span)}))
         fail(errc::bad_layout, "it has boxes of the extents ", part.extent, " that repeat ", count,
              " times by ", step);
 }

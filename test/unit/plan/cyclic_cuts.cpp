@@ -159,6 +159,48 @@ BOOST_AUTO_TEST_CASE(a_plan_does_not_grow_with_the_number_of_blocks) {
     BOOST_TEST(transfers(dealt(64, 16, 2), dealt(64, 1, 2)) == 16u);
 }
 
+// Three axes are dealt out, and a cut of four axes has loops for four of their six repetitions.
+BOOST_AUTO_TEST_CASE(no_axis_takes_the_last_loop_of_another_one) {
+    auto const blocks = [](index_t n, index_t block) {
+        return layout_of("w", data_type::f64, {n, n, n, 4}, {{"a", 2}, {"b", 2}, {"c", 2}},
+                         {block_cyclic{0, block}, block_cyclic{1, block}, block_cyclic{2, block}});
+    };
+    for (index_t const n : {16, 32, 64})
+        BOOST_TEST(transfers(blocks(n, 1), blocks(n, 4)) == 256u);
+}
+
+BOOST_AUTO_TEST_CASE(boxes_that_overlap_or_exceed_64_bits_are_refused) {
+    constexpr index_t large = index_t{1} << 62, square = index_t{1} << 20;
+    struct row {
+        char const* what;
+        index_t offset;
+        index_vector extent;
+        axis_repeats repeats;
+        bool is_valid;
+    };
+    for (row const& row :
+         {row{"apart", 5, {1, 2}, {{3, 4}, {1, 2}}, true},
+          row{"apart, twice", 5, {1, 2}, {{3, 1, 2, 1}, {2, 0, 5, 0}}, true},
+          row{"the outer ones overlap", 5, {1, 2}, {{3, 1, 2, 1}, {2, 0, 4, 0}}, false},
+          row{"the end exceeds 64 bits", large, {1, 1}, {{2, 1}, {large, 0}}, false},
+          row{"the elements exceed 64 bits",
+              0,
+              {square, square},
+              {{square, square}, {square, square}},
+              false},
+          row{"empty boxes", 0, {0, 1}, {{large, 1}, {0, 0}}, false}}) {
+        cut geometry{permutation::identity(2), {row.offset, 0}, {0, 0}, row.extent};
+        geometry.repeats = row.repeats;
+        bool is_valid = true;
+        try {
+            validate(geometry);
+        } catch (error const&) {
+            is_valid = false;
+        }
+        BOOST_TEST(is_valid == row.is_valid, row.what);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_of_listed_shards_does_not_grow_with_the_number_of_blocks) {
     layout const rows = layout_of("w", data_type::f64, {64, 64}, {{"row", 4}}, {shard{0}});
     layout const listed = given_as(form::listed, dealt(64, 1, 2), 4);

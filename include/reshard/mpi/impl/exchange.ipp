@@ -110,8 +110,8 @@ RESHARD_DECL void exchange::run_local() {
 }
 
 RESHARD_DECL void exchange::post() {
-    // Sends first: if two ranks send to each other over one connection, neither announces its
-    // chunks behind the bytes that the other one has already asked for.
+    // Sends first: a rank that receives first answers the announcements of its peer, and its own
+    // announcements wait until those bytes have come. Two ranks that swap would take turns.
     while (outgoing_.can_start() && arrivals_.allow(outgoing_.next_chunk()) &&
            !outgoing_.is_peer_busy())
         send(outgoing_.start());

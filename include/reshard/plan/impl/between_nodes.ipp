@@ -135,9 +135,9 @@ inline plan_options faster_of(plan_problem const& problem, plan_options const& o
                               source_indices const& sources, shard_kinds const& targets) {
     plan_options faster = options;
     relay_gain_finder finder(problem, options, sources, targets, options.between_nodes.over);
-    faster.between_nodes.choice = !finder.is_quick() || finder.find().is_worth_it()
-                                      ? sender_choice::relayed
-                                      : sender_choice::balanced;
+    auto const gain = finder.find();
+    faster.between_nodes.choice =
+        !gain || gain->is_worth_it() ? sender_choice::relayed : sender_choice::balanced;
     return faster;
 }
 
@@ -152,7 +152,9 @@ RESHARD_DECL relay_gain gain_of_relays(plan_problem const& problem, plan_options
                                        network const& over) {
     source_indices const sources(problem);
     shard_kinds const targets(problem.targets);
-    return relay_gain_finder(problem, options, sources, targets, over).find();
+    return relay_gain_finder(problem, options, sources, targets, over)
+        .find()
+        .value_or(relay_gain());
 }
 
 } // namespace detail
@@ -162,6 +164,7 @@ RESHARD_DECL detail::node_traffic balanced_senders() {
 }
 
 RESHARD_DECL detail::node_traffic relays(network const& over) {
+    validate(over);
     return {detail::sender_choice::faster, &detail::steps_between_nodes, over};
 }
 

@@ -98,18 +98,9 @@ public:
           relayed_(over, processes_),
           classes_(classes()) {}
 
-    /// False if there are more than 4 million pairs of shards: then `find` would take longer than
-    /// the plan of a rank.
-    bool is_quick() const {
-        std::size_t pairs = 0;
-        for (std::uint32_t const t : classes_.representative)
-            if (moves(t))
-                pairs += problem_.targets[t].shards.size() +
-                         sources_.of(first_source(problem_.targets[t])).size();
-        return pairs <= std::size_t{1} << 22;
-    }
-
-    relay_gain find() {
+    /// Empty if more than `most_cuts` cuts would be counted: that would take longer than the plan of
+    /// a rank.
+    std::optional<relay_gain> find() {
         std::vector<double> tensors(classes_.representative.size(), 0);
         for (std::uint32_t const number : classes_.class_of)
             ++tensors[number];
@@ -117,13 +108,17 @@ public:
         for (std::size_t i = 0; i < tensors.size(); ++i)
             if (moves(classes_.representative[i]))
                 add_class(classes_.representative[i], tensors[i]);
+        if (cut_count_ > most_cuts)
+            return std::nullopt;
         double last = 0;
         for (box_way const& way : ways_)
             last = std::max(last, seconds_behind(way));
-        return {direct_.longest(), relayed_.longest() + last};
+        return relay_gain{direct_.longest(), relayed_.longest() + last};
     }
 
 private:
+    static constexpr std::size_t most_cuts = std::size_t{1} << 18;
+
     /// A box that is passed on.
     struct box_way {
         std::size_t processes = 0; ///< that get it from other nodes
@@ -194,6 +189,9 @@ private:
                 continue;
             placed_pattern cuts(target.shards.ndim());
             finder.find_sources_of(shard, cuts);
+            cut_count_ += cuts.size();
+            if (cut_count_ > most_cuts)
+                return;
             for (std::size_t first = 0, i = 0; i < cuts.size(); first = i) {
                 std::uint8_t const part = cuts.place(first).target_part;
                 while (i < cuts.size() && cuts.place(i).target_part == part)
@@ -367,7 +365,8 @@ private:
     equal_classes classes_;
     std::vector<std::optional<target_boxes>> boxes_; ///< by kind of targets
     std::vector<box_way> ways_;
-    double received_ = 0; ///< bytes of all
+    double received_ = 0;       ///< bytes of all
+    std::size_t cut_count_ = 0; ///< counted so far
 };
 
 } // namespace reshard::detail
