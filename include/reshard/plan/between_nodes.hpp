@@ -32,8 +32,6 @@ RESHARD_DECL detail::node_traffic balanced_senders();
 ///
 /// In a load, one rank reads the bytes of files that several nodes need, and passes them on. That
 /// is faster if one rank sends more bytes per second than all nodes together read.
-///
-/// \throws error as `validate`, for rates that are not numbers
 RESHARD_DECL detail::node_traffic relays(network const& over = {});
 
 namespace detail {
