@@ -63,7 +63,7 @@ redistribution_case case_of(std::string const& name, index_t block, int ranks, i
     return maker.one_tensor(shape, dealt, {{1, ranks}, {block, block}});
 }
 
-/// What a program does before its first run: makes a job, from layouts that all ranks know or
+/// The steps of a program before its first run: makes a job, from layouts that all ranks know or
 /// without them, or MPI's types.
 class preparation : public method {
 public:
@@ -163,7 +163,7 @@ void read(CLI::App& program, int count, char** words, options& chosen) {
     program.parse(count, words);
 }
 
-/// The two variants of the bound, what all are compared with, and the methods that were asked for.
+/// The two variants of the bound, the methods that all are compared with, and those asked for.
 std::vector<contestant> contestants_of(options const& chosen, redistribution_case const& moved) {
     std::vector<contestant> contestants;
     for (bool const streaming : {false, true}) {

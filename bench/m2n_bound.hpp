@@ -11,12 +11,12 @@
 #include <vector>
 
 /// \file
-/// The least time in which the links of a system can carry what they must: worked out from the
+/// The least time in which the links of a system can carry all bytes: worked out from the
 /// description of the system alone, without a plan.
 
 namespace bench {
 
-/// What ranks get that want it: all of it, and what has to enter from outside at least.
+/// The bytes that ranks get, and how many of them have to enter from outside at least.
 struct m2n_wanted {
     double all = 0;
     double entering = 0;
@@ -46,14 +46,15 @@ inline double least_seconds(m2n_wanted const& wanted, m2n_rates const& rates, do
 }
 
 /// The bytes that leave trainers, by the trainers that have them.
-class m2n_givers {
+class m2n_senders {
 public:
-    m2n_givers(m2n_system const& system, std::vector<m2n_tensor> const& tensors) : system_(system) {
+    m2n_senders(m2n_system const& system, std::vector<m2n_tensor> const& tensors)
+        : system_(system) {
         for (m2n_tensor const& tensor : tensors) {
             bool const is_cut = tensor.axis && !tensor.expert;
             index_t const parts = is_cut ? system.tensor : 1;
             for (index_t part = 0; part < parts; ++part)
-                bytes_[givers(tensor, is_cut ? part : any)] +=
+                bytes_[senders(tensor, is_cut ? part : any)] +=
                     tensor.bytes() / static_cast<double>(parts);
         }
     }
@@ -65,7 +66,7 @@ public:
         for (auto const& [group, unused] : bytes_)
             most = std::max(most, only_in(group) / static_cast<double>(group.size()));
         for (index_t stage = 0; stage < system_.stages; ++stage) {
-            auto const group = givers({{}, {}, {}, stage, {}}, any);
+            auto const group = senders({{}, {}, {}, stage, {}}, any);
             most = std::max(most, only_in(group) / static_cast<double>(group.size()));
         }
         return most;
@@ -81,7 +82,7 @@ public:
 private:
     static constexpr index_t any = -1;
 
-    std::vector<holder_t> givers(m2n_tensor const& tensor, index_t part) const {
+    std::vector<holder_t> senders(m2n_tensor const& tensor, index_t part) const {
         std::vector<holder_t> ranks;
         for (index_t m = 0; m < system_.replicas(); ++m)
             for (index_t t = 0; t < system_.tensor; ++t)
@@ -131,10 +132,10 @@ inline m2n_bound bound_of(m2n_system const& system, std::vector<m2n_tensor> cons
             bound.of = of;
         }
     };
-    m2n_givers const givers(system, tensors);
-    keep(givers.most_of_a_rank() / rank.link, "out of a rank");
+    m2n_senders const senders(system, tensors);
+    keep(senders.most_of_a_rank() / rank.link, "out of a rank");
     for (holder_t i = 0; i * system.ranks_per_node < system.ranks; ++i)
-        keep(givers.only_on_node(i) / node.link, "out of a node");
+        keep(senders.only_on_node(i) / node.link, "out of a node");
     keep(least_seconds({bound.server_bytes, 0}, rank, 1), "into a rank");
     keep(least_seconds({node_ranks * bound.server_bytes, once}, node, 2), "into a node");
     return bound;

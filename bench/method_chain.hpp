@@ -18,7 +18,7 @@
 #include <vector>
 
 /// \file
-/// `MPI_Bcast` of what several ranks want, one call after the other. Open MPI's pipeline makes a
+/// `MPI_Bcast` of the elements that several ranks want, one call after the other. Open MPI's pipeline makes a
 /// chain of each.
 
 namespace bench {
@@ -81,7 +81,7 @@ inline std::optional<std::vector<chain>> chains_of(redistribution_case const& mo
     return chains;
 }
 
-/// The same as flows: each rank passes on what has come, and begins a call when its last one has
+/// The same as flows: each rank passes on the elements that have come, and begins a call when its last one has
 /// ended.
 inline std::vector<reshard::simulated_flow> flows_of(std::vector<chain> const& chains, int ranks) {
     constexpr index_t segment_bytes = 512 << 10; // as nodes.py asks of Open MPI

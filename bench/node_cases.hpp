@@ -45,7 +45,7 @@ private:
         });
     }
 
-    /// One rank has what all others want.
+    /// One rank has the elements that all others want.
     redistribution_case to_others() const {
         return layered("one-to-all", [&](index_vector const& shape, int rank, bool is_source) {
             return is_source == (rank == 0) ? whole_part(shape) : no_part(2);

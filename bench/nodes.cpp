@@ -54,7 +54,7 @@ struct link_bytes {
     }
 };
 
-/// What the only link of this rank's node has carried so far, by the system's counters.
+/// The bytes that the only link of this rank's node has carried so far, by the system's counters.
 link_bytes counted_bytes() {
     std::ifstream file("/proc/net/dev");
     for (std::string line; std::getline(file, line);) {
@@ -70,7 +70,7 @@ link_bytes counted_bytes() {
     throw std::runtime_error("there is no interface eth0; start this by nodes.py");
 }
 
-/// A method, and what the link of its node carries in its last run.
+/// A method, and the bytes that the link of its node carries in its last run.
 class counted_method : public method {
 public:
     counted_method(setting const& where, std::unique_ptr<method> inner, link_bytes& latest)
@@ -99,9 +99,9 @@ private:
     bool is_first_ = true;
 };
 
-/// A method, and what the simulator says of it.
+/// A method, and its simulated time.
 struct simulated_contestant {
-    contestant how;
+    contestant measured_method;
     std::function<reshard::simulation()> simulate;
 };
 
@@ -155,7 +155,7 @@ std::vector<simulated_contestant> contestants_of(redistribution_case const& move
     return contestants;
 }
 
-/// What the links of all nodes have to carry.
+/// The bytes that the links of all nodes have to carry.
 std::vector<link_bytes> planned_bytes(reshard::simulation const& run, std::size_t nodes) {
     std::vector<link_bytes> planned(nodes);
     for (reshard::simulation::link const& link : run.links)
@@ -166,7 +166,7 @@ std::vector<link_bytes> planned_bytes(reshard::simulation const& run, std::size_
     return planned;
 }
 
-/// What the links of all nodes have carried, by what each rank has counted on its node.
+/// The bytes that the links of all nodes have carried, as each rank has counted them on its node.
 std::vector<link_bytes> gathered_bytes(boost::mpi::communicator const& world, int per_node,
                                        link_bytes const& own) {
     std::vector<link_bytes> carried(static_cast<std::size_t>(world.size() / per_node));
@@ -204,12 +204,13 @@ bool measure(boost::mpi::communicator const& world, redistribution_case const& m
     stage stage(world, moved);
     auto const per_node = static_cast<int>(chosen.over.ranks_per_node);
     for (simulated_contestant const& next : contestants_of(moved, chosen.over)) {
-        if (!next.how.refusal.empty())
+        if (!next.measured_method.refusal.empty())
             continue;
         link_bytes latest;
-        contestant counted = next.how;
+        contestant counted = next.measured_method;
         counted.prepare = [&](setting const& where) {
-            return std::make_unique<counted_method>(where, next.how.prepare(where), latest);
+            return std::make_unique<counted_method>(where, next.measured_method.prepare(where),
+                                                    latest);
         };
         measurement const result = stage.measure_warm({counted}, chosen.repeat).front();
         auto const carried = gathered_bytes(world, per_node, latest);
@@ -217,7 +218,7 @@ bool measure(boost::mpi::communicator const& world, redistribution_case const& m
         auto const planned = planned_bytes(run, carried.size());
         rows.push_back(json_object()
                            .add("case", moved.name)
-                           .add("method", next.how.name)
+                           .add("method", next.measured_method.name)
                            .add("seconds", result.best())
                            .add("median_seconds", result.median())
                            .add("simulated_seconds", run.seconds)

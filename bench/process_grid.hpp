@@ -8,7 +8,7 @@
 #include <vector>
 
 /// \file
-/// What is called of ScaLAPACK.
+/// The functions of ScaLAPACK that the benchmarks call.
 
 // ScaLAPACK comes without headers.
 extern "C" {

@@ -117,7 +117,7 @@ std::string text_of(plan_balance const& balance, bool relays) {
         return who + " " + std::to_string(busiest.number) + " gives " + grouped(busiest.bytes) +
                " bytes to others" +
                (relays ? std::string()
-                       : "; with any choice of givers, one gives at least " +
+                       : "; with any choice of senders, one sends at least " +
                              grouped(busiest.least_bytes)) +
                "\n";
     };

@@ -270,7 +270,7 @@ private:
         return count;
     }
 
-    /// Adds what the senders of a cut give, and what the nodes that have senders do not get from
+    /// Adds the bytes that the senders of a cut give, and those that nodes with senders do not get from
     /// outside. Returns how many get it from outside.
     box_way add_senders(std::vector<holder_t> const& senders, std::vector<wanting> const& nodes,
                         bool is_relayed, double bytes) {
