@@ -12,9 +12,8 @@
 #include "method_scalapack.hpp"
 #endif
 #include "method_types.hpp"
+#include "mpi_main.hpp"
 #include "stage.hpp"
-
-#include <boost/mpi/environment.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -254,17 +253,10 @@ bool run(boost::mpi::communicator const& world, options const& chosen) {
 } // namespace
 
 int main(int count, char** words) {
-    boost::mpi::environment const environment(count, words);
-    boost::mpi::communicator const world;
     CLI::App program("Measures block-cyclic matrices over MPI, and checks every element.");
     options chosen;
-    try {
+    return mpi_main("cyclic", program, count, words, [&](boost::mpi::communicator const& world) {
         read(program, count, words, chosen);
         return run(world, chosen) ? 0 : 1;
-    } catch (CLI::ParseError const& problem) {
-        return world.rank() == 0 ? program.exit(problem) : problem.get_exit_code();
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "cyclic: rank %d: %s\n", world.rank(), problem.what());
-        boost::mpi::environment::abort(1);
-    }
+    });
 }

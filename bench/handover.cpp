@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 #include "json_list.hpp"
+#include "mpi_main.hpp"
 #include "stopwatch.hpp"
 
 #include <reshard.hpp>
@@ -15,7 +16,6 @@
 #include <boost/mpi/collectives/all_gather.hpp>
 #include <boost/mpi/collectives/all_reduce.hpp>
 #include <boost/mpi/collectives/broadcast.hpp>
-#include <boost/mpi/environment.hpp>
 #include <boost/mpi/operations.hpp>
 #include <boost/serialization/string.hpp>
 
@@ -317,8 +317,6 @@ bool run_all(boost::mpi::communicator const& world, options_of_run const& chosen
 } // namespace
 
 int main(int count, char** words) {
-    boost::mpi::environment const environment(count, words);
-    boost::mpi::communicator const world;
     CLI::App program("Measures how tensors are handed from one half of the ranks to the other.");
     options_of_run chosen;
     program.add_option_function<std::string>(
@@ -333,15 +331,11 @@ int main(int count, char** words) {
         ->check(CLI::IsMember({"rows", "columns"}))
         ->capture_default_str();
     program.add_option("--json", chosen.json, "write the medians there");
-    try {
-        program.parse(count, words);
-        if (world.size() % 2 != 0)
-            throw CLI::ValidationError("mpiexec -n", "give an even number of ranks");
-        return run_all(world, chosen) ? 0 : 1;
-    } catch (CLI::ParseError const& problem) {
-        return world.rank() == 0 ? program.exit(problem) : problem.get_exit_code();
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "handover: rank %d: %s\n", world.rank(), problem.what());
-        boost::mpi::environment::abort(1);
-    }
+    return bench::mpi_main(
+        "handover", program, count, words, [&](boost::mpi::communicator const& world) {
+            program.parse(count, words);
+            if (world.size() % 2 != 0)
+                throw CLI::ValidationError("mpiexec -n", "give an even number of ranks");
+            return run_all(world, chosen) ? 0 : 1;
+        });
 }

@@ -7,6 +7,7 @@
 #include "method_chain.hpp"
 #include "method_private.hpp"
 #include "method_types.hpp"
+#include "mpi_main.hpp"
 #include "node_cases.hpp"
 #include "stage.hpp"
 
@@ -16,8 +17,6 @@
 #include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/problem.hpp>
-
-#include <boost/mpi/environment.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -262,17 +261,10 @@ bool run(boost::mpi::communicator const& world, options const& chosen) {
 } // namespace
 
 int main(int count, char** words) {
-    boost::mpi::environment const environment(count, words);
-    boost::mpi::communicator const world;
     CLI::App program("Measures redistribution between nodes, and checks every element.");
     options chosen;
-    try {
+    return mpi_main("nodes", program, count, words, [&](boost::mpi::communicator const& world) {
         read(program, count, words, chosen);
         return run(world, chosen) ? 0 : 1;
-    } catch (CLI::ParseError const& problem) {
-        return world.rank() == 0 ? program.exit(problem) : problem.get_exit_code();
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "nodes: rank %d: %s\n", world.rank(), problem.what());
-        boost::mpi::environment::abort(1);
-    }
+    });
 }

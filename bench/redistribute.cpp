@@ -21,6 +21,7 @@
 #endif
 #include "method_solo.hpp"
 #include "method_types.hpp"
+#include "mpi_main.hpp"
 #include "ratio_plot.hpp"
 #include "stage.hpp"
 
@@ -32,7 +33,6 @@
 #include <reshard/plan/problem.hpp>
 
 #include <boost/mpi/collectives/broadcast.hpp>
-#include <boost/mpi/environment.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -273,19 +273,13 @@ bool run(boost::mpi::communicator const& world, options const& chosen) {
 } // namespace
 
 int main(int count, char** words) {
-    boost::mpi::environment const environment(count, words);
-    boost::mpi::communicator const world;
     CLI::App program("Measures redistribution over MPI, and checks every element.");
     options chosen;
-    try {
-        read(program, count, words, chosen);
-        if (!can_write(world, chosen))
-            return 2;
-        return run(world, chosen) ? 0 : 1;
-    } catch (CLI::ParseError const& problem) {
-        return world.rank() == 0 ? program.exit(problem) : problem.get_exit_code();
-    } catch (std::exception const& problem) {
-        std::fprintf(stderr, "redistribute: rank %d: %s\n", world.rank(), problem.what());
-        boost::mpi::environment::abort(1);
-    }
+    return mpi_main("redistribute", program, count, words,
+                    [&](boost::mpi::communicator const& world) {
+                        read(program, count, words, chosen);
+                        if (!can_write(world, chosen))
+                            return 2;
+                        return run(world, chosen) ? 0 : 1;
+                    });
 }
