@@ -352,7 +352,7 @@ private:
     /// What rank 0 gives and gets, picked out of a plan for everybody.
     static job_numbers expected_of_one(job const& wanted, prepared_job const& ready) {
         reshard::plan plan = reshard::make_plan(ready.problem(), {}, balanced);
-        std::erase_if(plan.transfers, [](reshard::transfer const& transfer) {
+        erase_if(plan.transfers, [](reshard::transfer const& transfer) {
             return transfer.source_holder != 0 && transfer.target_holder != 0;
         });
         return {wanted.expected.source_pieces, wanted.expected.target_pieces, plan.transfers.size(),

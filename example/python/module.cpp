@@ -97,7 +97,8 @@ answer run_in(tool::processes const& world, std::vector<std::string> const& word
     kept_lines const kept;
     answer answer{{}, {}, world.rank() == 0, {}};
     answer.problem = detail::attempt([&] { answer.text = output_of(world, words, mistake); });
-    answer.said = answer.problem ? kept.lines() : lines_of_first(world, kept.lines());
+    std::vector<kept_lines::line> own = kept.lines();
+    answer.said = answer.problem ? std::move(own) : lines_of_first(world, own);
     return answer;
 }
 

@@ -28,14 +28,14 @@ void name_flags(std::string& text) {
 namespace {
 
 /// An expansion that goes no further.
-aoa::expansion stopped(aoa::program code, std::vector<aoa::finding> findings,
+aoa::expansion stopped(aoa::program code, reshard::vector<aoa::finding> findings,
                        std::optional<errc> first_error) {
     for (aoa::finding& finding : findings)
         name_flags(finding.message);
     return {std::move(code), std::move(findings), first_error, false};
 }
 
-void append(std::vector<aoa::finding>& findings, std::vector<aoa::finding> more) {
+void append(reshard::vector<aoa::finding>& findings, reshard::vector<aoa::finding> more) {
     findings.insert(findings.end(), std::make_move_iterator(more.begin()),
                     std::make_move_iterator(more.end()));
 }
@@ -53,7 +53,7 @@ aoa::reversal reverse_program(aoa::program const& expanded, catalog const& sourc
 }
 
 aoa::expansion expand_backwards(aoa::program const& written, catalog const& source,
-                                std::vector<aoa::known_tensor> const& tensors,
+                                reshard::vector<aoa::known_tensor> const& tensors,
                                 job_files const& files) {
     catalog const keys = aoa::catalog_of(tensors);
     aoa::expand_options telling = files.expanding;
@@ -72,7 +72,7 @@ aoa::expansion expand_backwards(aoa::program const& written, catalog const& sour
     if (forward.first_error)
         return stopped(std::move(forward.code), std::move(forward.findings), forward.first_error);
     aoa::reversal back = reverse_program(forward.code, inferred.tensors, &source, files);
-    std::erase_if(back.findings, [&](aoa::finding const& finding) { // as no tensor asks for it
+    erase_if(back.findings, [&](aoa::finding const& finding) { // as no tensor asks for it
         return finding.code == "no_effect" && !inferred.tensors.find(finding.key);
     });
     for (aoa::finding& finding : inferred.findings)
@@ -87,7 +87,7 @@ std::string errors_text(aoa::reversal const& of, std::string const& file) {
     aoa::finding const& first = *aoa::first_error_of(of.findings);
     std::string text = is_placed(first) ? aoa::describe(of.code, first)
                                         : file + ": " + aoa::kind_of(first) + ": " + first.message;
-    std::vector<std::string> others;
+    reshard::vector<std::string> others;
     for (aoa::finding const& finding : of.findings)
         if (finding.level == aoa::severity::error && finding.key != first.key &&
             (others.empty() || others.back() != finding.key))

@@ -7,9 +7,9 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// Programs that are run in the other direction than they are written in.
@@ -25,7 +25,7 @@ reshard::aoa::reversal reverse_program(reshard::aoa::program const& expanded,
 /// the target's files and of `--like`. Complete only if there is no error.
 reshard::aoa::expansion expand_backwards(reshard::aoa::program const& written,
                                          reshard::catalog const& source,
-                                         std::vector<reshard::aoa::known_tensor> const& tensors,
+                                         reshard::vector<reshard::aoa::known_tensor> const& tensors,
                                          job_files const& files);
 
 /// The first error among findings as `describe` has it, and the keys that the others are about.

@@ -30,7 +30,7 @@ using namespace reshard;
 namespace json = boost::json;
 
 struct check_report {
-    std::vector<reported> findings;
+    reshard::vector<reported> findings;
     detail::key_classes keys;
     std::string why_not; ///< empty: the program can be undone
     catalog made;        ///< the changed tensors, with the parts that the target cuts them into
@@ -44,7 +44,7 @@ struct check_report {
 
 /// The tensors that a program makes, those that are only as they were apart.
 catalog made_by(job const& full_job, detail::key_classes const& keys) {
-    std::vector<catalog_entry> entries;
+    reshard::vector<catalog_entry> entries;
     for (auto const* const list : {&keys.renamed, &keys.transformed, &keys.added})
         for (std::string const& key : *list)
             if (mapping_output const* const output = full_job.map().find(key)) {
@@ -219,7 +219,7 @@ std::string text_of(check_report const& report) {
 }
 
 void write_page(std::string const& path, check_report const& report, job_files const& files) {
-    std::vector<std::string> texts;
+    reshard::vector<std::string> texts;
     for (reported const& reported : report.findings)
         texts.push_back(reported.text);
     detail::write_whole_file(

@@ -6,11 +6,11 @@
 #include "processes.hpp"
 #include "report.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/safetensors.hpp>
 
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace CLI {
 class App;
@@ -44,7 +44,7 @@ struct invocation {
     bool json = false;
     std::function<outcome(processes const&)> run;
     /// What may name a checkpoint, of all commands: `DIR/@latest` becomes a path before `run`.
-    std::vector<std::string*> checkpoints;
+    reshard::vector<std::string*> checkpoints;
 };
 
 /// The meaning of a command line, the same on every process.
@@ -62,7 +62,7 @@ struct option_text {
 };
 
 /// The options of a command, except `--help` and `--json`.
-std::vector<option_text> options_of(std::string const& command);
+reshard::vector<option_text> options_of(std::string const& command);
 
 /// Replaces `DIR/@latest` by the newest complete checkpoint of `DIR`; any other path stays.
 ///

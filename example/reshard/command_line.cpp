@@ -110,11 +110,11 @@ std::uint64_t digest_of(int argc, char** argv) {
 
 } // namespace
 
-std::vector<option_text> options_of(std::string const& command) {
+reshard::vector<option_text> options_of(std::string const& command) {
     CLI::App app;
     invocation none;
     add_commands(app, none);
-    std::vector<option_text> option_texts;
+    reshard::vector<option_text> option_texts;
     for (CLI::Option const* const option : app.get_subcommand(command)->get_options())
         for (std::string const& name : option->get_lnames())
             if (name != "help" && name != "json")

@@ -5,6 +5,7 @@
 #include "report.hpp"
 #include "summary.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/os/file_bytes.hpp>
@@ -22,7 +23,6 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <vector>
 
 namespace tool {
 
@@ -131,7 +131,7 @@ std::size_t say_lost_tensors(checkpoint const& source, bool says) {
 std::size_t say_lost_texts(checkpoint_metadata const& source, mapping const& program,
                            std::string const& format, bool says) {
     auto const match = detail::texts_of(source, program, format);
-    std::vector<std::string> lost;
+    reshard::vector<std::string> lost;
     for (auto const& [names, why] :
          {std::pair{&match.no_place, format + " has no place for them"},
           std::pair{&match.differing, std::string("files have different values")},
@@ -150,11 +150,11 @@ std::size_t say_taken_apart(checkpoint_metadata const& source, std::string const
     if (source.format != "torch_save" || format.empty() ||
         !detail::written_format_of(format).has_objects)
         return 0;
-    std::vector<std::string> tuples;
+    reshard::vector<std::string> tuples;
     for (detail::checkpoint_file const& file : source.files)
         for (std::string& key : detail::tuples_with_tensors(*detail::files_of_system(), file.path))
             tuples.push_back(key.empty() ? file.path.stem().string() : std::move(key));
-    std::erase_if(tuples, [&](std::string const& tuple) { // tensors of which nothing is selected
+    erase_if(tuples, [&](std::string const& tuple) { // tensors of which nothing is selected
         std::string const within = tuple + ".";
         auto const first =
             std::ranges::lower_bound(source.tensors, within, {}, &detail::checkpoint_tensor::key);
@@ -227,7 +227,7 @@ void note_torch_lacks(job const& full_job, std::string const& format) {
             return note(detail::words("'", output.key, "' is ", code(output.value.dtype),
                                       ", which ", reader, " does not have: ", rest));
     for (tensor_layout const& tensor :
-         full_job.target ? full_job.target->tensors : std::vector<tensor_layout>())
+         full_job.target ? full_job.target->tensors : reshard::vector<tensor_layout>())
         if (full_job.map().find(tensor.key) && has_blocks(full_job.target->spread_of(tensor)))
             return note(detail::words("files have the blocks of '", tensor.key,
                                       "' side by side, which ", reader, " does not know: ", rest));
@@ -236,7 +236,7 @@ void note_torch_lacks(job const& full_job, std::string const& format) {
 void note_aliases(std::map<std::string, std::string> const& aliases) {
     if (aliases.empty())
         return;
-    std::map<std::string, std::vector<std::string>> names_of;
+    std::map<std::string, reshard::vector<std::string>> names_of;
     for (auto const& [alias, key] : aliases)
         names_of[key].push_back("'" + alias + "'");
     std::string text;
@@ -278,10 +278,10 @@ json::object json_of(conversion const& planned) {
 
 std::string text_of(conversion const& planned) {
     constexpr std::size_t most = 64;
-    std::vector<std::vector<std::string>> read{{"file", "bytes read"}};
+    reshard::vector<reshard::vector<std::string>> read{{"file", "bytes read"}};
     for (file_read const& file_read : planned.read)
         read.push_back({detail::printable(file_read.file), grouped(file_read.bytes)});
-    std::vector<std::vector<std::string>> written{
+    reshard::vector<reshard::vector<std::string>> written{
         {"rank", "bytes read", "bytes written", "file", "shards in it"}};
     for (file_written const& file_written : planned.written)
         written.push_back({std::to_string(file_written.rank),

@@ -7,13 +7,13 @@
 #include "picture/heat_map.hpp"
 #include "spec.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <boost/json/object.hpp>
 
 #include <map>
 #include <string>
-#include <vector>
 
 /// \file
 /// What `convert` will read and write, before it does.
@@ -51,9 +51,9 @@ struct rank_share {
 ///
 /// \par Units bytes of tensors: whole chunks that are verified, and headers, are not counted
 struct conversion {
-    std::vector<file_read> read;
-    std::vector<file_written> written;
-    std::vector<rank_share> by_rank;
+    reshard::vector<file_read> read;
+    reshard::vector<file_written> written;
+    reshard::vector<rank_share> by_rank;
     rank_share all;
     reshard::heat_bins bins;                         ///< which file gives which rank how much
     std::map<std::string, std::string> aliases = {}; ///< as `convert_report::aliases`

@@ -146,7 +146,7 @@ void note_objects(detail::object_comparison const& comparison, diff_options cons
 
 /// Names texts in the metadata that differ, or that only one has: they do not affect the verdict.
 void note_metadata(checkpoint const& a, checkpoint const& b) {
-    std::vector<std::string> names;
+    reshard::vector<std::string> names;
     auto const& of_a = a.metadata().metadata;
     auto const& of_b = b.metadata().metadata;
     auto const add = [&](std::string const& name, bool differs) {

@@ -55,14 +55,14 @@ detail::plan_rounds make_rounds(plan_flows const& flows, holder_t ranks,
     }
 }
 
-std::vector<key_cost> key_costs(plan_flows const& flows) {
-    std::vector<key_cost> by_kind(flows.size());
+reshard::vector<key_cost> key_costs(plan_flows const& flows) {
+    reshard::vector<key_cost> by_kind(flows.size());
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](detail::flow const& flow) {
             by_kind[kind].transfers += !flow.is_rest; // of a pair of shards, one
             by_kind[kind].bytes += flow.bytes;
         });
-    std::vector<key_cost> by_key;
+    reshard::vector<key_cost> by_key;
     for (std::size_t t = 0; t < flows.problem().targets.size(); ++t)
         by_key.push_back(by_kind[flows.kind_of(t)]);
     return by_key;

@@ -12,6 +12,7 @@
 
 #include <reshard/analysis/balance.hpp>
 #include <reshard/analysis/relabelling.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/between_nodes.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/rounds.hpp>
@@ -20,7 +21,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The cost of a plan, as a value.
@@ -62,11 +62,11 @@ struct dry_run {
     bool relays = false; ///< asked for, or faster; then nothing is done in rounds
     std::optional<reshard::detail::relay_gain>
         omitted; ///< what relays would gain; budgets have none
-    std::vector<std::string> keys;
-    std::vector<key_cost> by_key;
+    reshard::vector<std::string> keys;
+    reshard::vector<key_cost> by_key;
     reshard::plan_cost cost;
     reshard::plan_balance balance;
-    std::vector<reshard::detail::process_memory> memory;
+    reshard::vector<reshard::detail::process_memory> memory;
     reshard::detail::plan_rounds rounds;
     std::optional<reshard::heat_bins> bins;     ///< if there is a report
     std::string picture;                        ///< the text of the picture, if there is one

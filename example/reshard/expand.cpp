@@ -24,7 +24,7 @@ outcome expand(job_files const& files, bool as_json) {
         fail(*full_job.expanded.first_error,
              aoa::describe(full_job.code(), *aoa::first_error_of(full_job.expanded.findings)));
     say_findings(reports_of(full_job.code(), full_job.expanded.findings, files));
-    std::vector<std::string> const lines = statement_lines(full_job.code(), source.held);
+    reshard::vector<std::string> const lines = statement_lines(full_job.code(), source.held);
     if (as_json)
         return json_outcome(json_statements(full_job.code(), lines));
     return {.text = joined_lines(lines), .is_program = true};

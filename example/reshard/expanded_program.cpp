@@ -23,8 +23,8 @@ using namespace reshard;
 namespace {
 
 /// The tensors that a layout file lists, with all that it says of them.
-std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
-    std::vector<aoa::known_tensor> tensors;
+reshard::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
+    reshard::vector<aoa::known_tensor> tensors;
     for (detail::layout_row const& row : table.rows)
         tensors.push_back(
             {detail::entry_of(row.key, row.dtype.value_or(data_type::f32), {row.shape, row.shards}),
@@ -33,35 +33,35 @@ std::vector<aoa::known_tensor> known_rows(detail::layout_table const& table) {
 }
 
 /// The renames of tensors; `object_renames` has the other values' renames.
-std::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const& tensors,
-                                        std::vector<aoa::state_suffix> const& states,
-                                        job_files const& files) {
-    std::vector<rename_pair> renames = rules.pairs(
+reshard::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const& tensors,
+                                            reshard::vector<aoa::state_suffix> const& states,
+                                            job_files const& files) {
+    reshard::vector<rename_pair> renames = rules.pairs(
         keys_of(tensors, files), states, files.reverse ? "the program's results" : "the source");
     key_set const objects(files.objects.begin(), files.objects.end());
-    std::erase_if(renames, [&](rename_pair const& pair) {
+    erase_if(renames, [&](rename_pair const& pair) {
         return objects.contains(pair.first) && !tensors.find(pair.first);
     });
     return renames;
 }
 
 /// Adds statements that rename, before the statements of a program or after them.
-void add_renames(aoa::program& code, std::vector<rename_pair> const& renames, bool is_before) {
-    std::vector<aoa::statement> statements;
+void add_renames(aoa::program& code, reshard::vector<rename_pair> const& renames, bool is_before) {
+    reshard::vector<aoa::statement> statements;
     for (auto const& [from, to] : renames) {
         aoa::name const left[] = {code.make_text(from)}, right[] = {code.make_text(to)};
         aoa::statement like;
         like.origin = code.make_origin({});
         statements.push_back(code.make_statement(left, right, like));
     }
-    std::vector<aoa::statement> all_statements = code.statements();
+    reshard::vector<aoa::statement> all_statements = code.statements();
     all_statements.insert(is_before ? all_statements.begin() : all_statements.end(),
                           statements.begin(), statements.end());
     code.replace_statements(std::move(all_statements));
 }
 
 /// Adds the states that follow renames to those that a program knows.
-void add_states(aoa::program& code, std::vector<aoa::state_suffix> const& added) {
+void add_states(aoa::program& code, reshard::vector<aoa::state_suffix> const& added) {
     auto states = code.state_suffixes();
     std::ranges::copy_if(added, std::back_inserter(states), [&](aoa::state_suffix const& state) {
         return std::ranges::find(code.state_suffixes(), state) == code.state_suffixes().end();
@@ -70,14 +70,14 @@ void add_states(aoa::program& code, std::vector<aoa::state_suffix> const& added)
 }
 
 /// The tensors of a source under new names, as they are cut; states have followed.
-catalog renamed(catalog const& source, std::vector<rename_pair> const& renames,
-                std::vector<aoa::state_suffix> const& states, job_files const& files) {
+catalog renamed(catalog const& source, reshard::vector<rename_pair> const& renames,
+                reshard::vector<aoa::state_suffix> const& states, job_files const& files) {
     aoa::program code;
     code.set_state_suffixes(states);
     add_renames(code, renames, true);
     mapping const map = aoa::lower(code, source, nullptr, files.lowering);
     catalog const new_catalog = catalog_of(map);
-    std::vector<catalog_entry> entries(new_catalog.begin(), new_catalog.end());
+    reshard::vector<catalog_entry> entries(new_catalog.begin(), new_catalog.end());
     for (catalog_entry& entry : entries)
         if (auto const* const output = map.find(entry.key);
             output && detail::is_source_box(output->value))
@@ -87,7 +87,7 @@ catalog renamed(catalog const& source, std::vector<rename_pair> const& renames,
 
 /// The error of a statement that reads a tensor by the name that it has before `--rename`.
 aoa::finding old_name(aoa::program const& code, aoa::statement const& statement,
-                      aoa::name const& name, std::vector<rename_pair> const& renames) {
+                      aoa::name const& name, reshard::vector<rename_pair> const& renames) {
     std::string const key(code.text(name));
     auto const pair = std::ranges::find(renames, key, &rename_pair::first);
     return aoa::detail::make_finding(
@@ -100,7 +100,7 @@ aoa::finding old_name(aoa::program const& code, aoa::statement const& statement,
 
 /// Adds an error for each tensor of the source that a program reads by its old name.
 void refuse_old_names(aoa::expansion& expanded, catalog const& source, catalog const& catalog,
-                      std::vector<rename_pair> const& renames) {
+                      reshard::vector<rename_pair> const& renames) {
     aoa::program const& code = expanded.code;
     key_set set; // made by the program, or refused
     for (aoa::statement const& statement : code.statements()) {
@@ -132,7 +132,7 @@ aoa::lowering lower_exports(aoa::program const& code, catalog const& source,
     for (aoa::known_tensor const& tensor : tensors_like(files.like))
         if (added.contains(tensor.entry.key) && !lowered.map.find(tensor.entry.key))
             lowered.map.add(tensor.entry.key, tensor.entry.shape, tensor.entry.dtype);
-    std::erase_if(lowered.findings, [&](aoa::finding const& finding) { // that its shape is unknown
+    erase_if(lowered.findings, [&](aoa::finding const& finding) { // that its shape is unknown
         return finding.code == "no_effect" && added.contains(finding.key) &&
                lowered.map.find(finding.key);
     });
@@ -145,7 +145,7 @@ catalog exports_of(aoa::expansion const& expanded, catalog const& source, job_fi
 }
 
 catalog catalog_of(detail::layout_table const& table, catalog const& known_catalog) {
-    std::vector<catalog_entry> entries;
+    reshard::vector<catalog_entry> entries;
     for (detail::layout_row const& row : table.rows) {
         catalog_entry const* const yielded = known_catalog.find(row.key);
         data_type const dtype = row.dtype.value_or(yielded ? yielded->dtype : data_type::f32);
@@ -168,16 +168,16 @@ program_expander::program_expander(catalog const& source, job_files const& files
     seen_ = renamed(source, before_, states_, files);
 }
 
-std::vector<aoa::known_tensor>
+reshard::vector<aoa::known_tensor>
 program_expander::known_tensors(detail::layout_table const* target) const {
-    auto match = target ? known_rows(*target) : std::vector<aoa::known_tensor>();
+    auto match = target ? known_rows(*target) : reshard::vector<aoa::known_tensor>();
     catalog const rows = aoa::catalog_of(match);
     for (aoa::known_tensor const& tensor : like_)
         if (!rows.find(tensor.entry.key))
             match.push_back(tensor);
     if (!rules_ || !files_.reverse)
         return match;
-    std::vector<aoa::known_tensor> before;
+    reshard::vector<aoa::known_tensor> before;
     for (aoa::known_tensor& tensor : match)
         if (auto key = rules_->undo(tensor.entry.key)) {
             tensor.entry.key = std::move(*key);

@@ -8,10 +8,10 @@
 
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/layout_file.hpp>
 
 #include <optional>
-#include <vector>
 
 /// \file
 /// The program of a job without macros, over the names that the source has.
@@ -51,7 +51,7 @@ public:
     reshard::catalog const& seen() const { return seen_ ? *seen_ : source_; }
 
 private:
-    std::vector<reshard::aoa::known_tensor>
+    reshard::vector<reshard::aoa::known_tensor>
     known_tensors(reshard::detail::layout_table const* target) const;
 
     void check_like(reshard::aoa::program const& back) const;
@@ -61,11 +61,11 @@ private:
 
     reshard::catalog const& source_;
     job_files const& files_;
-    std::optional<rename_rules> rules_;              ///< beside a program
-    std::vector<reshard::aoa::state_suffix> states_; ///< of the source, if it is renamed
-    std::vector<rename_pair> before_;                ///< before the program
-    std::optional<reshard::catalog> seen_;           ///< if there are some
-    std::vector<reshard::aoa::known_tensor> like_;
+    std::optional<rename_rules> rules_;                  ///< beside a program
+    reshard::vector<reshard::aoa::state_suffix> states_; ///< of the source, if it is renamed
+    reshard::vector<rename_pair> before_;                ///< before the program
+    std::optional<reshard::catalog> seen_;               ///< if there are some
+    reshard::vector<reshard::aoa::known_tensor> like_;
 };
 
 } // namespace tool

@@ -36,7 +36,7 @@ struct explain_options {
 };
 
 /// In the order of their offsets in the target, or in the source.
-std::vector<explained> in_order(std::vector<explained> pieces, bool of_source) {
+reshard::vector<explained> in_order(reshard::vector<explained> pieces, bool of_source) {
     std::ranges::stable_sort(pieces, {}, [of_source](explained const& explained) {
         return of_source ? explained.geometry.source_offset : explained.geometry.target_offset;
     });
@@ -54,7 +54,7 @@ json::array json_factors(index_vector const& extents, std::uint8_t joins) {
     return axes;
 }
 
-json::array json_ranks(std::vector<holder_t> const& ranks) {
+json::array json_ranks(reshard::vector<holder_t> const& ranks) {
     json::array list;
     for (holder_t const rank : ranks)
         list.emplace_back(rank);
@@ -93,7 +93,7 @@ json::object json_of(explained const& explained) {
 }
 
 /// `rank 2`, `ranks 0-3, 6`; nothing of none.
-std::string ranks_text(std::vector<holder_t> const& ranks) {
+std::string ranks_text(reshard::vector<holder_t> const& ranks) {
     std::string text;
     for (std::size_t i = 0; i < ranks.size();) {
         std::size_t last = i;
@@ -126,9 +126,10 @@ std::string explained_line(std::string_view text) {
 }
 
 /// The statements that pieces come by, each once, as the user wrote them.
-std::vector<std::string> written_lines(std::vector<explained> const& pieces, job const& full_job) {
+reshard::vector<std::string> written_lines(reshard::vector<explained> const& pieces,
+                                           job const& full_job) {
     aoa::program const& code = full_job.code();
-    std::vector<std::string> lines;
+    reshard::vector<std::string> lines;
     std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
     for (explained const& explained : pieces)
         for (aoa::text_span const where : explained.written)
@@ -158,7 +159,7 @@ std::string way_of(explained const& explained) {
 }
 
 /// ` on rank 1`, if any.
-std::string place_of(std::vector<holder_t> const& ranks) {
+std::string place_of(reshard::vector<holder_t> const& ranks) {
     return ranks.empty() ? "" : " on " + ranks_text(ranks);
 }
 
@@ -179,7 +180,7 @@ std::string source_text(explained const& explained) {
 }
 
 /// Lines that fit on a screen, or all; a line says how many are omitted.
-std::string on_a_screen(std::vector<std::string> const& lines, std::size_t most, bool show_all,
+std::string on_a_screen(reshard::vector<std::string> const& lines, std::size_t most, bool show_all,
                         std::string const& noun) {
     std::string text;
     std::size_t const shown = show_all || lines.size() <= most ? lines.size() : most - 1;
@@ -191,11 +192,11 @@ std::string on_a_screen(std::vector<std::string> const& lines, std::size_t most,
 }
 
 /// What pieces are and come by, in 24 lines unless all is asked for.
-std::string text_of(std::vector<explained> const& pieces, job const& full_job, bool forward,
+std::string text_of(reshard::vector<explained> const& pieces, job const& full_job, bool forward,
                     bool shows_all) {
     constexpr std::size_t screen = 24, most_statements = 8;
     constexpr std::size_t longest = 160;
-    std::vector<std::string> rows, statements = written_lines(pieces, full_job);
+    reshard::vector<std::string> rows, statements = written_lines(pieces, full_job);
     for (explained const& explained : in_order(joined(pieces), forward))
         rows.push_back(forward ? source_text(explained) : target_text(explained));
     for (std::string& line : statements)
@@ -218,8 +219,8 @@ std::optional<index_vector> shape_of(source_spec const& source, job const& full_
 }
 
 /// All pieces of the box that is asked for.
-std::vector<explained> pieces_of(source_spec const& source, job const& full_job,
-                                 explain_options const& options, bool cuts_at_ranks) {
+reshard::vector<explained> pieces_of(source_spec const& source, job const& full_job,
+                                     explain_options const& options, bool cuts_at_ranks) {
     auto const ranges = parse_box(options.region);
     std::optional<box> region;
     if (!options.region.empty())
@@ -229,7 +230,7 @@ std::vector<explained> pieces_of(source_spec const& source, job const& full_job,
                : explain_source(source, full_job, options.source_key, region, cuts_at_ranks);
 }
 
-outcome json_of(std::vector<explained> const& pieces, explain_options const& options) {
+outcome json_of(reshard::vector<explained> const& pieces, explain_options const& options) {
     bool const forward = !options.source_key.empty();
     json::array list;
     for (explained const& explained : pieces) {
@@ -242,7 +243,7 @@ outcome json_of(std::vector<explained> const& pieces, explain_options const& opt
          {"pieces", std::move(list)}});
 }
 
-outcome text_of(std::vector<explained> const& pieces, job const& full_job,
+outcome text_of(reshard::vector<explained> const& pieces, job const& full_job,
                 explain_options const& options) {
     bool const forward = !options.source_key.empty();
     std::string const text = text_of(pieces, full_job, forward, options.all);

@@ -18,7 +18,8 @@ using namespace reshard;
 namespace {
 
 /// The ranks of a layout that hold some of a box, ascending.
-std::vector<holder_t> ranks_of(layout const& layout, std::string const& key, box const& region) {
+reshard::vector<holder_t> ranks_of(layout const& layout, std::string const& key,
+                                   box const& region) {
     tensor_layout const* const tensor = layout.find(key);
     std::set<holder_t> ranks;
     detail::tensor_shards const shards =
@@ -63,8 +64,8 @@ public:
           lines_(statement_lines(full_job.code(), source.held)) {}
 
     /// What makes up a box of a target tensor, by target offset.
-    std::vector<explained> target(std::string const& key, std::optional<box> const& region) {
-        std::vector<explained> explaineds;
+    reshard::vector<explained> target(std::string const& key, std::optional<box> const& region) {
+        reshard::vector<explained> explaineds;
         for (piece const& piece : reshard::explain(all_.map(), key, region))
             add(piece, key, explaineds);
         std::stable_sort(explaineds.begin(), explaineds.end(),
@@ -75,8 +76,8 @@ public:
     }
 
     /// What becomes of a box of a source tensor, by source offset.
-    std::vector<explained> source(std::string const& key, std::optional<box> const& region) {
-        std::vector<explained> explaineds;
+    reshard::vector<explained> source(std::string const& key, std::optional<box> const& region) {
+        reshard::vector<explained> explaineds;
         for (detail::destination const& destination :
              reshard::detail::explain_source(all_.map(), key, region))
             add(destination.part, destination.key, explaineds);
@@ -88,7 +89,8 @@ public:
     }
 
 private:
-    void add(piece const& piece, std::string const& target, std::vector<explained>& explaineds) {
+    void add(piece const& piece, std::string const& target,
+             reshard::vector<explained>& explaineds) {
         std::size_t const first = explaineds.size();
         add_pieces(piece, target, explaineds);
         for (std::size_t i = first; i < explaineds.size(); ++i)
@@ -111,7 +113,7 @@ private:
     }
 
     void add_pieces(piece const& piece, std::string const& target,
-                    std::vector<explained>& explaineds) {
+                    reshard::vector<explained>& explaineds) {
         if (piece.source == detail::zero_source)
             return explaineds.push_back({piece, target, {}, {}, 0, 0, statements({}, target)});
         std::string const key(all_.map().sources().key(piece.source));
@@ -128,7 +130,8 @@ private:
         }
     }
 
-    std::vector<std::size_t> const& numbers(std::string const& source, std::string const& target) {
+    reshard::vector<std::size_t> const& numbers(std::string const& source,
+                                                std::string const& target) {
         auto const [match, is_new] = numbers_.try_emplace({source, target});
         if (is_new)
             match->second =
@@ -136,8 +139,8 @@ private:
         return match->second;
     }
 
-    std::vector<std::string> statements(std::string const& source, std::string const& target) {
-        std::vector<std::string> texts;
+    reshard::vector<std::string> statements(std::string const& source, std::string const& target) {
+        reshard::vector<std::string> texts;
         for (std::size_t const i : numbers(source, target))
             texts.push_back(lines_[i]);
         return texts;
@@ -147,9 +150,9 @@ private:
     job const& all_;
     bool cuts_at_ranks_; ///< also if the source is a layout, whose ranks hold shards
     aoa::statement_trace trace_;
-    std::vector<std::string> lines_;
+    reshard::vector<std::string> lines_;
     /// By source key and target key.
-    std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> numbers_;
+    std::map<std::pair<std::string, std::string>, reshard::vector<std::size_t>> numbers_;
 };
 
 /// The axis along which two offsets differ, if it is only one; else the number of axes.
@@ -194,19 +197,19 @@ bool joins_to(explained& a, explained const& b) {
 
 } // namespace
 
-std::vector<explained> explain_target(source_spec const& source, job const& full_job,
-                                      std::string const& key, std::optional<box> const& region,
-                                      bool cuts_at_ranks) {
+reshard::vector<explained> explain_target(source_spec const& source, job const& full_job,
+                                          std::string const& key, std::optional<box> const& region,
+                                          bool cuts_at_ranks) {
     return explainer(source, full_job, cuts_at_ranks).target(key, region);
 }
 
-std::vector<explained> explain_source(source_spec const& source, job const& full_job,
-                                      std::string const& key, std::optional<box> const& region,
-                                      bool cuts_at_ranks) {
+reshard::vector<explained> explain_source(source_spec const& source, job const& full_job,
+                                          std::string const& key, std::optional<box> const& region,
+                                          bool cuts_at_ranks) {
     return explainer(source, full_job, cuts_at_ranks).source(key, region);
 }
 
-std::vector<explained> joined(std::vector<explained> pieces) {
+reshard::vector<explained> joined(reshard::vector<explained> pieces) {
     std::size_t const ndim = pieces.empty() ? 0 : pieces[0].geometry.ndim();
     for (std::size_t axis = ndim; axis-- > 0;) {
         std::ranges::stable_sort(pieces, {}, [axis](explained const& explained) {
@@ -214,7 +217,7 @@ std::vector<explained> joined(std::vector<explained> pieces) {
             index_t const along = std::exchange(offset[axis], 0);
             return std::tuple(explained.target_key, offset, along);
         });
-        std::vector<explained> rows;
+        reshard::vector<explained> rows;
         for (explained& explained : pieces)
             if (rows.empty() || !joins_to(rows.back(), explained))
                 rows.push_back(std::move(explained));

@@ -9,11 +9,11 @@
 #include <reshard/aoa/ast.hpp>
 #include <reshard/core/box.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Where elements come from, or go: pieces, with their holders and the statements they come by.
@@ -28,30 +28,30 @@ struct explained {
     std::string file;       ///< empty: the source is a layout
     reshard::index_t first_byte = 0;
     reshard::index_t last_byte = 0; ///< after the last one
-    std::vector<std::string> statements;
-    std::vector<reshard::aoa::text_span> written =
+    reshard::vector<std::string> statements;
+    reshard::vector<reshard::aoa::text_span> written =
         {}; ///< the statements as the user wrote them, in order
-    std::vector<reshard::holder_t> source_ranks = {}; ///< empty: the source is a checkpoint
-    std::vector<reshard::holder_t> target_ranks = {}; ///< empty: no target is known
+    reshard::vector<reshard::holder_t> source_ranks = {}; ///< empty: the source is a checkpoint
+    reshard::vector<reshard::holder_t> target_ranks = {}; ///< empty: no target is known
 };
 
 /// The pieces of a box of a target tensor, by target offset; cut at the borders of shards if the
 /// source is a checkpoint, or with `cuts_at_ranks`.
 ///
 /// \throws error as `reshard::explain`
-std::vector<explained> explain_target(source_spec const& source, job const& full_job,
-                                      std::string const& key,
-                                      std::optional<reshard::box> const& region,
-                                      bool cuts_at_ranks);
+reshard::vector<explained> explain_target(source_spec const& source, job const& full_job,
+                                          std::string const& key,
+                                          std::optional<reshard::box> const& region,
+                                          bool cuts_at_ranks);
 
 /// What becomes of a box of a source tensor, by source offset.
-std::vector<explained> explain_source(source_spec const& source, job const& full_job,
-                                      std::string const& key,
-                                      std::optional<reshard::box> const& region,
-                                      bool cuts_at_ranks);
+reshard::vector<explained> explain_source(source_spec const& source, job const& full_job,
+                                          std::string const& key,
+                                          std::optional<reshard::box> const& region,
+                                          bool cuts_at_ranks);
 
 /// Pieces that lie side by side on both sides as one.
-std::vector<explained> joined(std::vector<explained> pieces);
+reshard::vector<explained> joined(reshard::vector<explained> pieces);
 
 } // namespace tool
 

@@ -54,7 +54,7 @@ std::string sum_of(std::filesystem::path const& path, detail::progress_count& co
     std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> const context(EVP_MD_CTX_new(),
                                                                           &EVP_MD_CTX_free);
     check_done(EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr));
-    std::vector<char> buffer(1u << 20);
+    reshard::vector<char> buffer(1u << 20);
     while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
            file.gcount() > 0) {
         auto const bytes = static_cast<std::size_t>(file.gcount());
@@ -80,14 +80,14 @@ bool is_name(std::string_view text) {
 }
 
 /// The sums that a file lists.
-std::vector<file_sum> read_sums(std::filesystem::path const& path) {
+reshard::vector<file_sum> read_sums(std::filesystem::path const& path) {
     std::string const name = path.string();
     auto const document =
         detail::parse_json(detail::read_text_file(path), name, errc::corrupt_file);
     detail::json_cursor const root(document, name, errc::corrupt_file);
     if (auto const algorithm = root.find("algorithm"); algorithm && algorithm->text() != "sha256")
         algorithm->refuse("'" + algorithm->text() + "' sums are not compared, sha256 is");
-    std::vector<file_sum> sums;
+    reshard::vector<file_sum> sums;
     for (auto const& [file, sum] : root.at("files").members()) {
         if (!is_name(file))
             sum.refuse("is not a file of this directory");
@@ -102,14 +102,15 @@ std::vector<file_sum> read_sums(std::filesystem::path const& path) {
 }
 
 /// What differs of every `size`-th file from the `rank`-th on.
-std::vector<changed_file> changed_among(std::vector<file_sum> const& sums, processes const& world,
-                                        detail::progress_function const& tell) {
+reshard::vector<changed_file> changed_among(reshard::vector<file_sum> const& sums,
+                                            processes const& world,
+                                            detail::progress_function const& tell) {
     auto const step = static_cast<std::size_t>(world.size());
     index_t bytes = 0;
     for (auto i = static_cast<std::size_t>(world.rank()); i < sums.size(); i += step)
         bytes += sums[i].bytes;
     detail::progress_count count(tell, bytes);
-    std::vector<changed_file> changed;
+    reshard::vector<changed_file> changed;
     for (auto i = static_cast<std::size_t>(world.rank()); i < sums.size(); i += step) {
         std::string const sum = sum_of(sums[i].path, count);
         if (sum != sums[i].sum)
@@ -123,9 +124,9 @@ std::vector<changed_file> changed_among(std::vector<file_sum> const& sums, proce
 std::optional<compared_files> compare_with_sums(processes const& world,
                                                 std::filesystem::path const& directory,
                                                 progress_when progress) {
-    std::vector<file_sum> sums;
+    reshard::vector<file_sum> sums;
     bool has_sums = false;
-    std::vector<changed_file> files;
+    reshard::vector<changed_file> files;
     agree_on(world, [&] {
         std::error_code ignored;
         has_sums = std::filesystem::is_regular_file(directory / sums_name, ignored);

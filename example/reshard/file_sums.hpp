@@ -7,11 +7,11 @@
 #include "report.hpp"
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Files, compared with the SHA-256 sums that Megatron-Core keeps of them in `integrity.json`.
@@ -32,8 +32,8 @@ struct changed_file {
 
 struct compared_files {
     reshard::index_t bytes = 0;
-    std::vector<std::string> with_sums;
-    std::vector<changed_file> changed;
+    reshard::vector<std::string> with_sums;
+    reshard::vector<changed_file> changed;
 };
 
 /// The files of a directory compared with their sums; none if it has no sums. Rank `r` reads every

@@ -67,7 +67,7 @@ std::string all_at_once(finding_group const& group) {
 
 /// Says which tensors of the source no target uses, and which in part only.
 void note_losses(job const& full_job, job_files const& files) {
-    std::vector<std::string> unused, others;
+    reshard::vector<std::string> unused, others;
     std::string first;
     for (detail::loss const& loss : detail::losses_of(full_job.map())) {
         detail::mapping_source const source = full_job.map().sources()[loss.source];
@@ -91,7 +91,7 @@ void note_losses(job const& full_job, job_files const& files) {
 }
 
 void note_zeros(job const& full_job) {
-    std::vector<std::string> zeros;
+    reshard::vector<std::string> zeros;
     for (mapping_output const& output : full_job.map().outputs())
         if (output.added)
             zeros.push_back(output.key);
@@ -174,21 +174,21 @@ reported report_of(error const& problem, std::string const& file) {
     return result;
 }
 
-std::vector<reported> reports_of(aoa::program const& code,
-                                 std::vector<aoa::finding> const& findings,
-                                 job_files const& files) {
-    std::vector<reported> reports;
+reshard::vector<reported> reports_of(aoa::program const& code,
+                                     reshard::vector<aoa::finding> const& findings,
+                                     job_files const& files) {
+    reshard::vector<reported> reports;
     for (aoa::finding const& finding : findings)
         reports.push_back(report_of(code, finding, files));
     return reports;
 }
 
-std::size_t count_of(std::string_view severity, std::vector<reported> const& reports) {
+std::size_t count_of(std::string_view severity, reshard::vector<reported> const& reports) {
     return static_cast<std::size_t>(std::ranges::count(reports, severity, &reported::severity));
 }
 
-std::vector<finding_group> groups_of(std::vector<reported> const& reports) {
-    std::vector<finding_group> groups;
+reshard::vector<finding_group> groups_of(reshard::vector<reported> const& reports) {
+    reshard::vector<finding_group> groups;
     std::map<std::tuple<std::string, std::string, std::size_t, std::size_t, std::string>,
              std::size_t>
         places;
@@ -217,7 +217,7 @@ std::string same_text(finding_group const& group) {
     return text;
 }
 
-void say_findings(std::vector<reported> const& reports) {
+void say_findings(reshard::vector<reported> const& reports) {
     for (finding_group const& group : groups_of(reports))
         say(group.first->severity, group.first->plain + same_text(group));
 }
@@ -236,7 +236,7 @@ void note_renamed_away(job& full_job, catalog const& source, job_files const& fi
             if (statement.where != aoa::text_span() && // else it is one of --rename
                 name.kind == aoa::name::kind_type::text)
                 gone.insert(full_job.code().text(name));
-    std::erase_if(gone, [&](std::string_view key) {
+    erase_if(gone, [&](std::string_view key) {
         return !renamed.contains(key) || !source.find(key) || full_job.map().find(key);
     });
     if (gone.empty())

@@ -9,11 +9,11 @@
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Findings as all commands show them.
@@ -28,7 +28,7 @@ struct reported {
     std::string message;
     std::string file;
     std::optional<reshard::aoa::place> where; ///< in the program
-    std::vector<std::string> chain;
+    reshard::vector<std::string> chain;
     std::string text;  ///< for people: the position, the severity, the message, the lines below
     std::string plain; ///< the same without the severity, to follow `note: `
 };
@@ -52,26 +52,26 @@ void add_error(job& full_job, reshard::errc code, std::string key, std::string m
 /// An error that has stopped a stage, and whose sentence begins with the file.
 reported report_of(reshard::error const& problem, std::string const& file);
 
-std::vector<reported> reports_of(reshard::aoa::program const& code,
-                                 std::vector<reshard::aoa::finding> const& findings,
-                                 job_files const& files);
+reshard::vector<reported> reports_of(reshard::aoa::program const& code,
+                                     reshard::vector<reshard::aoa::finding> const& findings,
+                                     job_files const& files);
 
-std::size_t count_of(std::string_view severity, std::vector<reported> const& reports);
+std::size_t count_of(std::string_view severity, reshard::vector<reported> const& reports);
 
 /// Findings that say the same of several tensors: the first one, and the keys of the others.
 struct finding_group {
     reported const* first;
-    std::vector<std::string> others = {};
+    reshard::vector<std::string> others = {};
     std::size_t nameless = 0; ///< more of them, of no tensor
 };
 
-std::vector<finding_group> groups_of(std::vector<reported> const& reports);
+reshard::vector<finding_group> groups_of(reshard::vector<reported> const& reports);
 
 /// For which other tensors the same holds, as lines below the first finding.
 std::string same_text(finding_group const& group);
 
 /// Says findings on standard error, those that say the same of several tensors once.
-void say_findings(std::vector<reported> const& reports);
+void say_findings(reshard::vector<reported> const& reports);
 
 /// Notes tensors of the source that a program of the user's renames, if nothing has their old names
 /// afterwards. A target that lists its tensors says itself which names it wants.

@@ -8,6 +8,7 @@
 #include "spec.hpp"
 
 #include <reshard/aoa/statement_trace.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/plan/problem.hpp>
@@ -19,7 +20,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace tool {
 
@@ -39,8 +39,8 @@ catalog_entry const* source_of(mapping const& program, catalog_entry const& want
 }
 
 /// The axes along which the target cuts a tensor of the source into other parts than it has there.
-std::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entry const& from) {
-    std::vector<std::size_t> axes;
+reshard::vector<std::size_t> axes_cut_anew(catalog_entry const& wanted, catalog_entry const& from) {
+    reshard::vector<std::size_t> axes;
     for (std::size_t axis = 0; axis < wanted.parts.size(); ++axis)
         if (wanted.parts[axis] > 1 && wanted.parts[axis] != from.parts[axis])
             axes.push_back(axis);
@@ -72,12 +72,12 @@ std::string_view fused_advice(fused_order order) {
 /// of others, queries, keys and values without such a statement are groups of heads.
 void note_seemingly_fused(job& full_job, layout const& layout, catalog const& source,
                           job_files const& files) {
-    std::map<fused_order, std::vector<std::string>> cuts;
+    std::map<fused_order, reshard::vector<std::string>> cuts;
     std::optional<model_facts> model;
     catalog const nothing;
     for (catalog_entry const& wanted : full_job.target ? *full_job.wanted : nothing) {
         catalog_entry const* const from = source_of(full_job.map(), wanted, source);
-        auto const axes = from ? axes_cut_anew(wanted, *from) : std::vector<std::size_t>();
+        auto const axes = from ? axes_cut_anew(wanted, *from) : reshard::vector<std::size_t>();
         if (axes.empty() || full_job.map().fused().contains(wanted.key) ||
             (!layout.fused.empty() && wanted.key.find("qkv") != wanted.key.npos))
             continue;

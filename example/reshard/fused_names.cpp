@@ -221,8 +221,8 @@ struct fused_axis {
 };
 
 /// The axis of a matrix, the last two axes of a tensor, that is not the hidden size of the model.
-std::vector<fused_axis> axes_of_matrix(index_vector const& shape, std::size_t ndim, fused_side side,
-                                       std::optional<index_t> hidden) {
+reshard::vector<fused_axis> axes_of_matrix(index_vector const& shape, std::size_t ndim,
+                                           fused_side side, std::optional<index_t> hidden) {
     index_t const out = shape[ndim - 2], in = shape[ndim - 1];
     std::size_t const rows = ndim - 2, columns = ndim - 1;
     if (hidden && (out == *hidden) != (in == *hidden))
@@ -234,16 +234,16 @@ std::vector<fused_axis> axes_of_matrix(index_vector const& shape, std::size_t nd
     bool const is_much_longer = std::max(out, in) > 2 * std::min(out, in);
     if (side == fused_side::either)
         return {{longer, is_much_longer}, {other, false}};
-    return is_much_longer ? std::vector<fused_axis>{{longer}}
-                          : std::vector<fused_axis>{{longer}, {other, false}};
+    return is_much_longer ? reshard::vector<fused_axis>{{longer}}
+                          : reshard::vector<fused_axis>{{longer}, {other, false}};
 }
 
 /// The axes that may have the rows of the tensors.
 ///
 /// \par Source AutoAWQ and AutoGPTQ have `qweight` and `qzeros` as [in, out], with packed values,
 ///             compressed-tensors `weight_packed` as [out, in]
-std::vector<fused_axis> fused_axes(catalog_entry const& wanted, fused_side side,
-                                   std::optional<index_t> hidden) {
+reshard::vector<fused_axis> fused_axes(catalog_entry const& wanted, fused_side side,
+                                       std::optional<index_t> hidden) {
     std::size_t ndim = wanted.shape.size();
     while (ndim > 2 && wanted.shape[ndim - 1] == 1) // a convolution of 1
         --ndim;
@@ -312,7 +312,7 @@ model_facts facts_beside(std::string const& source) {
 }
 
 std::optional<fused_cut> find_fused_cut(catalog_entry const& wanted,
-                                        std::vector<std::size_t> const& axes,
+                                        reshard::vector<std::size_t> const& axes,
                                         model_facts const& model) {
     fused_name const* const name = find_fused_name(wanted.key, model.type);
     if (!name || name->order == fused_order::plain)

@@ -5,6 +5,7 @@
 
 #include "job.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <cstddef>
@@ -12,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Names that public models give to tensors that have several others in them, and in which order.
@@ -54,9 +54,9 @@ fused_name const* find_fused_name(std::string_view key, std::string_view model);
 struct model_facts {
     std::string type; ///< `model_type`, of the text model if there is one
     /// Entries with whole numbers.
-    std::vector<std::pair<std::string, reshard::index_t>> numbers;
+    reshard::vector<std::pair<std::string, reshard::index_t>> numbers;
     /// The same of models beside the text model, as one of images.
-    std::vector<std::pair<std::string, reshard::index_t>> of_others;
+    reshard::vector<std::pair<std::string, reshard::index_t>> of_others;
 
     /// The first number of a list of entries, `a|b`, that exists.
     std::optional<reshard::index_t> number(std::string_view names) const;
@@ -80,7 +80,7 @@ struct fused_cut {
 /// How a layout that cuts a tensor along these axes parts, or may part, the tensors in it; nullopt
 /// if it cuts another axis, or between heads.
 std::optional<fused_cut> find_fused_cut(reshard::catalog_entry const& wanted,
-                                        std::vector<std::size_t> const& axes,
+                                        reshard::vector<std::size_t> const& axes,
                                         model_facts const& model);
 
 /// Of tensors that the source has in parts, and that a program uses like plain ones: those that may

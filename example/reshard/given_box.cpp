@@ -32,12 +32,12 @@ index_t number_in(std::string const& text, std::string_view digits) {
 
 } // namespace
 
-std::vector<detail::axis_range> parse_box(std::string const& text) {
+reshard::vector<detail::axis_range> parse_box(std::string const& text) {
     std::string plain = text;
     std::erase(plain, ' ');
     if (plain.size() > 1 && plain.front() == '[' && plain.back() == ']')
         plain = plain.substr(1, plain.size() - 2);
-    std::vector<detail::axis_range> ranges;
+    reshard::vector<detail::axis_range> ranges;
     for (std::size_t begin = 0; begin < plain.size();) {
         std::size_t const end = std::min(plain.find(',', begin), plain.size());
         std::string_view const interval = std::string_view(plain).substr(begin, end - begin);
@@ -57,7 +57,7 @@ std::vector<detail::axis_range> parse_box(std::string const& text) {
     return ranges;
 }
 
-box box_in(std::vector<detail::axis_range> const& ranges,
+box box_in(reshard::vector<detail::axis_range> const& ranges,
            std::optional<index_vector> const& shape) {
     box region;
     for (std::size_t axis = 0; axis < ranges.size(); ++axis) {

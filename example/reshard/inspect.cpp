@@ -7,6 +7,7 @@
 #include "spec.hpp"
 #include "summary.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/other_names.hpp>
 #include <reshard/format/save_record.hpp>
@@ -25,7 +26,6 @@
 #include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace tool {
 
@@ -62,7 +62,7 @@ index_t bytes_of(checkpoint_metadata const& checkpoint) {
 /// The same for people, the most first; empty if there is only one.
 std::string dtype_text(checkpoint_metadata const& checkpoint) {
     auto const elements = bytes_by_dtype(checkpoint);
-    std::vector<std::pair<index_t, data_type>> sorted;
+    reshard::vector<std::pair<index_t, data_type>> sorted;
     for (auto const& [dtype, bytes] : elements)
         sorted.emplace_back(bytes, dtype);
     std::ranges::sort(sorted, std::greater());
@@ -118,7 +118,7 @@ std::string delta_text(checkpoint_metadata const& checkpoint) {
     auto const delta = delta_of(checkpoint);
     if (!delta)
         return {};
-    std::vector<std::string> needs;
+    reshard::vector<std::string> needs;
     for (auto const& [directory, save] : needs_of(*delta))
         needs.push_back(detail::printable(directory));
     if (needs.empty())
@@ -133,7 +133,7 @@ checkpoint_metadata without_unread(checkpoint_metadata opened) {
     for (detail::checkpoint_tensor const& tensor : opened.tensors)
         if (!tensor.is_read())
             opened.unread.push_back("tensor '" + tensor.key + "': " + tensor.unread);
-    std::erase_if(opened.tensors, [](auto const& tensor) { return !tensor.is_read(); });
+    erase_if(opened.tensors, [](auto const& tensor) { return !tensor.is_read(); });
     return opened;
 }
 
@@ -161,7 +161,7 @@ json::object json_of(checkpoint_metadata const& checkpoint) {
                              {"tensors", std::move(tensors)},
                              {"metadata", std::move(metadata)}};
     if (!checkpoint.metadata_differs.empty())
-        full_object["metadata_differs"] = json_texts(std::vector<std::string>(
+        full_object["metadata_differs"] = json_texts(reshard::vector<std::string>(
             checkpoint.metadata_differs.begin(), checkpoint.metadata_differs.end()));
     json::object dtypes;
     for (auto const& [dtype, bytes] : bytes_by_dtype(checkpoint))

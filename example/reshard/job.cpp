@@ -35,14 +35,14 @@ using namespace reshard;
 namespace {
 
 /// The keys that a target names; a layout of rules names none.
-std::vector<std::string> keys_wanted(job_files const& files) {
+reshard::vector<std::string> keys_wanted(job_files const& files) {
     if (files.target.empty())
         fail(errc::usage, "reshard: --names is for a target with names, and none is given");
     detail::layout_file const wanted = read_target(files.target, files.reading.mode);
     if (detail::needs_shapes(wanted))
         fail(errc::usage, files.target,
              ": --names is for a target with names, and this one has rules");
-    std::vector<std::string> keys;
+    reshard::vector<std::string> keys;
     for (detail::layout_row const& row : detail::table_of(wanted, catalog()).rows)
         keys.push_back(row.key);
     return keys;
@@ -60,7 +60,7 @@ void check_known(job const& full_job, program_expander const& expander) {
         for (aoa::name const& name : code.left(statement))
             if (statement.where != aoa::text_span() && name.kind == aoa::name::kind_type::text)
                 named.insert(code.text(name));
-    std::vector<key_pattern> kept;
+    reshard::vector<key_pattern> kept;
     for (std::string const& pattern : *full_job.written.keeps)
         kept.emplace_back(pattern);
     auto const is_known = [&](std::string_view key) {
@@ -77,7 +77,7 @@ void check_known(job const& full_job, program_expander const& expander) {
     auto const is_of_known = [&](std::string_view parameter, auto const&) {
         return is_known(parameter);
     };
-    std::vector<std::string> unknown;
+    reshard::vector<std::string> unknown;
     for (catalog_entry const& entry : expander.seen())
         if (!is_known(entry.key) && !aoa::detail::any_parameter(entry.key, states, is_of_known))
             unknown.push_back(entry.key);
@@ -151,7 +151,7 @@ aoa::program read_program(job& full_job, program_expander const& expander) {
     job_files const& files = expander.files();
     full_job.written = has_renames(files)
                            ? program_of_renames(files, expander.source(),
-                                                files.names.empty() ? std::vector<std::string>()
+                                                files.names.empty() ? reshard::vector<std::string>()
                                                                     : keys_wanted(files))
                            : read_program_text(files, expander.seen());
     if (files.program.empty())
@@ -166,7 +166,7 @@ aoa::program read_program(job& full_job, program_expander const& expander) {
 /// The exports, and the source's tensors below them: the possible keys when the layout does not
 /// say.
 catalog known_tensors(catalog const& exports, catalog const& source) {
-    std::vector<catalog_entry> entries(exports.begin(), exports.end());
+    reshard::vector<catalog_entry> entries(exports.begin(), exports.end());
     for (catalog_entry const& entry : source)
         if (!exports.find(entry.key))
             entries.push_back(entry);
@@ -179,7 +179,8 @@ std::string_view maker_of(job_files const& files) {
 }
 
 /// Says which keys there are that the layout does not ask for.
-void note_unwritten(job& full_job, std::vector<std::string> const& keys, job_files const& files) {
+void note_unwritten(job& full_job, reshard::vector<std::string> const& keys,
+                    job_files const& files) {
     if (!keys.empty())
         full_job.unwritten = files.target + ": the layout does not ask for " +
                              counted(keys.size(), "key") + " that " + std::string(maker_of(files)) +
@@ -198,20 +199,20 @@ void add_mismatch(job& full_job, aoa::severity level, detail::key_mismatch const
 }
 
 /// The effect of the strictness on keys that only one side has: findings, and omitted rows.
-void judge_keys(job& full_job, detail::layout_table& table, std::vector<std::string> missing,
+void judge_keys(job& full_job, detail::layout_table& table, reshard::vector<std::string> missing,
                 job_files const& files) {
     full_job.verdict = detail::judge(detail::strictness_from_name(files.strict),
                                      {full_job.lowered.unexpected, std::move(missing)});
     add_mismatch(full_job, aoa::severity::error, full_job.verdict.raise);
     add_mismatch(full_job, aoa::severity::warning, full_job.verdict.log);
     add_mismatch(full_job, aoa::severity::note, full_job.verdict.give_back);
-    std::erase_if(table.rows, [&](detail::layout_row const& row) {
+    erase_if(table.rows, [&](detail::layout_row const& row) {
         return std::ranges::binary_search(full_job.verdict.left_out, row.key);
     });
 }
 
-std::vector<std::string> keys_beyond(catalog const& exports, catalog const& target) {
-    std::vector<std::string> keys;
+reshard::vector<std::string> keys_beyond(catalog const& exports, catalog const& target) {
+    reshard::vector<std::string> keys;
     for (catalog_entry const& entry : exports)
         if (!target.find(entry.key))
             keys.push_back(entry.key);
@@ -302,7 +303,7 @@ job make_job_with_target(layout const& layout, catalog const& source, job_files 
 }
 
 /// The other tensors that are missing like the first error's, and how many errors are left.
-std::string others_of(std::vector<aoa::finding> const& findings) {
+std::string others_of(reshard::vector<aoa::finding> const& findings) {
     auto const missing = aoa::detail::equally_missing(findings);
     auto const count = std::ranges::count(findings, aoa::severity::error, &aoa::finding::level) -
                        1 - std::ssize(missing);
@@ -325,8 +326,8 @@ std::string others_of(std::vector<aoa::finding> const& findings) {
 
 } // namespace
 
-std::vector<aoa::finding> job::findings() const {
-    std::vector<aoa::finding> findings = expanded.findings;
+reshard::vector<aoa::finding> job::findings() const {
+    reshard::vector<aoa::finding> findings = expanded.findings;
     findings.insert(findings.end(), lowered.findings.begin(), lowered.findings.end());
     findings.insert(findings.end(), notes.begin(), notes.end());
     return findings;
@@ -351,7 +352,7 @@ void cast_backwards(job& full_job, catalog const& source, job_files const& files
 
 /// Other names of tensors that no statement makes, if one makes another name of the same tensor and
 /// the program is run backwards. A target that lists tensors decides that itself.
-std::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
+reshard::vector<std::string> names_not_made(catalog const& source, job_files const& files) {
     if (files.aliases.empty() || !runs_backwards(files) ||
         (!files.target.empty() &&
          !detail::needs_shapes(read_target(files.target, files.reading.mode))))
@@ -367,7 +368,7 @@ std::vector<std::string> names_not_made(catalog const& source, job_files const& 
             if (name.kind == aoa::name::kind_type::text)
                 results.insert(expansion.code.text(name));
     std::set<std::string> keys; // of tensors of which a name is made
-    std::vector<std::string> names;
+    reshard::vector<std::string> names;
     for (auto const& [alias, key] : files.aliases)
         for (std::string const& name : {alias, key})
             if (results.contains(name))
@@ -380,8 +381,8 @@ std::vector<std::string> names_not_made(catalog const& source, job_files const& 
 }
 
 /// A layout without tensors of some names.
-layout without(layout layout, std::vector<std::string> const& names) {
-    std::erase_if(layout.tensors, [&](tensor_layout const& tensor) {
+layout without(layout layout, reshard::vector<std::string> const& names) {
+    erase_if(layout.tensors, [&](tensor_layout const& tensor) {
         return std::ranges::count(names, tensor.key) > 0;
     });
     return layout;
@@ -483,7 +484,7 @@ job make_sound_job(source_spec const& source, job_files const& files) {
     return make_sound_job(source.held, with_objects(files, source));
 }
 
-std::vector<std::string> statement_lines(aoa::program const& code, layout const& source) {
+reshard::vector<std::string> statement_lines(aoa::program const& code, layout const& source) {
     return aoa::print_lines(code,
                             [&](std::string_view key) { return source.find(key) != nullptr; });
 }

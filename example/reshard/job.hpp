@@ -6,6 +6,7 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower_context.hpp>
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/safetensors.hpp>
 #include <reshard/layout/layout.hpp>
@@ -14,7 +15,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Source, program and target together: what most commands begin with.
@@ -28,12 +28,12 @@ struct job_files {
     std::string source;
     reshard::detail::safetensors_options reading = {}; ///< how a source is opened
     std::string target;
-    std::string program;                    ///< a file, or `@` and the name of one of the tool's
-    std::vector<std::string> settings = {}; ///< `NAME=NUMBER`, for gaps of the program
-    std::vector<std::string> names = {};    ///< tables for names that the target has otherwise
-    std::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
-    std::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
-    std::vector<std::string> objects = {};  ///< keys of the source's values that are not tensors
+    std::string program; ///< a file, or `@` and the name of one of the tool's
+    reshard::vector<std::string> settings = {}; ///< `NAME=NUMBER`, for gaps of the program
+    reshard::vector<std::string> names = {};    ///< tables for names that the target has otherwise
+    reshard::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
+    reshard::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
+    reshard::vector<std::string> objects = {}; ///< keys of the source's values that are not tensors
     /// Other names of the source's tensors, with their keys.
     std::map<std::string, std::string> aliases = {};
     bool partial = false;         ///< the target's shards may share elements, and leave some out
@@ -55,7 +55,7 @@ struct program_source {
     std::map<std::string, std::string> object_names = {};
     /// Of a text that says what it is for: patterns of tensors that its statements do not name.
     /// Then all others have to be named.
-    std::optional<std::vector<std::string>> keeps = {};
+    std::optional<reshard::vector<std::string>> keeps = {};
 };
 
 /// The contents of the files together.
@@ -63,17 +63,17 @@ struct job {
     program_source written;
     reshard::aoa::expansion expanded;
     reshard::aoa::lowering lowered;
-    std::optional<reshard::catalog> wanted;   ///< the target's tensors, if there is a target
-    bool lists_keys = false;                  ///< the target says itself which tensors it has
-    std::optional<reshard::layout> target;    ///< nothing without a target, or after an error
-    std::vector<reshard::aoa::finding> notes; ///< notes on the layout for people
+    std::optional<reshard::catalog> wanted;       ///< the target's tensors, if there is a target
+    bool lists_keys = false;                      ///< the target says itself which tensors it has
+    std::optional<reshard::layout> target;        ///< nothing without a target, or after an error
+    reshard::vector<reshard::aoa::finding> notes; ///< notes on the layout for people
     std::string unwritten; ///< which keys there are that the layout does not have
     reshard::strict_verdict verdict;
 
     reshard::aoa::program const& code() const { return expanded.code; }
     reshard::mapping const& map() const { return lowered.map; }
     /// Of the expansion, of the later steps, and of the layout.
-    std::vector<reshard::aoa::finding> findings() const;
+    reshard::vector<reshard::aoa::finding> findings() const;
     std::optional<reshard::errc> first_error() const {
         return expanded.first_error ? expanded.first_error : lowered.first_error;
     }
@@ -101,8 +101,8 @@ job make_sound_job(reshard::layout const& source, job_files const& files);
 job make_sound_job(source_spec const& source, job_files const& files);
 
 /// The statements of a program, without macros, as lines.
-std::vector<std::string> statement_lines(reshard::aoa::program const& code,
-                                         reshard::layout const& source);
+reshard::vector<std::string> statement_lines(reshard::aoa::program const& code,
+                                             reshard::layout const& source);
 
 /// The command line's word for an option of the library.
 void name_flags(std::string& text);

@@ -11,6 +11,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -22,8 +23,6 @@
 #include <string>
 #include <system_error>
 #include <tuple>
-
-#include <vector>
 
 /// \file
 /// The options that several commands have, each spelled once, and errors that name them.
@@ -83,13 +82,13 @@ inline CLI::Option* add_settings(CLI::App& command, job_files& files) {
 
 /// `--rename`, beside a program or, if the command needs none, in place of one.
 inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
-    auto const take = [&files](std::vector<std::string> const& texts) {
+    auto const take = [&files](reshard::vector<std::string> const& texts) {
         files.renames = texts;
         if (files.program.empty())
             files.program = renames_program;
     };
     return command
-        .add_option_function<std::vector<std::string>>(
+        .add_option_function<reshard::vector<std::string>>(
             "--rename", take,
             "FROM=TO, with $LAYER_ID for a number, or ** once on each side for any text "
             "('module.**=**'), or a file .json with an object of such pairs; the first that "
@@ -102,12 +101,12 @@ inline CLI::Option* add_renames(CLI::App& command, job_files& files) {
 
 /// `--names`, in place of a program.
 inline void add_names(CLI::App& command, job_files& files, CLI::Option* program) {
-    auto const take = [&files](std::vector<std::string> const& texts) {
+    auto const take = [&files](reshard::vector<std::string> const& texts) {
         files.names = texts;
         files.program = renames_program;
     };
     command
-        .add_option_function<std::vector<std::string>>(
+        .add_option_function<reshard::vector<std::string>>(
             "--names", take,
             "In place of a program: a tensor that the target has and the source does not is looked "
             "for by other names that frameworks give it: master-weights, slices, separators or "
@@ -121,9 +120,9 @@ inline void add_names(CLI::App& command, job_files& files, CLI::Option* program)
 /// `--cast`, after a program or without one.
 inline void add_casts(CLI::App& command, job_files& files) {
     command
-        .add_option_function<std::vector<std::string>>(
+        .add_option_function<reshard::vector<std::string>>(
             "--cast",
-            [&files](std::vector<std::string> const& texts) {
+            [&files](reshard::vector<std::string> const& texts) {
                 files.casts = texts;
                 if (files.program.empty())
                     files.program = renames_program;
@@ -173,7 +172,7 @@ inline CLI::Option* add_target(CLI::App& command, invocation& chosen, job_files&
 }
 
 /// The tensors that a reversed program may lose.
-inline std::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& files) {
+inline reshard::vector<CLI::Option*> add_reversing(CLI::App& command, job_files& files) {
     return {command.add_flag("--allow-rounding", files.reversing.allow_rounding,
                              "A cast that rounds is reversed to the cast back"),
             command.add_flag("--allow-removed", files.reversing.allow_removed,
@@ -221,7 +220,8 @@ inline CLI::Option* add_share_copies(CLI::App& command, bool& shares) {
 }
 
 /// `--replicas` and `--per-rank`.
-inline std::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas, bool& per_rank) {
+inline reshard::vector<CLI::Option*> add_replicas(CLI::App& command, bool& replicas,
+                                                  bool& per_rank) {
     return {command.add_flag("--replicas", replicas,
                              "Write equal shards into the file of each rank that holds them, not "
                              "once into the file of one of them"),
@@ -345,12 +345,12 @@ inline CLI::Option* add_numbers(CLI::App& command, std::map<std::string, double>
         std::map<std::string, double> ignored;
         return complaint_about_number(text, ignored);
     };
-    auto const add = [&numbers](std::vector<std::string> const& texts) {
+    auto const add = [&numbers](reshard::vector<std::string> const& texts) {
         for (std::string const& text : texts)
             complaint_about_number(text, numbers);
     };
     return command
-        .add_option_function<std::vector<std::string>>(
+        .add_option_function<reshard::vector<std::string>>(
             "--number", add, "A number that the record keeps, such as loss=1.5: see retain")
         ->expected(1)
         ->take_all()

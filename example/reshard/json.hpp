@@ -7,6 +7,7 @@
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -14,7 +15,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The library's values as JSON.
@@ -39,7 +39,7 @@ boost::json::array json_texts(Texts const& texts) {
 
 /// The statements of a program without macros, which are printed as `lines`.
 inline boost::json::array json_statements(reshard::aoa::program const& code,
-                                          std::vector<std::string> const& lines) {
+                                          reshard::vector<std::string> const& lines) {
     boost::json::array list;
     reshard::aoa::text_span where;
     std::size_t line = 1;

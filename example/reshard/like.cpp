@@ -22,7 +22,7 @@ using namespace reshard;
 namespace {
 
 namespace fs = std::filesystem;
-using tensor_list = std::vector<aoa::known_tensor>;
+using tensor_list = reshard::vector<aoa::known_tensor>;
 
 aoa::known_tensor facts_of(std::string key, detail::json_cursor const& tensor) {
     std::optional<data_type> dtype;
@@ -65,11 +65,11 @@ std::string header_of(fs::path const& path) {
 }
 
 /// The safetensors files of a directory, or the file itself.
-std::vector<fs::path> header_files(fs::path const& path) {
+reshard::vector<fs::path> header_files(fs::path const& path) {
     std::error_code ignored;
     if (!fs::is_directory(path, ignored))
         return {path};
-    std::vector<fs::path> files;
+    reshard::vector<fs::path> files;
     for (fs::directory_entry const& entry : fs::directory_iterator(path, ignored))
         if (entry.path().extension() == ".safetensors")
             files.push_back(entry.path());

@@ -4,9 +4,9 @@
 #define RESHARD_TOOL_LIKE_HPP
 
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// `--like`: the shapes and types of the tensors that a program restores.
@@ -20,7 +20,7 @@ namespace tool {
 ///
 /// \post   nothing asks for the tensors: they are known, and not wanted
 /// \throws error for what cannot be read, or does not say shapes and data types
-std::vector<reshard::aoa::known_tensor> tensors_like(std::string const& path);
+reshard::vector<reshard::aoa::known_tensor> tensors_like(std::string const& path);
 
 } // namespace tool
 

@@ -9,6 +9,7 @@
 
 #include <reshard/adapt/raw_tensor.hpp>
 #include <reshard/bind/redistribute.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/network_file.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -34,7 +35,6 @@
 #include <optional>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace tool {
 
@@ -50,8 +50,8 @@ struct measure_command {
 /// The measurements; a way that is not among the words is as by default.
 struct measured_network {
     network found;
-    std::vector<std::string> ways; ///< fields of the file
-    std::vector<std::string> notes;
+    reshard::vector<std::string> ways; ///< fields of the file
+    reshard::vector<std::string> notes;
 };
 
 /// The bytes that a job of rows moves.
@@ -102,7 +102,7 @@ private:
     }
 
     index_t columns_;
-    std::vector<float> have_, want_;
+    reshard::vector<float> have_, want_;
     std::optional<reshard::job> job_;
 };
 
@@ -135,7 +135,7 @@ std::string own_cores() {
 }
 
 shared_machine machine_of(processes const& world) {
-    std::vector<std::string> all{own_cores()};
+    reshard::vector<std::string> all{own_cores()};
     if (mpi_group const* const ranks = world.mpi())
         all = detail::node_of(*ranks, 0).group.all_gather(all.front());
     std::string cores;
@@ -177,7 +177,7 @@ void check_memory(shared_machine const& machine, index_t bytes) {
         refuse_bytes(machine, bytes, "there are " + byte_text(machine.bytes));
 }
 
-using rank_pairs = std::vector<std::pair<int, int>>;
+using rank_pairs = reshard::vector<std::pair<int, int>>;
 
 class network_probe {
 public:
@@ -238,8 +238,8 @@ private:
     }
 
     /// The nodes, by the first process on each.
-    std::vector<int> nodes() const {
-        std::vector<int> values;
+    reshard::vector<int> nodes() const {
+        reshard::vector<int> values;
         for (process_place const& process_place : places_)
             if (process_place.position == 0)
                 values.push_back(process_place.node);
@@ -376,7 +376,7 @@ private:
             double const seconds = work ? watch.seconds() : 0;
             times.append(reinterpret_cast<char const*>(&seconds), sizeof seconds);
         }
-        std::vector<double> slowest(static_cast<std::size_t>(repeats), 0);
+        reshard::vector<double> slowest(static_cast<std::size_t>(repeats), 0);
         for (std::string const& text : world_.all_gather(times))
             for (std::size_t i = 0; i < slowest.size(); ++i) {
                 double seconds = 0;
@@ -390,7 +390,7 @@ private:
     processes const& world_;
     index_t bytes_;
     shared_machine machine_;
-    std::vector<process_place> places_;
+    reshard::vector<process_place> places_;
     int per_node_ = 1;
 };
 
@@ -400,7 +400,8 @@ std::string speed_text(double bytes_per_second) {
 }
 
 std::string text_of(measured_network const& network) {
-    std::vector<std::vector<std::string>> rows{{"way", "a rank", "a node", "a run", "latency"}};
+    reshard::vector<reshard::vector<std::string>> rows{
+        {"way", "a rank", "a node", "a run", "latency"}};
     for (auto const& [field, name, element] :
          {std::tuple("copy", "within a rank", &network.found.copy),
           std::tuple("memory", "between ranks of a node", &network.found.memory),

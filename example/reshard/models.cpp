@@ -143,13 +143,13 @@ private:
     }
 
     model of_;
-    std::vector<catalog_entry> tensors_;
+    reshard::vector<catalog_entry> tensors_;
 };
 
 } // namespace
 
-std::vector<std::string> model_names() {
-    std::vector<std::string> names;
+reshard::vector<std::string> model_names() {
+    reshard::vector<std::string> names;
     for (model const& model : models)
         names.emplace_back(model.name);
     return names;

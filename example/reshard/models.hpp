@@ -3,10 +3,10 @@
 #ifndef RESHARD_TOOL_MODELS_HPP
 #define RESHARD_TOOL_MODELS_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// Published models: names, shapes and data types of their tensors, as in their checkpoints.
@@ -14,7 +14,7 @@
 namespace tool {
 
 /// The names that `tensors_of_model` knows.
-std::vector<std::string> model_names();
+reshard::vector<std::string> model_names();
 
 /// The tensors of a model, with hidden size, feed-forward sizes and vocabulary divided by `scale`.
 ///

@@ -2,6 +2,8 @@
 
 #include "network_report.hpp"
 
+#include <reshard/core/vector.hpp>
+
 #include "report.hpp"
 #include "summary.hpp"
 
@@ -13,7 +15,6 @@
 #include <functional>
 #include <numeric>
 #include <string>
-#include <vector>
 
 namespace tool {
 
@@ -48,21 +49,22 @@ std::string least_text(simulated_plan const& plan) {
 
 } // namespace
 
-std::vector<link_strip> busiest_links(simulation const& run) {
+reshard::vector<link_strip> busiest_links(simulation const& run) {
     constexpr std::size_t most = 10;
-    std::vector<std::size_t> links(run.links.size());
+    reshard::vector<std::size_t> links(run.links.size());
     std::iota(links.begin(), links.end(), std::size_t{0});
     std::ranges::stable_sort(links, std::greater<>(),
                              [&](std::size_t i) { return run.links[i].least_seconds; });
     links.resize(std::min(most, links.size()));
-    std::vector<link_strip> strips;
+    reshard::vector<link_strip> strips;
     for (std::size_t const i : links)
         strips.push_back({run.links[i], run.seconds, bounds(run, run.links[i])});
     return strips;
 }
 
-std::vector<std::vector<std::string>> rows_of(std::vector<link_strip> const& links) {
-    std::vector<std::vector<std::string>> rows{{"link", "bytes", "busy", "utilisation", "least"}};
+reshard::vector<reshard::vector<std::string>> rows_of(reshard::vector<link_strip> const& links) {
+    reshard::vector<reshard::vector<std::string>> rows{
+        {"link", "bytes", "busy", "utilisation", "least"}};
     for (link_strip const& strip : links)
         rows.push_back({name(strip.link), grouped(strip.link.bytes),
                         duration_text(strip.link.busy_seconds),
@@ -90,7 +92,7 @@ std::string text_of(simulated_plan const& plan) {
     if (run.links.empty())
         return bound_text(plan);
     constexpr std::size_t parts = 24;
-    std::vector<link_strip> const links = busiest_links(run);
+    reshard::vector<link_strip> const links = busiest_links(run);
     auto rows = rows_of(links);
     rows[0].emplace_back("over time");
     for (std::size_t i = 0; i < links.size(); ++i)

@@ -7,12 +7,12 @@
 
 #include <reshard/analysis/balance.hpp>
 #include <reshard/analysis/simulation.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/network.hpp>
 
 #include <boost/json/object.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// The time of a plan over a network, for people and programs.
@@ -28,10 +28,11 @@ struct simulated_plan {
 };
 
 /// The links that have most to do, at most ten, the first of those that bound the plan in front.
-std::vector<reshard::link_strip> busiest_links(reshard::simulation const& run);
+reshard::vector<reshard::link_strip> busiest_links(reshard::simulation const& run);
 
 /// The load of each of them, a line each, below a line of names.
-std::vector<std::vector<std::string>> rows_of(std::vector<reshard::link_strip> const& links);
+reshard::vector<reshard::vector<std::string>>
+rows_of(reshard::vector<reshard::link_strip> const& links);
 
 /// How long it takes, and what bounds it, in sentences.
 std::string bound_text(simulated_plan const& plan);

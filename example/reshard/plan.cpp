@@ -40,9 +40,9 @@ namespace json = boost::json;
 
 /// The ranks that the table shows: all, or of many the ones that move most, and how many are
 /// omitted.
-std::pair<std::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& cost) {
+std::pair<reshard::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& cost) {
     constexpr std::size_t most = 64, shown = 16;
-    std::vector<std::size_t> ranks;
+    reshard::vector<std::size_t> ranks;
     for (std::size_t rank = 0; rank < cost.by_process.size(); ++rank)
         ranks.push_back(rank);
     if (ranks.size() <= most)
@@ -60,8 +60,9 @@ std::pair<std::vector<std::size_t>, std::size_t> shown_ranks(plan_cost const& co
 
 std::string rank_table(dry_run const& run) {
     auto const [ranks, left_out] = shown_ranks(run.cost);
-    std::vector<std::vector<std::string>> rows{{"rank", "bytes in", "bytes out", "bytes local",
-                                                "messages in", "messages out", "peak memory"}};
+    reshard::vector<reshard::vector<std::string>> rows{{"rank", "bytes in", "bytes out",
+                                                        "bytes local", "messages in",
+                                                        "messages out", "peak memory"}};
     for (std::size_t const rank : ranks) {
         process_cost const& cost = run.cost.by_process[rank];
         rows.push_back({std::to_string(rank), grouped(cost.bytes_in), grouped(cost.bytes_out),
@@ -76,7 +77,7 @@ std::string rank_table(dry_run const& run) {
 std::string round_table(dry_run const& run) {
     constexpr std::size_t most = 64;
     auto const& rounds = run.rounds.rounds;
-    std::vector<std::vector<std::string>> rows{
+    reshard::vector<reshard::vector<std::string>> rows{
         {"round", "keys", "bytes", "bytes local", "peak memory", "of rank", "first key"}};
     for (std::size_t i = 0; i < std::min(most, rounds.size()); ++i)
         rows.push_back({std::to_string(i + 1), std::to_string(rounds[i].last - rounds[i].first),
@@ -181,7 +182,7 @@ std::string text_of(dry_run const& run, plan_command const& options) {
                 " bytes on each rank\n" + round_table(run);
     if (!options.key_details)
         return text;
-    std::vector<std::vector<std::string>> rows{{"key", "transfers", "bytes"}};
+    reshard::vector<reshard::vector<std::string>> rows{{"key", "transfers", "bytes"}};
     for (std::size_t i = 0; i < run.keys.size(); ++i)
         rows.push_back(
             {run.keys[i], grouped(run.by_key[i].transfers), grouped(run.by_key[i].bytes)});
@@ -205,7 +206,7 @@ std::optional<mesh> mesh_of(job_files const& files) {
 
 std::string page_of(plan_command const& options, source_spec const& source, job const& full_job,
                     dry_run const& run) {
-    std::vector<std::string> remarks;
+    reshard::vector<std::string> remarks;
     for (reported const& report : reports_of(full_job.code(), full_job.findings(), options.files))
         remarks.push_back(report.text);
     if (!full_job.unwritten.empty())
@@ -219,7 +220,7 @@ std::string page_of(plan_command const& options, source_spec const& source, job 
 /// Writes all requested files, or none.
 void write_files(plan_command const& options, source_spec const& source, job const& full_job,
                  dry_run const& run) {
-    std::vector<detail::whole_file> files;
+    reshard::vector<detail::whole_file> files;
     if (!options.picture.empty())
         files.push_back({options.picture, run.picture});
     if (!options.report.empty())
@@ -321,11 +322,10 @@ outcome plan_dry(plan_command const& options, bool as_json) {
 }
 
 /// The formats that can have the layout that is planned for.
-std::vector<std::string> formats_of_layouts() {
-    std::vector<std::string> names = detail::names_of_written_formats();
-    std::erase_if(names, [](std::string const& name) {
-        return !detail::written_format_of(name).has_shards();
-    });
+reshard::vector<std::string> formats_of_layouts() {
+    reshard::vector<std::string> names = detail::names_of_written_formats();
+    erase_if(names,
+             [](std::string const& name) { return !detail::written_format_of(name).has_shards(); });
     return names;
 }
 

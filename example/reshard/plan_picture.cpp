@@ -29,7 +29,7 @@ heat_bins bins_of(plan_flows const& flows) {
 namespace {
 
 /// The description for a reader who does not see the picture.
-std::string description_of(heat_bins const& bins, std::vector<detail::plan_round> const& rounds,
+std::string description_of(heat_bins const& bins, reshard::vector<detail::plan_round> const& rounds,
                            std::optional<index_t> budget) {
     index_t most = 0;
     for (detail::plan_round const& plan_round : rounds)
@@ -66,7 +66,7 @@ std::string complaint_about_picture(std::string const& path) {
                                         "it must end in .svg";
 }
 
-std::string plan_picture(plan_flows const& flows, std::vector<detail::plan_round> const& rounds,
+std::string plan_picture(plan_flows const& flows, reshard::vector<detail::plan_round> const& rounds,
                          std::optional<index_t> budget,
                          std::optional<simulated_plan> const& simulated) {
     heat_bins const bins = bins_of(flows);
@@ -77,7 +77,7 @@ std::string plan_picture(plan_flows const& flows, std::vector<detail::plan_round
     std::string body = svg_text({size.x / 2, 24}, title, "middle") + draw_heat_map(bins, {0, 30}) +
                        draw_timeline(rounds, budget, {0, heat_map_size.y + 40});
     if (simulated) {
-        std::vector<link_strip> const links = busiest_links(simulated->run);
+        reshard::vector<link_strip> const links = busiest_links(simulated->run);
         body += draw_link_timelines(links, simulated->run.least_seconds(), {0, size.y},
                                     simulated->run.links.size() - links.size());
         description += description_of(*simulated, links.size());

@@ -6,12 +6,12 @@
 #include "network_report.hpp"
 #include "picture/heat_map.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// A plan as a picture.
@@ -27,7 +27,7 @@ reshard::heat_bins bins_of(reshard::plan_flows const& flows);
 /// A picture, as SVG, of who sends to whom, and of the rounds below it, with a line at the budget;
 /// below these, over a network, of the busiest links.
 std::string plan_picture(reshard::plan_flows const& flows,
-                         std::vector<reshard::detail::plan_round> const& rounds,
+                         reshard::vector<reshard::detail::plan_round> const& rounds,
                          std::optional<reshard::index_t> budget,
                          std::optional<simulated_plan> const& simulated);
 

@@ -41,8 +41,8 @@ int processes::rank() const { return mpi_ ? mpi_->world.rank() : 0; }
 
 int processes::size() const { return mpi_ ? mpi_->world.size() : 1; }
 
-std::vector<std::string> processes::all_gather(std::string const& bytes) const {
-    return mpi_ ? mpi_->world.all_gather(bytes) : std::vector{bytes};
+reshard::vector<std::string> processes::all_gather(std::string const& bytes) const {
+    return mpi_ ? mpi_->world.all_gather(bytes) : reshard::vector{bytes};
 }
 
 reshard::mpi_group const* processes::mpi() const { return mpi_ ? &mpi_->world : nullptr; }

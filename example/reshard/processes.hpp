@@ -3,11 +3,11 @@
 #ifndef RESHARD_TOOL_PROCESSES_HPP
 #define RESHARD_TOOL_PROCESSES_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 
 #include <memory>
 #include <string>
-#include <vector>
 
 /// \file
 /// The processes that the tool runs in: itself alone, or the processes of an mpiexec.
@@ -37,7 +37,7 @@ public:
 
     int rank() const;
     int size() const;
-    std::vector<std::string> all_gather(std::string const& bytes) const;
+    reshard::vector<std::string> all_gather(std::string const& bytes) const;
 
     /// Those of an mpiexec or a group; null if the tool runs alone.
     reshard::mpi_group const* mpi() const;

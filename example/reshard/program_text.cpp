@@ -68,8 +68,8 @@ std::string read_program_file(std::string const& path) {
 }
 
 /// The parts of a text between separators.
-std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
-    std::vector<std::string_view> parts;
+reshard::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
+    reshard::vector<std::string_view> parts;
     for (;;) {
         std::size_t const end = text.find(separator);
         parts.push_back(text.substr(0, end));
@@ -114,7 +114,7 @@ std::string numbers_like(boost::json::value const& config, std::string const& na
     std::map<std::string, std::string> numbers;
     add_numbers(config, "", numbers);
     std::string const last = name.substr(name.rfind('.') + 1);
-    std::vector<std::string> same, all;
+    reshard::vector<std::string> same, all;
     for (auto const& [path, value] : numbers) {
         all.push_back(path);
         if (path == last || path.ends_with("." + last))
@@ -249,7 +249,7 @@ public:
           values_(values) {}
 
     /// What `{keeps ...}` lists, in a text with `{needs ...}`.
-    std::optional<std::vector<std::string>> keeps() && {
+    std::optional<reshard::vector<std::string>> keeps() && {
         return needs_ ? std::optional(std::move(keeps_)) : std::nullopt;
     }
 
@@ -328,7 +328,7 @@ private:
         return text;
     }
 
-    bool has_one(std::vector<std::string_view> const& keys) const {
+    bool has_one(reshard::vector<std::string_view> const& keys) const {
         return std::ranges::any_of(keys, [&](auto key) { return source_.find(key) != nullptr; });
     }
 
@@ -416,10 +416,10 @@ private:
     catalog const& source_;
     program_values& values_;
     std::string result_, block_, name_;
-    std::vector<std::string> keeps_;
-    bool needs_ = false;                                        ///< the text has `{needs ...}`
-    std::vector<std::pair<std::string, std::string>> switches_; ///< old and new texts
-    std::vector<std::string> repeats_ = {std::string()};
+    reshard::vector<std::string> keeps_;
+    bool needs_ = false;                                            ///< the text has `{needs ...}`
+    reshard::vector<std::pair<std::string, std::string>> switches_; ///< old and new texts
+    reshard::vector<std::string> repeats_ = {std::string()};
 };
 
 } // namespace

@@ -58,7 +58,7 @@ bool has_anything_once(std::string_view name) {
 }
 
 /// The names of the placeholders.
-std::set<std::string_view> placeholders_of(std::vector<aoa::segment> const (&names)[2]) {
+std::set<std::string_view> placeholders_of(reshard::vector<aoa::segment> const (&names)[2]) {
     std::set<std::string_view> all;
     for (auto const& segments : names)
         for (aoa::segment const& segment : segments)
@@ -67,13 +67,13 @@ std::set<std::string_view> placeholders_of(std::vector<aoa::segment> const (&nam
     return all;
 }
 
-bool has_star(std::vector<aoa::segment> const& segments) {
+bool has_star(reshard::vector<aoa::segment> const& segments) {
     return std::ranges::find(segments, aoa::segment::kind_type::star, &aoa::segment::kind) !=
            segments.end();
 }
 
 /// The segments of a name or of a part of one, of which each is a text or a number.
-std::vector<aoa::segment> segments_of(std::string_view written) {
+reshard::vector<aoa::segment> segments_of(std::string_view written) {
     if (written.empty())
         return {};
     aoa::program const code = aoa::parse(detail::words('"', written, "\" -> x\n"), "--rename");
@@ -95,13 +95,13 @@ void check_quotable(std::string const& name, std::string const& where) {
 }
 
 /// The pairs of a file `{FROM: TO}`.
-std::vector<rename_pair> pairs_of_file(std::string const& path) {
+reshard::vector<rename_pair> pairs_of_file(std::string const& path) {
     boost::system::error_code failure;
     boost::json::value const document = boost::json::parse(detail::read_text_file(path), failure);
     boost::json::object const* const pairs = document.if_object();
     if (failure || !pairs)
         fail(errc::corrupt_file, path, ": is not a JSON object of names by names");
-    std::vector<rename_pair> rename_pairs;
+    reshard::vector<rename_pair> rename_pairs;
     for (auto const& [from, to] : *pairs) {
         if (!to.is_string())
             fail(errc::corrupt_file, path, ": '", std::string_view(from.data(), from.size()),
@@ -116,7 +116,7 @@ std::vector<rename_pair> pairs_of_file(std::string const& path) {
 
 /// Refuses renames that depend on each other, since they are done in turn, and a rename to
 /// an existing name.
-void check_independent(std::vector<rename_pair> const& pairs, key_set const& keys,
+void check_independent(reshard::vector<rename_pair> const& pairs, key_set const& keys,
                        std::string_view whose) {
     std::map<std::string_view, rename_pair const*> by_old, by_new;
     for (rename_pair const& pair : pairs)
@@ -148,7 +148,7 @@ std::string_view parameter_of(std::string_view key) {
 /// Finds what renames make of keys, one rename after the other.
 class rename_search {
 public:
-    rename_search(key_set const& keys, std::vector<aoa::state_suffix> const& states,
+    rename_search(key_set const& keys, reshard::vector<aoa::state_suffix> const& states,
                   std::string_view whose)
         : keys_(keys), states_(states), whose_(whose) {
         for (std::string_view const key : keys)
@@ -168,7 +168,7 @@ public:
             refuse(rule);
     }
 
-    std::vector<rename_pair> pairs() && {
+    reshard::vector<rename_pair> pairs() && {
         check_independent(pairs_, keys_, whose_);
         return std::move(pairs_);
     }
@@ -220,11 +220,11 @@ private:
     }
 
     key_set const& keys_;
-    std::vector<aoa::state_suffix> const& states_;
+    reshard::vector<aoa::state_suffix> const& states_;
     std::string_view whose_;
     key_set unstored_; ///< tensors of which there are only states
     std::map<std::string, std::string, std::less<>> taken_;
-    std::vector<rename_pair> pairs_;
+    reshard::vector<rename_pair> pairs_;
     bool is_matched_ = false, acts_ = false; ///< of the last rename
     std::string first_taken_;                ///< by an earlier one
 };
@@ -312,7 +312,7 @@ std::optional<std::string> rename_rule::convert(std::string_view key, bool is_un
 }
 
 std::optional<std::string_view> rename_rule::match(side const& names, std::string_view key,
-                                                   std::vector<index_t>& numbers) const {
+                                                   reshard::vector<index_t>& numbers) const {
     auto const& [before, after] = names.patterns;
     numbers.resize(before.captures + after.captures);
     auto const of_before = std::span(numbers).first(before.captures);
@@ -334,7 +334,7 @@ std::optional<std::string_view> rename_rule::match(side const& names, std::strin
 
 std::optional<std::string> rename_rule::convert_numbers(std::string_view key,
                                                         bool is_undone) const {
-    std::vector<index_t> numbers;
+    reshard::vector<index_t> numbers;
     auto const between = match(sides_[is_undone], key, numbers);
     if (!between)
         return std::nullopt;
@@ -371,7 +371,7 @@ std::optional<std::string> rename_rule::undo(std::string_view name) const {
     return convert(name, true);
 }
 
-rename_rules::rename_rules(std::vector<std::string> const& texts) {
+rename_rules::rename_rules(reshard::vector<std::string> const& texts) {
     for (std::string const& text : texts) {
         if (is_rename_file(text)) {
             for (auto& [from, to] : pairs_of_file(text))
@@ -383,9 +383,9 @@ rename_rules::rename_rules(std::vector<std::string> const& texts) {
     }
 }
 
-std::vector<rename_pair> rename_rules::pairs(key_set const& keys,
-                                             std::vector<aoa::state_suffix> const& states,
-                                             std::string_view whose) const {
+reshard::vector<rename_pair> rename_rules::pairs(key_set const& keys,
+                                                 reshard::vector<aoa::state_suffix> const& states,
+                                                 std::string_view whose) const {
     rename_search search(keys, states, whose);
     for (rename_rule const& rule : rules_)
         search.add(rule);

@@ -6,13 +6,13 @@
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What `--rename` makes of keys.
@@ -66,13 +66,13 @@ private:
     /// One side of a rule with placeholders: the name before `**`, or all of it, and the name after
     /// it, each with the pattern that matches it.
     struct side {
-        std::vector<reshard::aoa::segment> segments[2];
+        reshard::vector<reshard::aoa::segment> segments[2];
         reshard::aoa::detail::key_pattern patterns[2];
     };
 
     /// The part of a key between the two names, and the numbers in them; none if it does not match.
     std::optional<std::string_view> match(side const& names, std::string_view key,
-                                          std::vector<reshard::index_t>& numbers) const;
+                                          reshard::vector<reshard::index_t>& numbers) const;
 
     std::string from_;
     std::string to_;
@@ -88,7 +88,7 @@ class rename_rules {
 public:
     /// \param texts `FROM=TO`, or files `.json` with an object of such pairs
     /// \throws error with errc::usage or errc::corrupt_file
-    explicit rename_rules(std::vector<std::string> const& texts);
+    explicit rename_rules(reshard::vector<std::string> const& texts);
 
     /// The keys that get another name, each once. A state that follows its tensor, as `w.moment1_0`
     /// follows `w`, is not among them.
@@ -97,9 +97,9 @@ public:
     /// \param whose   of which messages say that it has the keys
     /// \throws error with errc::unknown_key for a rename that matches no key, with errc::usage for
     ///         one that earlier ones leave nothing to, and for names that meet
-    std::vector<rename_pair> pairs(key_set const& keys,
-                                   std::vector<reshard::aoa::state_suffix> const& states,
-                                   std::string_view whose) const;
+    reshard::vector<rename_pair> pairs(key_set const& keys,
+                                       reshard::vector<reshard::aoa::state_suffix> const& states,
+                                       std::string_view whose) const;
 
     /// The key after the first rename that matches it, std::nullopt if none does.
     std::optional<std::string> rename(std::string_view key) const;
@@ -110,7 +110,7 @@ public:
 private:
     rename_rule const* first_match(std::string_view key) const;
 
-    std::vector<rename_rule> rules_;
+    reshard::vector<rename_rule> rules_;
 };
 
 /// Whether `--rename` has this text for a file of names.

@@ -6,6 +6,7 @@
 #include <reshard/aoa/macro/make_key_pattern.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/state_suffix.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/format/names/variable_names.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tool {
 
@@ -69,7 +69,7 @@ bool is_meant(cast_pattern const& cast, data_type dtype) {
 }
 
 /// The last pattern that is meant for a tensor, or null.
-cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& entry) {
+cast_pattern* last_match(reshard::vector<cast_pattern>& casts, catalog_entry const& entry) {
     cast_pattern* last = nullptr;
     for (cast_pattern& cast : casts)
         if (is_meant(cast, entry.dtype) && cast.pattern.matches(entry.key))
@@ -79,7 +79,7 @@ cast_pattern* last_match(std::vector<cast_pattern>& casts, catalog_entry const& 
 
 /// Whether a tensor is the state of one whose data type it follows, and no pattern is for it alone.
 bool follows_parameter(std::string const& key, cast_pattern& cast,
-                       std::vector<aoa::state_suffix> const& states, catalog const& yielded) {
+                       reshard::vector<aoa::state_suffix> const& states, catalog const& yielded) {
     return aoa::detail::any_parameter(
         key, states, [&](std::string_view parameter, aoa::state_suffix const& state) {
             bool const is_meant = state.is_found && !cast.pattern.matches(parameter);
@@ -114,7 +114,7 @@ bool keeps_type(std::string const& key, cast_pattern const& cast, catalog const&
 
 bool has_renames(job_files const& files) { return files.program == renames_program; }
 
-std::vector<aoa::state_suffix> states_in(catalog const& tensors) {
+reshard::vector<aoa::state_suffix> states_in(catalog const& tensors) {
     return aoa::detail::with_conventions(aoa::default_state_suffixes(), tensors, nullptr);
 }
 
@@ -139,19 +139,19 @@ std::map<std::string, std::string> object_renames(job_files const& files) {
 }
 
 program_source program_of_renames(job_files const& files, catalog const& source,
-                                  std::vector<std::string> const& wanted) {
+                                  reshard::vector<std::string> const& wanted) {
     program_source program;
     program.object_names = object_renames(files);
     for (auto const& [from, to] :
          rename_rules(files.renames).pairs(keys_of(source, files), states_in(source), "the source"))
         if (source.find(from) || !program.object_names.contains(from))
             program.text += literal_statement(from, to, "--rename");
-    std::vector<std::string> lacking = wanted;
+    reshard::vector<std::string> lacking = wanted;
     for (std::string const& name : files.names) {
         auto const renamed = model::renamed_by(model::find_name_table(name), lacking, source);
         for (model::renamed_key const& renamed_key : renamed) {
             program.text += literal_statement(renamed_key.stored, renamed_key.wanted, "--names");
-            std::erase(lacking, renamed_key.wanted);
+            erase_if(lacking, [&](std::string const& key) { return key == renamed_key.wanted; });
         }
         program.note += std::string(program.note.empty() ? "" : "; ") + "by the names of '" + name +
                         "' " + counted(renamed.size(), "key") + " renamed";
@@ -163,7 +163,7 @@ program_source program_of_renames(job_files const& files, catalog const& source,
 }
 
 written_casts cast_statements(job_files const& files, catalog const& yielded) {
-    std::vector<cast_pattern> casts;
+    reshard::vector<cast_pattern> casts;
     for (std::string const& text : files.casts)
         casts.push_back(cast_of(text));
     written_casts written;
@@ -189,7 +189,7 @@ written_casts cast_statements(job_files const& files, catalog const& yielded) {
     return written;
 }
 
-void add_hints_of_names(std::vector<aoa::finding>& findings, catalog const& source) {
+void add_hints_of_names(reshard::vector<aoa::finding>& findings, catalog const& source) {
     for (aoa::finding& finding : findings)
         if (finding.level == aoa::severity::error && finding.code == name(errc::unknown_key) &&
             !finding.key.empty())

@@ -6,11 +6,11 @@
 #include "job.hpp"
 #include "rename_rules.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <map>
 #include <string>
-#include <vector>
 
 /// \file
 /// `--names`, `--rename` and `--cast`: programs of renames alone, and what goes beside a program.
@@ -27,7 +27,7 @@ bool has_renames(job_files const& files);
 bool has_renames_beside(job_files const& files);
 
 /// The state that tensors have, by the conventions of their names.
-std::vector<reshard::aoa::state_suffix> states_in(reshard::catalog const& tensors);
+reshard::vector<reshard::aoa::state_suffix> states_in(reshard::catalog const& tensors);
 
 /// The keys of tensors and of the source's other values.
 key_set keys_of(reshard::catalog const& tensors, job_files const& files);
@@ -37,8 +37,8 @@ std::map<std::string, std::string> object_renames(job_files const& files);
 
 /// What `--cast` makes of tensors.
 struct written_casts {
-    std::string text;              ///< statements
-    std::vector<std::string> kept; ///< keys that a pattern with `*` does not cast
+    std::string text;                  ///< statements
+    reshard::vector<std::string> kept; ///< keys that a pattern with `*` does not cast
 };
 
 /// The statements of `--cast` for tensors that a program yields: each one of floating point gets
@@ -53,10 +53,10 @@ written_casts cast_statements(job_files const& files, reshard::catalog const& yi
 ///
 /// \param wanted the keys of the target
 program_source program_of_renames(job_files const& files, reshard::catalog const& source,
-                                  std::vector<std::string> const& wanted);
+                                  reshard::vector<std::string> const& wanted);
 
 /// Adds to findings about missing keys which table of names finds them.
-void add_hints_of_names(std::vector<reshard::aoa::finding>& findings,
+void add_hints_of_names(reshard::vector<reshard::aoa::finding>& findings,
                         reshard::catalog const& source);
 
 /// The error in `FROM=TO`, if any.

@@ -67,7 +67,7 @@ std::string counted(std::size_t count, std::string const& noun) {
     return grouped(static_cast<index_t>(count)) + " " + noun + (count == 1 ? "" : "s");
 }
 
-std::string listed(std::vector<std::string> const& keys) {
+std::string listed(reshard::vector<std::string> const& keys) {
     constexpr std::size_t most = 4;
     std::size_t const shown = keys.size() <= most + 1 ? keys.size() : most;
     std::string text;
@@ -78,7 +78,7 @@ std::string listed(std::vector<std::string> const& keys) {
     return text;
 }
 
-std::string joined_lines(std::vector<std::string> const& lines) {
+std::string joined_lines(reshard::vector<std::string> const& lines) {
     std::string text;
     for (std::string const& line : lines)
         text += line + "\n";
@@ -128,7 +128,7 @@ void say(std::string const& noun, std::string const& text) {
         std::cerr << noun + ": " + shown + "\n";
 }
 
-std::size_t say_warnings(std::vector<std::string> const& texts) {
+std::size_t say_warnings(reshard::vector<std::string> const& texts) {
     for (std::string const& text : texts)
         say("warning", text);
     return texts.size();

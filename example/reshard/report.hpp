@@ -5,13 +5,13 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How the tool speaks to people: numbers, notes, progress, errors.
@@ -33,10 +33,10 @@ std::string grouped(index_t number);
 std::string counted(std::size_t count, std::string const& noun);
 
 /// `'a', 'b' and 7 more`.
-std::string listed(std::vector<std::string> const& keys);
+std::string listed(reshard::vector<std::string> const& keys);
 
 /// Lines, each with a line break at the end.
-std::string joined_lines(std::vector<std::string> const& lines);
+std::string joined_lines(reshard::vector<std::string> const& lines);
 
 /// `text` in bold if standard output is a terminal that wants it.
 std::string bold(std::string_view text);
@@ -46,7 +46,7 @@ void say(std::string const& noun, std::string const& text);
 inline void note(std::string const& text) { say("note", text); }
 
 /// Says each text as a warning; how many there are.
-std::size_t say_warnings(std::vector<std::string> const& texts);
+std::size_t say_warnings(reshard::vector<std::string> const& texts);
 
 /// Text with its control characters written out, except those that `bold` adds.
 std::string without_controls(std::string text);
@@ -68,12 +68,12 @@ public:
     kept_lines& operator=(kept_lines const&) = delete;
     ~kept_lines();
 
-    std::vector<line> const& lines() const { return lines_; }
+    reshard::vector<line> const& lines() const { return lines_; }
 
 private:
     friend void say(std::string const& noun, std::string const& text);
 
-    std::vector<line> lines_;
+    reshard::vector<line> lines_;
     kept_lines* outer_;
 };
 

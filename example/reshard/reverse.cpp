@@ -24,15 +24,16 @@ using namespace reshard;
 namespace json = boost::json;
 
 /// What there is to say of the program and of its reversal.
-std::vector<reported> reports_of(job const& full_job, aoa::reversal const& back,
-                                 job_files const& files) {
-    std::vector<reported> reports = reports_of(full_job.code(), full_job.expanded.findings, files);
+reshard::vector<reported> reports_of(job const& full_job, aoa::reversal const& back,
+                                     job_files const& files) {
+    reshard::vector<reported> reports =
+        reports_of(full_job.code(), full_job.expanded.findings, files);
     for (aoa::finding const& finding : back.findings)
         reports.push_back(report_of(back.code, finding, files));
     return reports;
 }
 
-json::array json_of(std::vector<reported> const& reports) {
+json::array json_of(reshard::vector<reported> const& reports) {
     json::array texts;
     for (reported const& report : reports)
         texts.push_back(json_text(report.text));
@@ -47,11 +48,12 @@ outcome reverse(job_files const& files, bool unfolded, bool as_json) {
     aoa::reversal const back = reverse_program(full_job.code(), from, wanted, files);
     if (back.first_error)
         fail(*back.first_error, errors_text(back, files.source));
-    std::vector<reported> const reports = reports_of(full_job, back, files);
-    std::vector<std::string> const lines = aoa::print_lines(back.code, [&](std::string_view key) {
-        return from.find(key) || (wanted && wanted->find(key));
-    });
-    std::vector<std::string> const shown =
+    reshard::vector<reported> const reports = reports_of(full_job, back, files);
+    reshard::vector<std::string> const lines =
+        aoa::print_lines(back.code, [&](std::string_view key) {
+            return from.find(key) || (wanted && wanted->find(key));
+        });
+    reshard::vector<std::string> const shown =
         unfolded ? lines
                  : fold(lines, wanted ? *wanted : catalog_of(full_job.map()), from, files.lowering);
     if (as_json)

@@ -69,8 +69,8 @@ source_spec read_source(std::string const& path, detail::safetensors_options con
     return {path, detail::source_layout(std::get<detail::layout_table>(file)), std::nullopt};
 }
 
-std::vector<std::string> object_keys(checkpoint_metadata const& source) {
-    std::vector<std::string> keys;
+reshard::vector<std::string> object_keys(checkpoint_metadata const& source) {
+    reshard::vector<std::string> keys;
     for (detail::checkpoint_object const& object : source.objects)
         keys.push_back(object.key);
     return keys;

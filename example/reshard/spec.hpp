@@ -3,12 +3,12 @@
 #ifndef RESHARD_TOOL_SPEC_HPP
 #define RESHARD_TOOL_SPEC_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/layout_file.hpp>
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// A SPEC on the command line names a checkpoint or a layout file: its content decides.
@@ -29,7 +29,7 @@ source_spec read_source(std::string const& path,
                         reshard::detail::safetensors_options const& reading = {});
 
 /// The keys of values that are not tensors.
-std::vector<std::string> object_keys(reshard::checkpoint_metadata const& source);
+reshard::vector<std::string> object_keys(reshard::checkpoint_metadata const& source);
 
 /// A target: a layout file, or the layout of a checkpoint, whose files act as ranks.
 ///

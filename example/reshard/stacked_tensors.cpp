@@ -2,13 +2,14 @@
 
 #include "stacked_tensors.hpp"
 
+#include <reshard/core/vector.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace tool {
 
@@ -30,14 +31,14 @@ std::string reshaped(std::string const& key, index_vector const& shape) {
     return quoted(key) + " -> " + quoted(key) + ", reshape=\"[" + text + "]\"\n";
 }
 
-std::string joined(std::vector<std::string> const& keys) {
+std::string joined(reshard::vector<std::string> const& keys) {
     std::string text;
     for (std::string const& key : keys)
         text += (text.empty() ? "" : ", ") + quoted(key);
     return text;
 }
 
-std::string_view along_first(std::vector<std::string> const& keys) {
+std::string_view along_first(reshard::vector<std::string> const& keys) {
     return keys.size() == 1 ? "\n" : ", axis=0\n"; // a single tensor is not a concat
 }
 
@@ -124,9 +125,9 @@ void check_count(named_shape const& stack, named_shape const& first, std::size_t
 
 /// Takes the stacks among tensors apart, and replaces them by their parts.
 template <class Find>
-std::string take_apart(std::vector<named_shape>& tensors, std::size_t most_names, Find&& find) {
+std::string take_apart(reshard::vector<named_shape>& tensors, std::size_t most_names, Find&& find) {
     std::string text;
-    std::vector<named_shape> result;
+    reshard::vector<named_shape> result;
     std::map<std::string, named_shape const*> first_of; // of each list of layers
     for (named_shape const& tensor : tensors) {
         auto const name = find(tensor.key);
@@ -137,7 +138,7 @@ std::string take_apart(std::vector<named_shape>& tensors, std::size_t most_names
         named_shape const& first = *first_of.emplace(name->head, &tensor).first->second;
         check_count(tensor, first, most_names, result.size());
         index_vector const shape(tensor.shape.begin() + 1, tensor.shape.end());
-        std::vector<std::string> keys;
+        reshard::vector<std::string> keys;
         std::string shapes;
         for (index_t i = 0; i < tensor.shape[0]; ++i) {
             keys.push_back(name->key_of(i));
@@ -160,7 +161,7 @@ struct tensor_stack {
 };
 
 template <class Find>
-std::map<std::string, tensor_stack> find_stacks(std::vector<named_shape> const& tensors,
+std::map<std::string, tensor_stack> find_stacks(reshard::vector<named_shape> const& tensors,
                                                 Find&& find) {
     std::map<std::string, tensor_stack> stacks;
     for (named_shape const& tensor : tensors)
@@ -188,7 +189,7 @@ index_vector stacked_shape(tensor_stack const& stack) {
 }
 
 std::string put_together(tensor_stack const& stack, index_vector const& shape) {
-    std::vector<std::string> keys;
+    reshard::vector<std::string> keys;
     for (auto const& [number, tensor] : stack.tensors)
         keys.push_back(tensor->key);
     std::string text = joined(keys) + " -> " + quoted(stack.name.stack_key);
@@ -197,9 +198,9 @@ std::string put_together(tensor_stack const& stack, index_vector const& shape) {
 
 /// Puts all stacks together, and replaces their parts by them.
 template <class Find>
-std::string put_all_together(std::vector<named_shape>& tensors, Find&& find) {
+std::string put_all_together(reshard::vector<named_shape>& tensors, Find&& find) {
     std::string text;
-    std::vector<named_shape> result;
+    reshard::vector<named_shape> result;
     for (auto const& [key, stack] : find_stacks(tensors, find)) {
         if (!stack.is_complete())
             fail(errc::unknown_key, "there is '", stack.tensors.rbegin()->second->key,
@@ -215,7 +216,7 @@ std::string put_all_together(std::vector<named_shape>& tensors, Find&& find) {
 }
 
 /// Whether all layers of each block have the same tensors, of the same shapes.
-bool has_equal_layers(std::vector<named_shape> const& tensors) {
+bool has_equal_layers(reshard::vector<named_shape> const& tensors) {
     std::map<std::string, std::size_t> counts; // layers of each block
     auto const stacks = find_stacks(tensors, layer_of);
     for (auto const& [key, stack] : stacks)
@@ -230,8 +231,8 @@ bool has_equal_layers(std::vector<named_shape> const& tensors) {
     });
 }
 
-std::vector<named_shape> shapes_of(catalog const& source) {
-    std::vector<named_shape> tensors;
+reshard::vector<named_shape> shapes_of(catalog const& source) {
+    reshard::vector<named_shape> tensors;
     for (catalog_entry const& entry : source)
         tensors.push_back({entry.key, entry.shape});
     return tensors;

@@ -20,8 +20,8 @@ program_switch named_by(std::string_view line, std::string_view begin) {
 }
 
 /// Adds the programs that a text names, with its switches.
-void add_named(std::vector<stock_program>& programs, std::string_view text) {
-    std::vector<program_switch> switches;
+void add_named(reshard::vector<stock_program>& programs, std::string_view text) {
+    reshard::vector<program_switch> switches;
     std::size_t const first = programs.size();
     for (std::size_t at = 0; at < text.size();) {
         std::size_t const end = std::min(text.find('\n', at), text.size());
@@ -38,8 +38,8 @@ void add_named(std::vector<stock_program>& programs, std::string_view text) {
         programs[i].switches = switches;
 }
 
-std::vector<stock_program> read_names() {
-    std::vector<stock_program> programs;
+reshard::vector<stock_program> read_names() {
+    reshard::vector<stock_program> programs;
     for (std::string_view const text : stock_texts)
         add_named(programs, text);
     std::ranges::sort(programs, {}, &stock_program::name);
@@ -48,8 +48,8 @@ std::vector<stock_program> read_names() {
 
 } // namespace
 
-std::vector<stock_program> const& stock_programs() {
-    static std::vector<stock_program> const programs = read_names();
+reshard::vector<stock_program> const& stock_programs() {
+    static reshard::vector<stock_program> const programs = read_names();
     return programs;
 }
 

@@ -3,9 +3,10 @@
 #ifndef RESHARD_TOOL_STOCK_PROGRAMS_HPP
 #define RESHARD_TOOL_STOCK_PROGRAMS_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The programs that come with the tool, of which each may have several names.
@@ -24,11 +25,11 @@ struct stock_program {
     std::string_view description;
     std::string_view text;
     bool is_backwards = false; ///< the text is written in the other direction
-    std::vector<program_switch> switches = {};
+    reshard::vector<program_switch> switches = {};
 };
 
 /// All of them, ordered by name.
-std::vector<stock_program> const& stock_programs();
+reshard::vector<stock_program> const& stock_programs();
 
 /// \throws error with errc::usage for a name that none has, with the nearest one
 stock_program const& find_stock_program(std::string_view name);
@@ -40,7 +41,7 @@ inline constexpr std::string_view program_line = "#! program ", backwards_line =
                                   switch_line = "#! switch ";
 
 /// The texts, which the build makes of the files in `example/programs`.
-extern std::vector<std::string_view> const stock_texts;
+extern reshard::vector<std::string_view> const stock_texts;
 
 } // namespace tool
 

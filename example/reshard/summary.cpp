@@ -45,7 +45,7 @@ std::string rest_text(layout const& layout, tensor_layout const& tensor) {
 std::string tensor_table(catalog const& entries, bool show_all,
                          std::map<std::string, std::string> const& rests) {
     using kind = std::tuple<std::string, std::string, std::string, std::string>;
-    std::vector<std::pair<kind, std::size_t>> kinds;
+    reshard::vector<std::pair<kind, std::size_t>> kinds;
     std::map<kind, std::size_t> places;
     for (catalog_entry const& tensor : entries) {
         auto const match = rests.find(tensor.key);
@@ -57,7 +57,8 @@ std::string tensor_table(catalog const& entries, bool show_all,
             kinds.emplace_back(current_kind, 0);
         ++kinds[position->second].second;
     }
-    std::vector<std::vector<std::string>> rows{{"tensor", "count", "type", "shape", "parts"}};
+    reshard::vector<reshard::vector<std::string>> rows{
+        {"tensor", "count", "type", "shape", "parts"}};
     for (auto const& [element, count] : kinds) {
         auto const& [key, dtype, shape, parts] = element;
         rows.push_back({key, std::to_string(count), dtype, shape, parts});
@@ -67,8 +68,8 @@ std::string tensor_table(catalog const& entries, bool show_all,
 
 } // namespace
 
-std::string table(std::vector<std::vector<std::string>> const& rows) {
-    std::vector<std::size_t> widths(rows.front().size(), 0);
+std::string table(reshard::vector<reshard::vector<std::string>> const& rows) {
+    reshard::vector<std::size_t> widths(rows.front().size(), 0);
     for (auto const& row : rows)
         for (std::size_t i = 0; i < row.size(); ++i)
             widths[i] = std::max(widths[i], row[i].size());
@@ -97,23 +98,23 @@ std::string without_numbers(std::string_view key) {
     return text;
 }
 
-std::vector<std::string> rank_names(holder_t count) {
-    std::vector<std::string> names;
+reshard::vector<std::string> rank_names(holder_t count) {
+    reshard::vector<std::string> names;
     for (holder_t rank = 0; rank < count; ++rank)
         names.push_back("rank " + std::to_string(rank));
     return names;
 }
 
-std::vector<std::string> file_names(checkpoint_metadata const& checkpoint) {
-    std::vector<std::string> names;
+reshard::vector<std::string> file_names(checkpoint_metadata const& checkpoint) {
+    reshard::vector<std::string> names;
     for (detail::checkpoint_file const& file : checkpoint.files)
         names.push_back(file.path.filename().string());
     return names;
 }
 
-std::string holder_table(layout const& layout, std::vector<std::string> const& names) {
-    std::vector<std::size_t> shards(layout.holders, 0);
-    std::vector<index_t> bytes(layout.holders, 0);
+std::string holder_table(layout const& layout, reshard::vector<std::string> const& names) {
+    reshard::vector<std::size_t> shards(layout.holders, 0);
+    reshard::vector<index_t> bytes(layout.holders, 0);
     for (tensor_layout const& tensor : layout.tensors) {
         detail::tensor_shards const tensor_shards = layout.shards_of(tensor);
         for (std::size_t i = 0; i < tensor_shards.size(); ++i) {
@@ -121,7 +122,7 @@ std::string holder_table(layout const& layout, std::vector<std::string> const& n
             bytes[tensor_shards.holder(i)] += byte_count(tensor_shards.elements(i), tensor.dtype);
         }
     }
-    std::vector<std::vector<std::string>> rows{{"holder", "shards", "bytes"}};
+    reshard::vector<reshard::vector<std::string>> rows{{"holder", "shards", "bytes"}};
     for (holder_t holder = 0; holder < layout.holders; ++holder)
         rows.push_back({names[holder], std::to_string(shards[holder]), grouped(bytes[holder])});
     return table(rows);

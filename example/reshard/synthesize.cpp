@@ -6,6 +6,7 @@
 #include "models.hpp"
 #include "synthetic.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/checkpoint_writer.hpp>
 #include <reshard/storage/file_pieces.hpp>
 
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <memory>
 #include <span>
-#include <vector>
 
 namespace tool {
 
@@ -38,7 +38,7 @@ index_t bytes_of(detail::checkpoint_tensor const& tensor) {
 
 /// Writes a run of a tensor's bytes.
 void put(detail::written_files& files, detail::file_piece const& piece, std::uint64_t seed,
-         std::vector<std::byte>& buffer, progress_bar& bar, index_t& done, index_t total) {
+         reshard::vector<std::byte>& buffer, progress_bar& bar, index_t& done, index_t total) {
     detail::checkpoint_tensor const& tensor = files.plan().metadata.tensors[piece.position.tensor];
     std::uint64_t const base = synthetic_base(tensor.key, seed);
     for (std::uint64_t at = piece.bytes.begin; at < piece.bytes.end; at += buffer.size()) {
@@ -55,14 +55,14 @@ void write(processes const& world, synthesize_options const& options,
     detail::checkpoint_writer files(world, options.directory, plan, {.replace = options.force});
     agree_on(world, [&] {
         auto pieces = detail::pieces_by_bytes(plan, world.size());
-        std::erase_if(pieces, [&](detail::file_piece const& piece) {
+        erase_if(pieces, [&](detail::file_piece const& piece) {
             return piece.process != static_cast<holder_t>(world.rank());
         });
         index_t total = 0, done = 0;
         for (detail::file_piece const& piece : pieces)
             total += static_cast<index_t>(piece.bytes.size());
         progress_bar bar(world.rank() == 0, options.progress);
-        std::vector<std::byte> buffer(std::size_t{1} << 20);
+        reshard::vector<std::byte> buffer(std::size_t{1} << 20);
         for (detail::file_piece const& piece : pieces)
             put(files.files(), piece, options.seed, buffer, bar, done, total);
     });

@@ -48,7 +48,7 @@ std::string describe(changed_file const& file) {
 /// The bytes compared with digests of chunks, and with sums of files.
 struct verify_result {
     verification found;
-    std::vector<changed_file> changed;
+    reshard::vector<changed_file> changed;
 
     bool ok() const { return found.ok() && changed.empty(); }
 };
@@ -93,7 +93,7 @@ struct verify_command {
 void add_sums(verify_result& result, compared_files const& sums) {
     result.found.bytes += sums.bytes;
     result.changed = sums.changed;
-    std::erase_if(result.found.unverified, [&](std::string const& path) {
+    erase_if(result.found.unverified, [&](std::string const& path) {
         return std::ranges::count(sums.with_sums, std::filesystem::path(path).filename().string()) >
                0;
     });

@@ -74,9 +74,8 @@ std::vector<std::int32_t> share_of(dealt_case const& dealt, index_t rank) {
     }
     for (std::size_t i = dealt.mesh.size(); i-- > 0; rank /= dealt.mesh[i].ranks)
         if (dealt_axis const& by = dealt.mesh[i]; by.block > 0)
-            std::erase_if(indices[by.axis], [&](index_t index) {
-                return index / by.block % by.ranks != rank % by.ranks;
-            });
+            erase_if(indices[by.axis],
+                     [&](index_t index) { return index / by.block % by.ranks != rank % by.ranks; });
     std::vector<std::int32_t> elements{0};
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
         std::vector<std::int32_t> longer;

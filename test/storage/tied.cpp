@@ -457,7 +457,7 @@ BOOST_AUTO_TEST_CASE(a_conversion_keeps_the_alias_and_writes_the_bytes_once) {
 
     // A layout of the alias alone makes a tensor of it, under that name.
     layout head = saved.files_layout();
-    std::erase_if(head.tensors, [](auto const& tensor) { return tensor.key == "embed"; });
+    erase_if(head.tensors, [](auto const& tensor) { return tensor.key == "embed"; });
     convert(world(), saved, directory / "head", {.wanted = head});
     auto const alone = open_checkpoint(world(), directory / "head");
     BOOST_TEST(alone.metadata().aliases.empty());

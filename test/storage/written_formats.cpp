@@ -51,8 +51,7 @@ std::vector<shard_descriptor> tensors_for(std::string const& format, unsigned se
         if (!has_dtype(format, shard.dtype))
             shard.dtype = data_type::f32;
     if (format == "paddle_flex")
-        std::erase_if(tensors,
-                      [](auto const& element) { return element_count(element.region) == 0; });
+        erase_if(tensors, [](auto const& element) { return element_count(element.region) == 0; });
     return tensors;
 }
 

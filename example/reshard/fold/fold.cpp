@@ -36,12 +36,13 @@ struct folding {
         }
     }
 
-    bool holds(std::vector<folded_line> const& lines) const {
+    bool holds(reshard::vector<folded_line> const& lines) const {
         return meaning_of(texts_of(lines)) == meant;
     }
 
     /// Of the groups of statements, all that can be folded: all at once, or one after the other.
-    std::optional<std::vector<folded_line>> shorter(std::vector<folded_line> const& lines) const {
+    std::optional<reshard::vector<folded_line>>
+    shorter(reshard::vector<folded_line> const& lines) const {
         constexpr std::size_t most_groups = 100;
         std::set<std::size_t> left_out;
         auto const now = [&] {
@@ -68,13 +69,13 @@ struct folding {
 
 } // namespace
 
-std::vector<std::string> fold(std::vector<std::string> const& lines, catalog const& source,
-                              catalog const& target, aoa::lower_options const& options) {
+reshard::vector<std::string> fold(reshard::vector<std::string> const& lines, catalog const& source,
+                                  catalog const& target, aoa::lower_options const& options) {
     folding goal{source, target, options};
     goal.meant = goal.meaning_of(lines);
     if (!goal.meant)
         return lines;
-    std::vector<folded_line> const plain = lines_of(lines);
+    reshard::vector<folded_line> const plain = lines_of(lines);
     auto const is_tensor = [&](std::string const& name) { return goal.is_tensor(name); };
     for (auto const& some : {with_macros(plain, is_tensor), plain})
         if (auto const shorter = goal.shorter(some); shorter && shorter->size() < lines.size())

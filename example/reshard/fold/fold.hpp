@@ -4,10 +4,10 @@
 #define RESHARD_TOOL_FOLD_FOLD_HPP
 
 #include <reshard/aoa/lower.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// A program without macros as one with them.
@@ -19,9 +19,9 @@ namespace tool {
 /// `$LAYER_ID`, and the expansions of fused macros as these macros.
 ///
 /// \post it is expanded and lowered to the mapping of `lines`; if nothing shorter is, it is `lines`
-std::vector<std::string> fold(std::vector<std::string> const& lines, reshard::catalog const& source,
-                              reshard::catalog const& target,
-                              reshard::aoa::lower_options const& options);
+reshard::vector<std::string> fold(reshard::vector<std::string> const& lines,
+                                  reshard::catalog const& source, reshard::catalog const& target,
+                                  reshard::aoa::lower_options const& options);
 
 } // namespace tool
 

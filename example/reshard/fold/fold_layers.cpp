@@ -51,8 +51,8 @@ numbered_name taken_apart(std::string const& name) {
 
 /// Statements that differ in their numbers only.
 struct layer_group {
-    std::vector<std::size_t> places = {}; ///< among all
-    std::vector<name_list> rows = {};     ///< the numbers of each
+    reshard::vector<std::size_t> places = {}; ///< among all
+    reshard::vector<name_list> rows = {};     ///< the numbers of each
 };
 
 /// A statement without its numbers, and the numbers.
@@ -72,8 +72,8 @@ std::pair<std::string, name_list> kind_and_numbers(folded_line const& line) {
     return {std::move(kind), std::move(numbers)};
 }
 
-std::vector<layer_group> groups_of(std::vector<folded_line> const& lines) {
-    std::vector<layer_group> groups;
+reshard::vector<layer_group> groups_of(reshard::vector<folded_line> const& lines) {
+    reshard::vector<layer_group> groups;
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         auto [kind, numbers] = kind_and_numbers(lines[i]);
@@ -128,7 +128,7 @@ name_list column_of(layer_group const& group, std::size_t column) {
 /// none if more numbers vary than there are placeholders.
 std::optional<name_list> placeholders_of(layer_group const& group) {
     constexpr std::string_view words[] = {"$LAYER_ID", "$EXPERT_ID"};
-    std::vector<name_list> name_lists; // the numbers of each word
+    reshard::vector<name_list> name_lists; // the numbers of each word
     name_list texts;
     for (std::size_t column = 0; column < group.rows[0].size(); ++column) {
         name_list const values = column_of(group, column);
@@ -171,11 +171,13 @@ bool reads_temporary(folded_line const& line, tensor_names const& is_tensor) {
 
 } // namespace
 
-std::size_t count_groups(std::vector<folded_line> const& lines) { return groups_of(lines).size(); }
+std::size_t count_groups(reshard::vector<folded_line> const& lines) {
+    return groups_of(lines).size();
+}
 
-std::vector<folded_line> by_layers(std::vector<folded_line> const& lines,
-                                   tensor_names const& is_tensor,
-                                   std::function<bool(std::size_t)> const& folds) {
+reshard::vector<folded_line> by_layers(reshard::vector<folded_line> const& lines,
+                                       tensor_names const& is_tensor,
+                                       std::function<bool(std::size_t)> const& folds) {
     std::map<std::size_t, folded_line> by_place;
     std::size_t number = 0;
     for (layer_group const& group : groups_of(lines)) {
@@ -190,7 +192,7 @@ std::vector<folded_line> by_layers(std::vector<folded_line> const& lines,
         bool const is_last = reads_temporary(lines[first], is_tensor);
         by_place[is_last ? group.places.back() : first] = with_numbers(lines[first], *numbers);
     }
-    std::vector<folded_line> folded;
+    reshard::vector<folded_line> folded;
     for (auto& [index, line] : by_place)
         folded.push_back(std::move(line));
     return folded;

@@ -21,7 +21,7 @@ namespace {
 
 /// Makes the names of temporaries different that are made several times: each gets a number after a
 /// character that no name has.
-void number_temporaries(std::vector<folded_line>& lines, tensor_names const& is_tensor) {
+void number_temporaries(reshard::vector<folded_line>& lines, tensor_names const& is_tensor) {
     std::map<std::string, std::size_t> counts;
     auto const numbered = [&](std::string const& name) {
         auto const count = counts.find(name);
@@ -39,7 +39,7 @@ void number_temporaries(std::vector<folded_line>& lines, tensor_names const& is_
 }
 
 /// Gives temporaries their names again.
-void restore_names(std::vector<folded_line>& lines) {
+void restore_names(reshard::vector<folded_line>& lines) {
     for (folded_line& line : lines)
         for (name_list* const side : {&line.left, &line.right})
             for (std::string& name : *side)
@@ -55,7 +55,7 @@ struct share {
 
 /// A fused tensor's pieces by the others that they are of, and the statements that say so.
 struct interleaving {
-    std::vector<share> shares;
+    reshard::vector<share> shares;
     std::set<std::size_t> lines;
 };
 
@@ -79,7 +79,7 @@ std::string axis_text(std::string const& attributes) {
 }
 
 /// The pieces of all shares, in their order if each share is in `groups` groups.
-name_list interleaved(std::vector<share> const& shares, std::size_t groups) {
+name_list interleaved(reshard::vector<share> const& shares, std::size_t groups) {
     name_list pieces;
     for (std::size_t group = 0; group < groups; ++group)
         for (share const& share : shares) {
@@ -92,7 +92,7 @@ name_list interleaved(std::vector<share> const& shares, std::size_t groups) {
 
 /// The macro by which `pieces`, in the order of the fused tensor, are the pieces of the shares;
 /// empty if there is none.
-std::string macro_for(name_list const& pieces, std::vector<share> const& shares) {
+std::string macro_for(name_list const& pieces, reshard::vector<share> const& shares) {
     if (shares.size() != 2 && shares.size() != 3)
         return {};
     std::size_t const first = shares.front().pieces.size(), last = shares.back().pieces.size();
@@ -109,9 +109,9 @@ std::string macro_for(name_list const& pieces, std::vector<share> const& shares)
 }
 
 /// The extents that an attribute `sizes` gives; none if there is none.
-std::vector<std::size_t> sizes_in(std::string_view attributes) {
+reshard::vector<std::size_t> sizes_in(std::string_view attributes) {
     constexpr std::string_view word = ", sizes=\"[";
-    std::vector<std::size_t> sizes;
+    reshard::vector<std::size_t> sizes;
     std::size_t const index = attributes.find(word);
     if (index == attributes.npos)
         return sizes;
@@ -127,8 +127,8 @@ std::vector<std::size_t> sizes_in(std::string_view attributes) {
 }
 
 /// How many of `pieces` equal pieces each name of a split has; empty if they cannot be counted.
-std::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const& split) {
-    std::vector<std::size_t> counts = sizes_in(split.attributes);
+reshard::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const& split) {
+    reshard::vector<std::size_t> counts = sizes_in(split.attributes);
     if (counts.empty())
         counts.assign(split.right.size(), 1);
     std::size_t extent = 0;
@@ -139,14 +139,14 @@ std::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const& spl
             return {};
         count = pieces * count / extent;
     }
-    return counts.size() == split.right.size() ? counts : std::vector<std::size_t>();
+    return counts.size() == split.right.size() ? counts : reshard::vector<std::size_t>();
 }
 
 /// The shares of all pieces that the names of a split are.
-std::vector<share> shares_of(name_list const& pieces, folded_line const& split) {
-    std::vector<share> shares;
+reshard::vector<share> shares_of(name_list const& pieces, folded_line const& split) {
+    reshard::vector<share> shares;
     auto first = pieces.begin();
-    std::vector<std::size_t> const counts = piece_counts(pieces.size(), split);
+    reshard::vector<std::size_t> const counts = piece_counts(pieces.size(), split);
     for (std::size_t i = 0; i < counts.size(); ++i) {
         auto const last = first + static_cast<std::ptrdiff_t>(counts[i]);
         shares.push_back({{first, last}, split.right[i]});
@@ -159,7 +159,7 @@ std::vector<share> shares_of(name_list const& pieces, folded_line const& split) 
 /// has, that is made once and read once.
 class macro_folder {
 public:
-    macro_folder(std::vector<folded_line> lines, tensor_names const& is_tensor)
+    macro_folder(reshard::vector<folded_line> lines, tensor_names const& is_tensor)
         : lines_(std::move(lines)) {
         number_temporaries(lines_, is_tensor);
         std::map<std::string, int> results, read;
@@ -176,7 +176,7 @@ public:
             note_names(i);
     }
 
-    std::vector<folded_line> run() {
+    reshard::vector<folded_line> run() {
         for (int round = 0; round < 2; ++round) { // a rename may be of pieces then
             for_each_line(
                 [&](std::size_t i) { put_together(i, splitting) || put_together(i, joining); });
@@ -184,7 +184,7 @@ public:
         }
         for_each_line([&](std::size_t i) { transpose(i); });
         for_each_line([&](std::size_t i) { move_transpose(i); });
-        std::erase_if(lines_, [](folded_line const& line) { return line.left.empty(); });
+        erase_if(lines_, [](folded_line const& line) { return line.left.empty(); });
         restore_names(lines_);
         return std::move(lines_);
     }
@@ -316,15 +316,15 @@ private:
         return true;
     }
 
-    std::vector<folded_line> lines_;
+    reshard::vector<folded_line> lines_;
     std::set<std::string> temporaries_;
     std::map<std::string, std::size_t> reader_, maker_; ///< of temporaries
 };
 
 } // namespace
 
-std::vector<folded_line> with_macros(std::vector<folded_line> lines,
-                                     tensor_names const& is_tensor) {
+reshard::vector<folded_line> with_macros(reshard::vector<folded_line> lines,
+                                         tensor_names const& is_tensor) {
     return macro_folder(std::move(lines), is_tensor).run();
 }
 

@@ -6,7 +6,7 @@
 #include "fold/fold_layers.hpp"
 #include "fold/folded_line.hpp"
 
-#include <vector>
+#include <reshard/core/vector.hpp>
 
 /// \file
 /// Statements that macros have been expanded to, put together again.
@@ -17,7 +17,8 @@ namespace tool {
 /// their expansions, and without names that are only passed on.
 ///
 /// Its meaning has to be compared: the number of parts of a fused macro comes from the layouts.
-std::vector<folded_line> with_macros(std::vector<folded_line> lines, tensor_names const& is_tensor);
+reshard::vector<folded_line> with_macros(reshard::vector<folded_line> lines,
+                                         tensor_names const& is_tensor);
 
 } // namespace tool
 

@@ -58,9 +58,9 @@ name_list names_of(aoa::program const& code, Names const& names) {
 
 } // namespace
 
-std::vector<folded_line> lines_of(name_list const& texts) {
+reshard::vector<folded_line> lines_of(name_list const& texts) {
     aoa::program const code = aoa::parse(joined_lines(texts));
-    std::vector<folded_line> lines;
+    reshard::vector<folded_line> lines;
     for (aoa::statement const& statement : code.statements()) {
         lines.push_back(
             {names_of(code, code.left(statement)), names_of(code, code.right(statement)), {}});
@@ -70,7 +70,7 @@ std::vector<folded_line> lines_of(name_list const& texts) {
     return lines;
 }
 
-name_list texts_of(std::vector<folded_line> const& lines) {
+name_list texts_of(reshard::vector<folded_line> const& lines) {
     name_list texts;
     for (folded_line const& line : lines)
         texts.push_back(text_of(line.left) + " -> " + text_of(line.right) + line.attributes);

@@ -3,15 +3,16 @@
 #ifndef RESHARD_TOOL_FOLD_FOLDED_LINE_HPP
 #define RESHARD_TOOL_FOLD_FOLDED_LINE_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <string>
-#include <vector>
 
 /// \file
 /// Statements as texts, which are easier to rewrite than a program.
 
 namespace tool {
 
-using name_list = std::vector<std::string>;
+using name_list = reshard::vector<std::string>;
 
 /// A statement. `x^T` counts as a separate name, `_` as none.
 struct folded_line {
@@ -25,10 +26,10 @@ struct folded_line {
 /// The statements of a program's lines.
 ///
 /// \throws error as `aoa::parse`
-std::vector<folded_line> lines_of(name_list const& lines);
+reshard::vector<folded_line> lines_of(name_list const& lines);
 
 /// Statements as texts, without a line break at the end.
-name_list texts_of(std::vector<folded_line> const& lines);
+name_list texts_of(reshard::vector<folded_line> const& lines);
 
 } // namespace tool
 

@@ -71,7 +71,7 @@ html finding_part(json::object const& object, std::string const& text) {
                    "class=\"finding " + severity + "\"");
 }
 
-html findings_part(json::object const& document, std::vector<std::string> const& texts) {
+html findings_part(json::object const& document, reshard::vector<std::string> const& texts) {
     json::array const& findings = document.at("findings").as_array();
     html list;
     for (std::size_t i = 0; i < std::min(findings.size(), most_findings); ++i)
@@ -87,7 +87,7 @@ html findings_part(json::object const& document, std::vector<std::string> const&
 }
 
 html keys_part(json::object const& keys) {
-    std::vector<std::vector<std::string>> rows{{"what becomes of keys", "how many"}};
+    reshard::vector<reshard::vector<std::string>> rows{{"what becomes of keys", "how many"}};
     html lists;
     for (auto const& [noun, names] : keys) {
         json::array const& array = names.as_array();
@@ -125,7 +125,7 @@ html program_part(json::object const& document, std::string const& file,
 
 } // namespace
 
-std::string check_page(json::object const& document, std::vector<std::string> const& texts,
+std::string check_page(json::object const& document, reshard::vector<std::string> const& texts,
                        std::string const& file, std::string const& program) {
     html undone;
     if (auto const& why = document.at("why_not"); why.is_string())

@@ -3,10 +3,11 @@
 #ifndef RESHARD_TOOL_PAGE_CHECK_PAGE_HPP
 #define RESHARD_TOOL_PAGE_CHECK_PAGE_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <boost/json/object.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// The errors of a program, as a page.
@@ -16,8 +17,9 @@ namespace tool {
 /// \param document of `--json`
 /// \param texts    of its findings, each with the line that it is about
 /// \param program  the file and its text
-std::string check_page(boost::json::object const& document, std::vector<std::string> const& texts,
-                       std::string const& file, std::string const& program);
+std::string check_page(boost::json::object const& document,
+                       reshard::vector<std::string> const& texts, std::string const& file,
+                       std::string const& program);
 
 } // namespace tool
 

@@ -86,7 +86,8 @@ html number_text(std::string_view number) {
     return shown;
 }
 
-bool is_column_of_numbers(std::vector<std::vector<std::string>> const& rows, std::size_t column) {
+bool is_column_of_numbers(reshard::vector<reshard::vector<std::string>> const& rows,
+                          std::size_t column) {
     return rows.size() > 1 && std::all_of(rows.begin() + 1, rows.end(), [&](auto const& row) {
                return is_number(row[column]) || row[column].empty();
            });
@@ -130,9 +131,10 @@ html element(std::string_view name, html const& inner, std::string_view attribut
             inner.text + "</" + word + (is_in_line ? ">" : ">\n")};
 }
 
-html html_table(std::string_view caption, std::vector<std::vector<std::string>> const& rows) {
+html html_table(std::string_view caption,
+                reshard::vector<reshard::vector<std::string>> const& rows) {
     html lines;
-    std::vector<bool> numeric;
+    reshard::vector<bool> numeric;
     for (std::size_t column = 0; column < rows[0].size(); ++column)
         numeric.push_back(is_column_of_numbers(rows, column));
     for (std::size_t i = 0; i < rows.size(); ++i) {

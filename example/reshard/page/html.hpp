@@ -3,11 +3,12 @@
 #ifndef RESHARD_TOOL_PAGE_HTML_HPP
 #define RESHARD_TOOL_PAGE_HTML_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <boost/json/value.hpp>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Self-contained pages of HTML: nothing is fetched, and content of files is shown as text.
@@ -33,7 +34,8 @@ inline html operator+(html a, html const& b) {
 }
 
 /// A table with a caption; the first row is its head. Columns of numbers are right-aligned.
-html html_table(std::string_view caption, std::vector<std::vector<std::string>> const& rows);
+html html_table(std::string_view caption,
+                reshard::vector<reshard::vector<std::string>> const& rows);
 
 /// A part of a page, with a heading.
 html section(std::string_view heading, html const& inner);

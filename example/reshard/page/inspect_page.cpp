@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_tensors = 2000;
 
 html tensors_part(layout const& layout) {
-    std::vector<std::vector<std::string>> rows{{"tensor", "type", "shape", "bytes"}};
+    reshard::vector<reshard::vector<std::string>> rows{{"tensor", "type", "shape", "bytes"}};
     for (std::size_t i = 0; i < std::min(layout.tensors.size(), most_tensors); ++i) {
         tensor_layout const& tensor = layout.tensors[i];
         index_vector const& shape = layout.shape_of(tensor);
@@ -36,12 +36,12 @@ html tensors_part(layout const& layout) {
 }
 
 html texts_part(checkpoint_metadata const& checkpoint) {
-    std::vector<std::vector<std::string>> rows{{"name", "text"}};
+    reshard::vector<reshard::vector<std::string>> rows{{"name", "text"}};
     for (auto const& [name, text] : checkpoint.metadata)
         rows.push_back({name, text});
     html html = html_table("Metadata of the first file", rows);
     if (!checkpoint.aliases.empty()) {
-        std::vector<std::vector<std::string>> names{{"name", "is another name of"}};
+        reshard::vector<reshard::vector<std::string>> names{{"name", "is another name of"}};
         for (auto const& [alias, key] : checkpoint.aliases)
             names.push_back({alias, key});
         html = html + html_table("Tied tensors", names);
@@ -56,7 +56,7 @@ html texts_part(checkpoint_metadata const& checkpoint) {
 std::string inspect_page(checkpoint_metadata const& checkpoint,
                          boost::json::object const& document) {
     layout const layout = layout_of(detail::without_aliases(checkpoint));
-    std::vector<std::string> const names = file_names(checkpoint);
+    reshard::vector<std::string> const names = file_names(checkpoint);
     html const facts = element(
         "div",
         fact(checkpoint.format,

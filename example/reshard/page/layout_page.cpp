@@ -33,8 +33,8 @@ struct tensor_kind {
     index_t bytes = 0; ///< of one
 };
 
-std::vector<tensor_kind> kinds_of(layout const& layout) {
-    std::vector<tensor_kind> kinds;
+reshard::vector<tensor_kind> kinds_of(layout const& layout) {
+    reshard::vector<tensor_kind> kinds;
     std::map<std::tuple<std::string, data_type, std::uint32_t>, std::size_t> places;
     for (tensor_layout const& tensor : layout.tensors) {
         std::string name = without_numbers(tensor.key);
@@ -50,14 +50,14 @@ std::vector<tensor_kind> kinds_of(layout const& layout) {
 
 /// By holder, the bytes of each name of a kind.
 struct byte_sums {
-    std::vector<std::string> names;          ///< the one with the most bytes first
-    std::vector<std::vector<index_t>> bytes; ///< by holder, then by name
-    std::vector<index_t> all;                ///< by holder
+    reshard::vector<std::string> names;              ///< the one with the most bytes first
+    reshard::vector<reshard::vector<index_t>> bytes; ///< by holder, then by name
+    reshard::vector<index_t> all;                    ///< by holder
 };
 
 byte_sums bytes_by_kind(layout const& layout) {
-    std::map<std::string, std::vector<index_t>> sums;
-    std::vector<index_t> values(layout.holders, 0);
+    std::map<std::string, reshard::vector<index_t>> sums;
+    reshard::vector<index_t> values(layout.holders, 0);
     for (tensor_layout const& tensor : layout.tensors) {
         auto& sum = sums[without_numbers(tensor.key)];
         sum.resize(layout.holders, 0);
@@ -68,7 +68,8 @@ byte_sums bytes_by_kind(layout const& layout) {
             values[shards.holder(i)] += bytes;
         }
     }
-    byte_sums result{{}, std::vector<std::vector<index_t>>(layout.holders), std::move(values)};
+    byte_sums result{
+        {}, reshard::vector<reshard::vector<index_t>>(layout.holders), std::move(values)};
     auto const total = [&](std::string const& name) {
         index_t sum = 0;
         for (index_t const bytes : sums.at(name))
@@ -88,7 +89,7 @@ byte_sums bytes_by_kind(layout const& layout) {
 
 /// `pp 1, tp 2`: the position of a rank.
 std::string place_of(mesh const& ranks, holder_t rank) {
-    std::vector<std::string> places;
+    reshard::vector<std::string> places;
     auto remainder = static_cast<index_t>(rank);
     for (std::size_t i = ranks.axes().size(); i-- > 0;) {
         mesh_axis const& axis = ranks.axes()[i];
@@ -183,7 +184,7 @@ html byte_bars(shown_layout const& shown, byte_sums const& sums) {
 }
 
 html byte_table(shown_layout const& shown, byte_sums const& sums) {
-    std::vector<std::vector<std::string>> rows{{shown.holder, "kind of tensor", "bytes"}};
+    reshard::vector<reshard::vector<std::string>> rows{{shown.holder, "kind of tensor", "bytes"}};
     for (holder_t holder = 0; holder < std::min<std::size_t>(shown.held.holders, most_holders);
          ++holder) {
         for (std::size_t i = 0; i < sums.names.size(); ++i)
@@ -199,21 +200,22 @@ html byte_table(shown_layout const& shown, byte_sums const& sums) {
 /// Equal boxes of a tensor, and their holders.
 struct held_box {
     box region;
-    std::vector<holder_t> holders;
+    reshard::vector<holder_t> holders;
     bool is_flat = false;
 };
 
-std::vector<held_box> boxes_of(layout const& layout, tensor_layout const& tensor) {
+reshard::vector<held_box> boxes_of(layout const& layout, tensor_layout const& tensor) {
     detail::shard_table const shards = detail::blocks_listed(layout.spread_of(tensor));
-    std::vector<held_box> boxes;
-    std::map<std::vector<index_t>, std::size_t> places;
+    reshard::vector<held_box> boxes;
+    std::map<reshard::vector<index_t>, std::size_t> places;
     for (std::size_t i = 0; i < shards.size() && boxes.size() < most_boxes; ++i) {
         box const region = shards.region(i);
         auto const flat = shards.flat(i);
-        std::vector<index_t> positions(region.offset.begin(), region.offset.end());
+        reshard::vector<index_t> positions(region.offset.begin(), region.offset.end());
         positions.insert(positions.end(), region.shape.begin(), region.shape.end());
         if (flat)
-            positions.insert(positions.end(), {flat->begin, flat->end});
+            for (index_t const position : {flat->begin, flat->end})
+                positions.push_back(position);
         auto const [match, is_new] = places.emplace(std::move(positions), boxes.size());
         if (is_new)
             boxes.push_back({region, {}, flat.has_value()});
@@ -225,7 +227,7 @@ std::vector<held_box> boxes_of(layout const& layout, tensor_layout const& tensor
 }
 
 /// `0-3`, `0, 2`.
-std::string holders_text(std::vector<holder_t> const& holders) {
+std::string holders_text(reshard::vector<holder_t> const& holders) {
     std::string text;
     for (std::size_t i = 0; i < holders.size();) {
         std::size_t last = i;
@@ -242,9 +244,9 @@ std::string holders_text(std::vector<holder_t> const& holders) {
 }
 
 /// The two axes that a picture shows: those that are cut, else the first ones.
-std::pair<std::size_t, std::size_t> shown_axes(std::vector<held_box> const& boxes,
+std::pair<std::size_t, std::size_t> shown_axes(reshard::vector<held_box> const& boxes,
                                                index_vector const& shape) {
-    std::vector<std::size_t> axes;
+    reshard::vector<std::size_t> axes;
     for (bool const wants_cut : {true, false})
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
             bool const is_cut = std::ranges::any_of(
@@ -260,7 +262,7 @@ double scaled(index_t part, index_t extent, double length) {
     return extent == 0 ? 0 : length * static_cast<double>(part) / static_cast<double>(extent);
 }
 
-html box_picture(std::vector<held_box> const& boxes, index_vector const& shape,
+html box_picture(reshard::vector<held_box> const& boxes, index_vector const& shape,
                  std::string const& holder) {
     constexpr double width = 400, row = 34;
     bool const is_flat = shape.size() < 2;
@@ -296,8 +298,8 @@ html box_picture(std::vector<held_box> const& boxes, index_vector const& shape,
 
 html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
     index_vector const& shape = shown.held.shape_of(*kind.example);
-    std::vector<held_box> const boxes = boxes_of(shown.held, *kind.example);
-    std::vector<std::vector<std::string>> rows{{shown.holder + "s", "elements"}};
+    reshard::vector<held_box> const boxes = boxes_of(shown.held, *kind.example);
+    reshard::vector<reshard::vector<std::string>> rows{{shown.holder + "s", "elements"}};
     for (held_box const& box : boxes)
         rows.push_back({holders_text(box.holders), to_string(box.region)});
     bool const is_flat = std::ranges::any_of(boxes, &held_box::is_flat);
@@ -319,7 +321,7 @@ html kind_part(shown_layout const& shown, tensor_kind const& kind, bool open) {
 }
 
 /// The first of the kinds with most shards: it is shown first.
-std::size_t most_cut(layout const& layout, std::vector<tensor_kind> const& kinds) {
+std::size_t most_cut(layout const& layout, reshard::vector<tensor_kind> const& kinds) {
     std::size_t best = 0, most = 0;
     for (std::size_t i = 0; i < std::min(kinds.size(), most_kinds); ++i)
         if (std::size_t const boxes = boxes_of(layout, *kinds[i].example).size(); boxes > most) {
@@ -333,7 +335,7 @@ std::size_t most_cut(layout const& layout, std::vector<tensor_kind> const& kinds
 
 html layout_part(shown_layout const& shown) {
     byte_sums const sums = bytes_by_kind(shown.held);
-    std::vector<tensor_kind> const kinds = kinds_of(shown.held);
+    reshard::vector<tensor_kind> const kinds = kinds_of(shown.held);
     html html = holder_grid(shown, sums) +
                 element("h3", html_text("Bytes by " + shown.holder + " and kind of tensor")) +
                 byte_bars(shown, sums) + byte_table(shown, sums) +

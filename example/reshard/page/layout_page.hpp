@@ -5,12 +5,12 @@
 
 #include "page/html.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/mesh.hpp>
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The holders and their shards, as a part of a page.
@@ -21,7 +21,7 @@ namespace tool {
 struct shown_layout {
     reshard::layout const& held;
     std::string holder;                      ///< `rank` or `file`
-    std::vector<std::string> names;          ///< of the holders
+    reshard::vector<std::string> names;      ///< of the holders
     std::optional<reshard::mesh> ranks = {}; ///< if they are arranged in a grid
 };
 

@@ -33,8 +33,8 @@ std::string shown_value(json::object const& object, char const* name) {
 
 /// A table of a list of objects: a column a member, with its heading.
 html list_table(std::string const& caption, json::array const& list,
-                std::vector<std::pair<char const*, char const*>> const& columns) {
-    std::vector<std::vector<std::string>> rows(1);
+                reshard::vector<std::pair<char const*, char const*>> const& columns) {
+    reshard::vector<reshard::vector<std::string>> rows(1);
     for (auto const& [name, heading] : columns)
         rows[0].push_back(heading);
     for (std::size_t i = 0; i < std::min(list.size(), most_rows); ++i) {
@@ -99,14 +99,14 @@ html pair_table(heat_bins const& bins) {
         holder_t sender, receiver;
         index_t bytes;
     };
-    std::vector<pair> pairs;
+    reshard::vector<pair> pairs;
     for (holder_t row = 0; row < bins.rows(); ++row)
         for (holder_t column = 0; column < bins.columns(); ++column)
             if (bins.bytes(row, column) > 0)
                 pairs.push_back({row, column, bins.bytes(row, column)});
     std::stable_sort(pairs.begin(), pairs.end(),
                      [](pair const& a, pair const& b) { return a.bytes > b.bytes; });
-    std::vector<std::vector<std::string>> rows{{"from", "to", "bytes"}};
+    reshard::vector<reshard::vector<std::string>> rows{{"from", "to", "bytes"}};
     for (std::size_t i = 0; i < std::min(pairs.size(), most_rows); ++i)
         rows.push_back(
             {detail::bin_text(pairs[i].sender, bins.width(), bins.sources(), bins.sender()),
@@ -156,7 +156,7 @@ html rounds_part(shown_plan const& shown) {
 
 /// What links do over the time.
 html network_part(simulated_plan const& plan) {
-    std::vector<link_strip> const links = busiest_links(plan.run);
+    reshard::vector<link_strip> const links = busiest_links(plan.run);
     std::string const height = svg_number(link_timelines_size(links.size()).y);
     return element("p", html_text(bound_text(plan)), "class=\"soft\"") +
            html{"<svg class=\"time\" role=\"img\" aria-label=\"the busiest links over the time\" "
@@ -179,7 +179,7 @@ html by_rank_part(json::object const& document) {
                        {"peak_bytes", "peak"}});
 }
 
-html remarks_part(std::vector<std::string> const& remarks) {
+html remarks_part(reshard::vector<std::string> const& remarks) {
     html list;
     for (std::string const& text : remarks)
         list.text += element("p", html_text(text)).text;

@@ -8,13 +8,13 @@
 #include "picture/heat_map.hpp"
 #include "spec.hpp"
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <boost/json/object.hpp>
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// A plan as a page.
@@ -30,10 +30,10 @@ struct shown_plan {
     reshard::layout const& to;
     std::optional<reshard::mesh> ranks; ///< of the target, if its file has a mesh
     reshard::heat_bins const& bins;     ///< between ranks, or from files to ranks
-    std::vector<reshard::detail::plan_round> const& rounds;
+    reshard::vector<reshard::detail::plan_round> const& rounds;
     std::optional<reshard::index_t> budget;
     std::optional<simulated_plan> const& simulated;
-    std::vector<std::string> remarks; ///< warnings
+    reshard::vector<std::string> remarks; ///< warnings
 };
 
 std::string plan_page(shown_plan const& shown);

@@ -5,6 +5,7 @@
 
 #include "picture/byte_text.hpp"
 #include "picture/svg.hpp"
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/cost.hpp>
 
 #include <boost/assert.hpp>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 /// \file
 /// Who sends how much to whom, as a picture: ranks that give downwards, ranks that get to the right.
@@ -68,7 +68,7 @@ public:
     index_t most_bytes() const { return *std::max_element(bytes_.begin(), bytes_.end()); }
 
 private:
-    void add_to(std::vector<index_t>& sums, detail::flow const& flow) {
+    void add_to(reshard::vector<index_t>& sums, detail::flow const& flow) {
         BOOST_ASSERT(flow.source < sources_ && flow.target < targets_);
         index_t& sum = sums[place(flow.source / width_, flow.target / width_)];
         constexpr auto noun = "the bytes of all transfers";
@@ -84,8 +84,8 @@ private:
     holder_t sources_;
     holder_t targets_;
     holder_t width_;
-    std::vector<index_t> bytes_; ///< by row, then by column
-    std::vector<index_t> kept_;  ///< the same
+    reshard::vector<index_t> bytes_; ///< by row, then by column
+    reshard::vector<index_t> kept_;  ///< the same
 };
 
 namespace detail {

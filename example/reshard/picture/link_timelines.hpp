@@ -7,11 +7,11 @@
 #include "picture/duration_text.hpp"
 #include "picture/svg.hpp"
 #include <reshard/analysis/simulation.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 /// \file
 /// What links do over the time of a plan: strips in a picture, or of characters.
@@ -47,13 +47,13 @@ inline double mean_share(link_strip const& strip, double begin, double end) {
 }
 
 /// The timeline as it is drawn: the means of equal parts if it has more intervals than pixels.
-inline std::vector<simulation::interval> drawn_timeline(link_strip const& strip) {
+inline reshard::vector<simulation::interval> drawn_timeline(link_strip const& strip) {
     constexpr std::size_t most = 400;
-    std::vector<simulation::interval> const& timeline = strip.link.timeline;
+    reshard::vector<simulation::interval> const& timeline = strip.link.timeline;
     if (timeline.size() <= most)
         return timeline;
     double const part = strip.seconds / most;
-    std::vector<simulation::interval> means;
+    reshard::vector<simulation::interval> means;
     for (std::size_t i = 0; i < most; ++i)
         means.push_back({part * static_cast<double>(i), part * static_cast<double>(i + 1), 0});
     for (simulation::interval const& interval : timeline) {
@@ -128,8 +128,9 @@ constexpr svg_point link_timelines_size(std::size_t links) {
 
 /// A picture, part of another, of links at `corner`: time to the right, and a line at the least
 /// that any order takes. The omitted links have at most the load of the drawn ones.
-inline std::string draw_link_timelines(std::vector<link_strip> const& links, double least_seconds,
-                                       svg_point corner, std::size_t left_out = 0) {
+inline std::string draw_link_timelines(reshard::vector<link_strip> const& links,
+                                       double least_seconds, svg_point corner,
+                                       std::size_t left_out = 0) {
     svg_point const first{corner.x + detail::strips_left, corner.y + 30};
     if (links.empty())
         return svg_text({first.x + detail::strips_width / 2, first.y}, "nothing moves", "middle");

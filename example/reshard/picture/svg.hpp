@@ -3,10 +3,11 @@
 #ifndef RESHARD_TOOL_PICTURE_SVG_HPP
 #define RESHARD_TOOL_PICTURE_SVG_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <charconv>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The few elements of SVG that the pictures are made of: functions from values to text.
@@ -85,7 +86,7 @@ inline std::string svg_line(svg_point from, svg_point to, std::string_view colou
 }
 
 /// A line through points.
-inline std::string svg_polyline(std::vector<svg_point> const& points, std::string_view colour) {
+inline std::string svg_polyline(reshard::vector<svg_point> const& points, std::string_view colour) {
     std::string list;
     for (svg_point const& point : points)
         list += (list.empty() ? "" : " ") + svg_number(point.x) + "," + svg_number(point.y);

@@ -5,13 +5,13 @@
 
 #include "picture/byte_text.hpp"
 #include "picture/svg.hpp"
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/rounds.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Rounds as a picture: as wide as the bytes that they write, as high as the memory that they need.
@@ -30,9 +30,9 @@ struct timeline_bar {
 };
 
 /// At most 500 bars, each of equally many rounds but the last.
-inline std::vector<timeline_bar> bars_of(std::vector<detail::plan_round> const& rounds) {
+inline reshard::vector<timeline_bar> bars_of(reshard::vector<detail::plan_round> const& rounds) {
     std::size_t const width = rounds.size() / 500 + 1;
-    std::vector<timeline_bar> bars;
+    reshard::vector<timeline_bar> bars;
     for (std::size_t i = 0; i < rounds.size(); ++i) {
         if (i % width == 0)
             bars.push_back({i, i, 0, 0, 0});
@@ -70,7 +70,8 @@ struct timeline_scale {
     }
 };
 
-inline std::string draw_bars(std::vector<timeline_bar> const& bars, timeline_scale const& scale) {
+inline std::string draw_bars(reshard::vector<timeline_bar> const& bars,
+                             timeline_scale const& scale) {
     std::string drawn;
     index_t before = 0;
     bool is_odd = false;
@@ -110,9 +111,9 @@ inline constexpr svg_point timeline_size{680, 300};
 /// A picture, part of another, of rounds at `corner`, with a line at the budget.
 ///
 /// The time of rounds is not known before; so their width is the bytes that they write.
-inline std::string draw_timeline(std::vector<detail::plan_round> const& rounds,
+inline std::string draw_timeline(reshard::vector<detail::plan_round> const& rounds,
                                  std::optional<index_t> budget, svg_point corner) {
-    std::vector<detail::timeline_bar> const bars = detail::bars_of(rounds);
+    reshard::vector<detail::timeline_bar> const bars = detail::bars_of(rounds);
     detail::timeline_scale scale{{corner.x + 80, corner.y + 240}, {560, 190}, 0, 1};
     for (detail::timeline_bar const& bar : bars) {
         scale.bytes = detail::checked_add(scale.bytes, bar.bytes, "the bytes of all rounds");

@@ -4,10 +4,9 @@
 #define RESHARD_ANALYSIS_RELABELLING_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
-
-#include <vector>
 
 /// \file
 /// Chooses the process that plays each rank of a target, so that the fewest bytes move.
@@ -16,10 +15,10 @@ namespace reshard {
 
 /// The process that plays each rank.
 struct relabelling {
-    std::vector<holder_t> process_of; ///< by rank of the target; no process twice
-    index_t bytes = 0;                ///< of all shards of the target
-    index_t bytes_kept = 0;           ///< bytes of `bytes` that their processes already have
-    index_t bytes_kept_before = 0;    ///< the same if process `r` plays rank `r`
+    vector<holder_t> process_of;   ///< by rank of the target; no process twice
+    index_t bytes = 0;             ///< of all shards of the target
+    index_t bytes_kept = 0;        ///< bytes of `bytes` that their processes already have
+    index_t bytes_kept_before = 0; ///< the same if process `r` plays rank `r`
 
     /// A layout of ranks as one of the processes that play them.
     RESHARD_DECL layout of_processes(layout const& ranks) const;

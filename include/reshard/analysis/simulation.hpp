@@ -5,13 +5,13 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/network.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 /// \file
 /// Simulates the time that bytes take over a network, and finds their bottleneck.
@@ -46,7 +46,7 @@ struct simulation {
 
         /// In order. If there are more than `most_intervals`, neighbours are joined, with their
         /// mean.
-        std::vector<interval> timeline;
+        vector<interval> timeline;
 
         constexpr bool operator==(link const&) const = default;
     };
@@ -54,8 +54,8 @@ struct simulation {
     static constexpr std::size_t most_intervals = 128;
 
     double seconds = 0;         ///< until the last flow ends
-    std::vector<link> links;    ///< those in use, by kind and number
-    std::vector<double> ended;  ///< when each flow ends
+    vector<link> links;         ///< those in use, by kind and number
+    vector<double> ended;       ///< when each flow ends
     std::size_t bounded_by = 0; ///< of the links, the first with the greatest `least_seconds`
 
     /// No order of the same flows takes less; 0 if nothing moves.

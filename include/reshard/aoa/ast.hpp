@@ -5,12 +5,12 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 /// \file
 /// The parts of a program: names, attributes, statements, and their origins.
@@ -79,8 +79,7 @@ struct attribute {
 };
 
 /// The attribute of that word, or null.
-RESHARD_DECL attribute const* find_attribute(std::vector<attribute> const& list,
-                                             std::string_view word);
+RESHARD_DECL attribute const* find_attribute(vector<attribute> const& list, std::string_view word);
 
 /// The origin of a statement: written by the user, or made by a macro from another statement.
 struct origin {

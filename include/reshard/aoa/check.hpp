@@ -6,12 +6,12 @@
 #include <reshard/aoa/expand.hpp>
 #include <reshard/aoa/lower.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 #include <reshard/expr/losses.hpp>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 /// \file
 /// All checks of a program before any byte moves.
@@ -35,9 +35,9 @@ struct data_loss {
 /// The result of checking a program.
 struct program_report {
     program code; ///< without macros; `describe(code, finding)` has the words
-    std::vector<finding> findings;
-    detail::key_classes keys;      ///< if the program has errors, only the known ones
-    std::vector<data_loss> losses; ///< empty if there are errors
+    vector<finding> findings;
+    detail::key_classes keys; ///< if the program has errors, only the known ones
+    vector<data_loss> losses; ///< empty if there are errors
 
     bool ok() const;
     bool invertible() const { return ok() && losses.empty(); }

@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/check.hpp>
+#include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_AOA_DATA_LOSS_HPP
 #define RESHARD_AOA_DATA_LOSS_HPP
@@ -17,7 +18,6 @@
 #include <unordered_map>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// Which statements of a program destroy which elements.
@@ -65,8 +65,8 @@ private:
     }
 
     program const& code_;
-    std::vector<std::uint32_t> first_;  ///< by version
-    std::vector<std::uint32_t> source_; ///< by text: the version of the source tensor
+    vector<std::uint32_t> first_;  ///< by version
+    vector<std::uint32_t> source_; ///< by text: the version of the source tensor
 };
 
 /// Finds the statements that destroy information; searches the program only if there are losses.
@@ -175,7 +175,7 @@ private:
     program const& code_;
     lowering const& lowered_;
     /// For each source tensor, the dropped values that have elements of it, and the boxes of these.
-    std::unordered_map<key_id, std::vector<std::pair<std::size_t, box>>> dropped_;
+    std::unordered_map<key_id, vector<std::pair<std::size_t, box>>> dropped_;
     std::unordered_map<std::string_view, std::uint32_t> removals_;
     std::map<data_type, std::optional<downstream>> roundings_;
     std::optional<downstream> cuts_;

@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/lower_context.hpp>
+#include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_AOA_DEFINE_OUTPUTS_HPP
 #define RESHARD_AOA_DEFINE_OUTPUTS_HPP
@@ -16,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The second half of `lower`: defines the keys of the target, or the tensors that the program
@@ -39,7 +39,7 @@ private:
 
     program const& code_;
     pattern_index index_;
-    std::vector<std::size_t> makers_;          ///< by pattern: the index of the unmatched statement
+    vector<std::size_t> makers_;               ///< by pattern: the index of the unmatched statement
     mutable std::int64_t searches_left_ = 256; ///< each looks at many patterns
 };
 
@@ -54,7 +54,7 @@ RESHARD_DECL void check_scales(catalog_entry const& tensor, catalog_entry const&
                                index_vector const& block);
 
 /// `'a', 'b' and 3 more`, of `count` in all.
-RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::size_t count);
+RESHARD_DECL std::string listed(vector<std::string> const& quoted, std::size_t count);
 
 /// Fails because only some, or none, of the tensors that make up `parameter` have that state.
 [[noreturn]] RESHARD_DECL void fail_without_state(source_names const& source,

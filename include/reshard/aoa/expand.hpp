@@ -7,11 +7,11 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <cstddef>
 #include <optional>
-#include <vector>
 
 /// \file
 /// Program to program: macros become statements.
@@ -24,7 +24,7 @@ enum class on_no_match { ignore, warn, error };
 /// Options of `expand`.
 struct expand_options {
     on_no_match no_match = on_no_match::warn;
-    std::vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
+    vector<state_suffix> state_suffixes = default_state_suffixes(); ///< in the order tried
     bool reverse = false; ///< the program will run backwards: the source has the names on the right
     std::size_t max_names = 4'194'304; ///< in all statements together, those in between included
     std::size_t max_characters = 268'435'456; ///< of their names and attributes, counted likewise
@@ -36,7 +36,7 @@ struct expand_options {
 /// A program without macros, and the findings about it.
 struct expansion {
     program code;
-    std::vector<finding> findings;        ///< `describe(code, finding)` has the words
+    vector<finding> findings;             ///< `describe(code, finding)` has the words
     std::optional<errc> first_error = {}; ///< of the first finding that is an error
     bool is_complete = true; ///< false: a limit ended the expansion, and `code` still has macros
 };

@@ -7,10 +7,10 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 /// \file
 /// A message of a stage about a program, as a value.
@@ -38,7 +38,7 @@ struct finding {
 };
 
 /// The first error among findings, or null.
-RESHARD_DECL finding const* first_error_of(std::vector<finding> const& findings);
+RESHARD_DECL finding const* first_error_of(vector<finding> const& findings);
 
 /// The error of one statement, before its position is added.
 struct statement_error {
@@ -52,8 +52,7 @@ struct statement_error {
 struct no_value {};
 
 /// The macros that made a statement, the last one first, each as `fused_ffn from model.aoa:1:1`.
-RESHARD_DECL std::vector<std::string> macro_chain(program const& whole_program,
-                                                  std::uint32_t origin);
+RESHARD_DECL vector<std::string> macro_chain(program const& whole_program, std::uint32_t origin);
 
 /// The kind of a finding in messages: the code of an error, otherwise its severity.
 RESHARD_DECL std::string kind_of(finding const& finding);

@@ -6,6 +6,7 @@
 #include <reshard/aoa/ast.hpp>
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/words.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/fusion/include/adapt_struct.hpp>
 #include <boost/spirit/home/x3.hpp>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The grammar of the language, and the tree that it fills. The only header that sees Spirit X3.
@@ -25,7 +25,7 @@ namespace reshard::aoa::syntax {
 
 /// A name as it was written.
 struct written_name {
-    std::vector<segment> segments;
+    vector<segment> segments;
     bool quoted = false;
     bool transposed = false;
     text_span where;
@@ -33,9 +33,9 @@ struct written_name {
 
 /// A statement as it was written.
 struct written_statement {
-    std::vector<written_name> left;
-    std::vector<written_name> right;
-    std::vector<attribute> attributes;
+    vector<written_name> left;
+    vector<written_name> right;
+    vector<attribute> attributes;
     text_span where;
 };
 
@@ -161,14 +161,14 @@ inline rule<struct attribute_rule, attribute> const one_attribute = "an attribut
 inline rule<struct body_tag, written_name> const name_body = "a name";
 inline rule<struct name_rule, written_name> const one_name = "a name";
 inline rule<struct next_name_tag, written_name> const next_name = "a name or an attribute";
-inline rule<struct left_tag, std::vector<written_name>> const left = "a name";
-inline rule<struct right_tag, std::vector<written_name>> const right = "a name";
-inline rule<struct list_tag, std::vector<attribute>> const attributes = "attributes";
+inline rule<struct left_tag, vector<written_name>> const left = "a name";
+inline rule<struct right_tag, vector<written_name>> const right = "a name";
+inline rule<struct list_tag, vector<attribute>> const attributes = "attributes";
 inline rule<struct statement_rule, written_statement> const one_statement = "a statement";
 inline rule<struct joined_tag> const joined = "a statement on the same line";
 inline rule<struct end_tag> const end_of_statement = "',' or the end of the line";
 inline rule<struct last_tag> const end_of_program = "a statement, as in a -> b";
-inline rule<struct program_tag, std::vector<written_statement>> const whole_program = "a program";
+inline rule<struct program_tag, vector<written_statement>> const whole_program = "a program";
 /// \}
 
 /// \name The grammar

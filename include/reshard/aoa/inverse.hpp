@@ -7,11 +7,11 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 /// \file
 /// The inverse of a statement, apart from its names: attributes, or the reason why there is none.
@@ -36,12 +36,12 @@ struct attribute_step {
 
 /// A statement as its steps: steps of each operand, the concat or split, steps of each result.
 struct statement_analysis {
-    std::vector<std::vector<attribute_step>> operands; ///< of each tensor on the left
-    std::vector<std::vector<attribute_step>> results;  ///< of each on the right, after the axis
-    attribute const* axis = nullptr;                   ///< of a concat or a split
-    std::vector<tensor_facts> joined;                  ///< the tensors that go into it
-    std::vector<tensor_facts> made;                    ///< the tensors on the right
-    std::vector<attribute const*> declared; ///< `scales` and `blocks`, which do nothing here
+    vector<vector<attribute_step>> operands; ///< of each tensor on the left
+    vector<vector<attribute_step>> results;  ///< of each on the right, after the axis
+    attribute const* axis = nullptr;         ///< of a concat or a split
+    vector<tensor_facts> joined;             ///< the tensors that go into it
+    vector<tensor_facts> made;               ///< the tensors on the right
+    vector<attribute const*> declared;       ///< `scales` and `blocks`, which do nothing here
 };
 
 /// The result of one attribute; `wanted` is as in `operation::expect`.
@@ -52,9 +52,9 @@ RESHARD_DECL tensor_facts apply(attribute const& attribute, tensor_facts const& 
 RESHARD_DECL bool is_step(attribute const& attribute);
 
 /// The result of the concat or the split.
-RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
-                                            std::vector<tensor_facts> const& values,
-                                            std::size_t result_count);
+RESHARD_DECL vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
+                                       vector<tensor_facts> const& values,
+                                       std::size_t result_count);
 
 /// Takes a statement apart for operands of these facts. `wanted` is the shape that the target has
 /// for the tensor on the right, or null.
@@ -63,10 +63,10 @@ RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute con
 ///         an addition
 /// \throws as `operation::run`
 RESHARD_DECL statement_analysis analyze(program const& code, statement const& statement,
-                                        std::vector<tensor_facts> operands,
+                                        vector<tensor_facts> operands,
                                         index_vector const* wanted = nullptr);
 
-using attribute_list = std::vector<attribute>;
+using attribute_list = vector<attribute>;
 
 /// The text of a list of numbers: `[1, 0]`.
 std::string list_text(auto const& numbers) {
@@ -85,19 +85,18 @@ std::string list_text(auto const& numbers) {
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding);
 
 /// The attributes that undo steps one after the other.
-RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
-                                       bool allow_rounding);
+RESHARD_DECL attribute_list inverse_of(vector<attribute_step> const& steps, bool allow_rounding);
 
 /// A statement from right to left: a concat for a split, a split for a concat.
 struct inverse_statement {
-    std::vector<attribute_list> operands; ///< applied to each tensor on the right first
-    attribute_list join;                  ///< `axis`, and `sizes` if the parts are uneven
-    std::vector<attribute> cuts;          ///< a slice for each part, to make it alone
-    std::vector<attribute_list> results;  ///< applied to each tensor on the left last
-    attribute_list declared;              ///< declarations about the whole program
+    vector<attribute_list> operands; ///< applied to each tensor on the right first
+    attribute_list join;             ///< `axis`, and `sizes` if the parts are uneven
+    vector<attribute> cuts;          ///< a slice for each part, to make it alone
+    vector<attribute_list> results;  ///< applied to each tensor on the left last
+    attribute_list declared;         ///< declarations about the whole program
 
     /// Whether all lists are equal, so that the statement itself can have the list.
-    static bool are_equal(std::vector<attribute_list> const& lists);
+    static bool are_equal(vector<attribute_list> const& lists);
 };
 
 /// The inverse of a statement that has been taken apart.

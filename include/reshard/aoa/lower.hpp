@@ -6,6 +6,7 @@
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 
 #include <cstddef>
@@ -13,7 +14,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Program to mapping: the sources of each target tensor.
@@ -46,11 +46,11 @@ struct dropped_value {
 /// A mapping, and the findings about the program.
 struct lowering {
     mapping map;
-    std::vector<finding> findings;
-    std::optional<errc> first_error = {};     ///< of the first finding that is an error
-    std::vector<dropped_value> dropped = {};  ///< if the target is known
-    std::vector<std::uint32_t> idle = {};     ///< statements that change nothing, by number
-    std::vector<std::string> unexpected = {}; ///< keys of the target that nothing makes
+    vector<finding> findings;
+    std::optional<errc> first_error = {}; ///< of the first finding that is an error
+    vector<dropped_value> dropped = {};   ///< if the target is known
+    vector<std::uint32_t> idle = {};      ///< statements that change nothing, by number
+    vector<std::string> unexpected = {};  ///< keys of the target that nothing makes
 };
 
 namespace detail {
@@ -58,15 +58,15 @@ namespace detail {
 /// Warnings about values that nothing uses, one for each name that the user wrote.
 ///
 /// \pre the lowering has no errors
-RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered);
+RESHARD_DECL vector<finding> dropped_findings(lowering const& lowered);
 
 /// The other tensors that are missing for the same reason as in the first error, each once.
 ///
 /// \pre there is an error
-RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const& findings);
+RESHARD_DECL vector<std::string> equally_missing(vector<finding> const& findings);
 
 /// `the same holds for 'a', 'b' and 3 more`; empty without keys.
-RESHARD_DECL std::string same_for(std::vector<std::string> const& keys);
+RESHARD_DECL std::string same_for(vector<std::string> const& keys);
 
 } // namespace detail
 

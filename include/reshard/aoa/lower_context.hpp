@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/lower.hpp>
+#include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_AOA_LOWER_CONTEXT_HPP
 #define RESHARD_AOA_LOWER_CONTEXT_HPP
@@ -18,7 +19,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The data that `lower` works on.
@@ -32,10 +32,10 @@ inline constexpr std::string_view no_such_key =
 /// The result of a statement, or a tensor of the source.
 struct bound_value {
     expression tensor;
-    std::vector<key_id> sources = {}; ///< only for a tensor that has no element of the source: its
-                                      ///< sources all the same, in order, each once
-    std::uint32_t fused = not_fused;  ///< how it is interleaved: an index into the known facts
-    std::uint32_t apart = not_fused;  ///< what macros took apart for it: an index into that list
+    vector<key_id> sources = {};     ///< only for a tensor that has no element of the source: its
+                                     ///< sources all the same, in order, each once
+    std::uint32_t fused = not_fused; ///< how it is interleaved: an index into the known facts
+    std::uint32_t apart = not_fused; ///< what macros took apart for it: an index into that list
 
     static constexpr std::uint32_t not_fused = 0xffffffff;
 
@@ -119,7 +119,7 @@ public:
     std::optional<value_identity> identity(std::uint32_t id) const;
 
     /// The tensors of the source that values are made of, in order, each once.
-    std::vector<key_id> sources_of(std::vector<std::uint32_t> const& values) const;
+    vector<key_id> sources_of(vector<std::uint32_t> const& values) const;
 
     /// Stores a new value that no name is bound to, and returns its number.
     std::uint32_t store(bound_value&& value);
@@ -173,12 +173,12 @@ private:
 
     program const& code_;
     source_names const& source_;
-    std::vector<binding> bindings_;
-    std::vector<key_id> sources_; ///< by text
-    std::vector<stored_value> values_;
-    std::vector<std::uint32_t> free_;       ///< indices of `values_` that may be used again
-    std::vector<std::uint32_t> reads_left_; ///< by temporary: how many statements will read it
-    mutable int searches_left_ = 32;        ///< each looks at all names
+    vector<binding> bindings_;
+    vector<key_id> sources_; ///< by text
+    vector<stored_value> values_;
+    vector<std::uint32_t> free_;       ///< indices of `values_` that may be used again
+    vector<std::uint32_t> reads_left_; ///< by temporary: how many statements will read it
+    mutable int searches_left_ = 32;   ///< each looks at all names
 };
 
 /// The state of `lower`: its input, and its results so far.
@@ -221,13 +221,13 @@ struct lower_context {
     program const& code;
     catalog const* target; ///< null: unknown
     lower_options const& options;
-    std::vector<state_suffix> suffixes; ///< from the options, and from the program
-    scale_places declared{code};        ///< the program's additions
+    vector<state_suffix> suffixes; ///< from the options, and from the program
+    scale_places declared{code};   ///< the program's additions
     source_names source;
     scope names;
     budget pieces{options.max_pieces, "pieces in all tensors that it makes", "max_pieces"};
-    std::vector<fused_tensor> fused = {}; ///< how values are interleaved, by `bound_value::fused`
-    std::vector<std::vector<taken_apart>> apart = {}; ///< by `bound_value::apart`
+    vector<fused_tensor> fused = {};        ///< how values are interleaved, by `bound_value::fused`
+    vector<vector<taken_apart>> apart = {}; ///< by `bound_value::apart`
     lowering result;
 };
 
@@ -246,19 +246,17 @@ RESHARD_DECL void relate_copy(lower_context& context, std::string const& key, at
 /// Notes how the result of a statement is interleaved: by a fused macro, or in the same way as its
 /// operands.
 RESHARD_DECL void note_fused(lower_context& context, statement const& statement,
-                             std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& values);
+                             vector<std::uint32_t> const& operands, vector<bound_value>& values);
 
 /// Notes for each result of a statement which source tensors a macro took apart to make it.
 RESHARD_DECL void note_apart(lower_context& context, statement const& statement,
-                             std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& values);
+                             vector<std::uint32_t> const& operands, vector<bound_value>& values);
 
 /// Refuses a macro that treats an interleaved value as one tensor, and interleaves it once more.
 ///
 /// \throws statement_error with errc::bad_macro
 RESHARD_DECL void check_fused_again(lower_context const& context, statement const& statement,
-                                    std::vector<std::uint32_t> const& operands);
+                                    vector<std::uint32_t> const& operands);
 
 /// Declares how outputs are interleaved, and what macros took apart for them.
 RESHARD_DECL void declare_fused(lower_context& context);

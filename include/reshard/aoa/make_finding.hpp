@@ -6,13 +6,13 @@
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <vector>
 
 /// \file
 /// Turns an error of a statement into a finding, with the names that the user wrote, never with
@@ -57,8 +57,8 @@ RESHARD_DECL std::string written_name(program const& whole_program, name const& 
 /// temporaries is shown as it is.
 RESHARD_DECL std::string shown_statement(program const& whole_program, statement const& statement);
 
-RESHARD_DECL std::vector<name> written_behind(program const& whole_program,
-                                              statement const& statement, name const& which);
+RESHARD_DECL vector<name> written_behind(program const& whole_program, statement const& statement,
+                                         name const& which);
 
 RESHARD_DECL std::string plain_text(program const& whole_program, name const& name);
 

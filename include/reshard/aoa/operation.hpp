@@ -7,6 +7,7 @@
 #include <reshard/aoa/finding.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/slice.hpp>
 #include <reshard/expr/split.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The effect of one statement's attributes on its tensors: calls of the algebra, from left to
@@ -30,17 +30,17 @@ namespace reshard::aoa::detail {
 /// \throws     statement_error with errc::syntax for anything else
 /// \par Source there any text is evaluated, and `1, 0` or `(1, 0)` change the shape and move
 ///             nothing
-RESHARD_DECL std::vector<index_t> parse_list(attribute const& of);
+RESHARD_DECL vector<index_t> parse_list(attribute const& of);
 
 /// The entries of `[128, *]`: integers, and nothing for `*`.
 ///
 /// \throws statement_error with errc::syntax for anything else
-RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& of);
+RESHARD_DECL vector<std::optional<index_t>> parse_extents(attribute const& of);
 
 /// The ranges of `[0:128, :, 4:]`.
 ///
 /// \throws statement_error with errc::syntax for anything else
-RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of);
+RESHARD_DECL vector<axis_range> parse_ranges(attribute const& of);
 
 /// Refuses an attribute that no statement can have.
 ///
@@ -77,7 +77,7 @@ public:
     using caller = std::function<std::string(std::size_t)>;
 
     /// The operands have to outlive this object; the statement makes `result_count` tensors.
-    operation(std::vector<expression const*> operands, caller called, std::size_t result_count)
+    operation(vector<expression const*> operands, caller called, std::size_t result_count)
         : values_(std::move(operands)),
           called_(std::move(called)),
           operands_(values_.size()),
@@ -95,10 +95,10 @@ public:
     /// \throws statement_error with errc::syntax for attributes that the statement cannot have,
     ///         errc::shape_mismatch, errc::dtype_mismatch, errc::unsupported or
     ///         errc::limit_exceeded
-    std::vector<expression> run(std::vector<attribute> const& attributes);
+    vector<expression> run(vector<attribute> const& attributes);
 
     /// Remarks about the statement that are not errors.
-    std::vector<operation_remark> const& remarks() const { return remarks_; }
+    vector<operation_remark> const& remarks() const { return remarks_; }
 
 private:
     std::string operand_name(std::size_t k) const { return called_ ? called_(k) : std::string(); }
@@ -109,38 +109,38 @@ private:
         return made_results_ ? result_name(k) : operand_name(k);
     }
 
-    void apply(std::vector<attribute> const& list, std::size_t i);
+    void apply(vector<attribute> const& list, std::size_t i);
 
     /// Runs the concat or the split of the statement; for one tensor, `axis` has no effect.
-    void join(std::vector<attribute> const& list, std::size_t i);
+    void join(vector<attribute> const& list, std::size_t i);
 
     [[noreturn]] void refuse_pieces() const;
 
     /// Refuses a concat of more pieces than allowed, before it takes memory for them.
     void check_pieces() const;
 
-    void become(std::vector<expression> expressions);
+    void become(vector<expression> expressions);
 
     void become(expression expression);
 
-    std::vector<index_t> sized(attribute const& sizes, std::size_t count) const;
+    vector<index_t> sized(attribute const& sizes, std::size_t count) const;
 
     /// Refuses operands of a concat that do not have the extents that the statement gives them.
     void check_extents(attribute const& sizes, std::size_t axis) const;
 
-    void check_sizes(std::vector<attribute> const& list, std::size_t i) const;
+    void check_sizes(vector<attribute> const& list, std::size_t i) const;
 
     void cast_to(attribute const& attribute);
 
     /// Applies `src_dtype` and `dst_dtype`, which occur together, in this order; a reversed program
     /// needs the first.
-    void cast_between(std::vector<attribute> const& list, std::size_t i);
+    void cast_between(vector<attribute> const& list, std::size_t i);
 
     /// Adds a remark about the first value that does not have the type that `src_dtype` names.
     void remark_other_types(data_type dtype);
 
     void each_value(attribute const& attribute, std::string_view noun, auto const& function) {
-        std::vector<expression> expressions;
+        vector<expression> expressions;
         expressions.reserve(values_.size());
         for (std::size_t k = 0; k < values_.size(); ++k)
             at(
@@ -174,8 +174,8 @@ private:
         remarks_.push_back({std::move(code), std::move(key), std::move(message)});
     }
 
-    std::vector<expression const*> values_; ///< the operands, or their results
-    std::vector<expression> made_;
+    vector<expression const*> values_; ///< the operands, or their results
+    vector<expression> made_;
     caller called_;
     std::size_t operands_;
     bool is_concat_;
@@ -185,7 +185,7 @@ private:
     index_vector const* wanted_ = nullptr;
     budget* pieces_ = nullptr; ///< null: each operation has a separate limit
     piece_limit limit_;        ///< of the attribute that is applied
-    std::vector<operation_remark> remarks_;
+    vector<operation_remark> remarks_;
 };
 
 } // namespace reshard::aoa::detail

@@ -4,13 +4,13 @@
 #define RESHARD_AOA_PLACE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Positions in a text as people count them, and the line around a position with a caret.
@@ -133,8 +133,8 @@ private:
     /// How many characters begin before a byte.
     std::size_t characters(std::string_view text, std::size_t offset) const;
 
-    std::vector<std::uint32_t> begins_{0};     ///< of each line
-    std::vector<std::uint32_t> characters_{0}; ///< before each `stride` bytes
+    vector<std::uint32_t> begins_{0};     ///< of each line
+    vector<std::uint32_t> characters_{0}; ///< before each `stride` bytes
 };
 
 } // namespace detail

@@ -5,13 +5,13 @@
 
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Program to text: `parse(print(p)) == p` up to the names of temporaries. `format` keeps comments
@@ -20,7 +20,7 @@
 namespace reshard::aoa {
 
 /// The statements as lines of text.
-RESHARD_DECL std::vector<std::string>
+RESHARD_DECL vector<std::string>
 print_lines(program const& whole_program,
             std::function<bool(std::string_view)> const& is_taken = {});
 
@@ -40,28 +40,28 @@ namespace detail {
 /// The comments of one statement and of the lines after it, each from `#` on, without trailing
 /// blanks.
 struct statement_comments {
-    std::vector<std::string> inside; ///< between the lines of the statement
-    std::string behind;              ///< at the end of the statement's last line, or empty
-    std::vector<std::string> below;  ///< in separate lines; an empty text for empty lines
+    vector<std::string> inside; ///< between the lines of the statement
+    std::string behind;         ///< at the end of the statement's last line, or empty
+    vector<std::string> below;  ///< in separate lines; an empty text for empty lines
 
     bool operator==(statement_comments const&) const = default;
 };
 
 /// The end of the statement that a text begins with; its comments are added to `inside`.
-RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std::string>& inside);
+RESHARD_DECL std::size_t end_of_statement(std::string_view text, vector<std::string>& inside);
 
 /// The comments on separate lines; several empty lines become one.
-RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text);
+RESHARD_DECL vector<std::string> comment_lines(std::string_view text);
 
 /// The comments of a text that begins with a statement and ends at the next one.
 RESHARD_DECL statement_comments comments_of(std::string_view text);
 
 /// A statement in pieces that may be on separate lines.
 struct spread_statement {
-    std::vector<std::string> left, right; ///< with their commas; the last of the left has the arrow
+    vector<std::string> left, right; ///< with their commas; the last of the left has the arrow
     statement_comments comments;
 
-    static std::string joined(std::vector<std::string> const& pieces);
+    static std::string joined(vector<std::string> const& pieces);
 
     /// `a, b`, without the arrow.
     std::string before_arrow() const;
@@ -78,8 +78,8 @@ RESHARD_DECL spread_statement spread(program const& whole_program, statement con
 RESHARD_DECL std::string formatted(spread_statement const& statement, std::size_t arrow);
 
 /// The statements of a program with their comments; `above` has those before the first one.
-RESHARD_DECL std::vector<spread_statement> spread(program const& whole_program,
-                                                  std::vector<std::string>& above);
+RESHARD_DECL vector<spread_statement> spread(program const& whole_program,
+                                             vector<std::string>& above);
 
 } // namespace detail
 

@@ -8,6 +8,7 @@
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A program: statements and the text that they were written in; and limits on its size.
@@ -80,13 +80,13 @@ public:
     explicit program(std::string_view text = {}, std::string_view file = {});
 
     /// \name Its content \{
-    std::vector<statement> const& statements() const { return statements_; }
+    vector<statement> const& statements() const { return statements_; }
     bool empty() const { return statements_.empty(); }
 
     std::span<name const> names(statement const& of) const;
     std::span<name const> left(statement const& of) const;
     std::span<name const> right(statement const& of) const;
-    std::vector<attribute> const& attributes(statement const& of) const;
+    vector<attribute> const& attributes(statement const& of) const;
 
     /// The key that a name means, without `^T`. For a temporary, its name as an ordinary tensor;
     /// `_` for nothing.
@@ -95,14 +95,14 @@ public:
     std::string_view text(name const& of) const;
 
     /// The segments of a pattern.
-    std::vector<segment> const& pattern(name const& of) const;
+    vector<segment> const& pattern(name const& of) const;
 
     /// The number of the names with that text, or empty if no name has it.
     std::optional<std::uint32_t> find(std::string_view text) const;
 
     /// The rules for which keys are the state of a parameter, from the expansion and from the
     /// lowering.
-    std::vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
+    vector<state_suffix> const& state_suffixes() const { return state_suffixes_; }
 
     /// The number of different texts and temporaries: their numbers are less.
     std::size_t text_count() const;
@@ -123,7 +123,7 @@ public:
     bool is_broken(statement const& of) const;
 
     /// The statements that expansion has dropped because their placeholders matched nothing.
-    std::vector<statement> const& unmatched() const { return unmatched_; }
+    vector<statement> const& unmatched() const { return unmatched_; }
     /// \}
 
     /// \name Making parts of a program
@@ -136,10 +136,10 @@ public:
     /// \pre `preferred` is not the text of a temporary
     name make_fresh(std::string_view preferred, text_span where = {}, std::string_view ending = {});
 
-    name make_pattern(std::vector<segment> segments, text_span where = {});
+    name make_pattern(vector<segment> segments, text_span where = {});
 
     /// A list of attributes for any number of statements; 0 is the empty list.
-    std::uint32_t make_attributes(std::vector<attribute> list);
+    std::uint32_t make_attributes(vector<attribute> list);
 
     /// \post if called twice in a row with the same origin, returns the same number
     std::uint32_t make_origin(aoa::origin const& origin);
@@ -160,10 +160,8 @@ public:
     }
 
     void add(statement const& statement) { statements_.push_back(statement); }
-    void replace_statements(std::vector<statement> statements) {
-        statements_ = std::move(statements);
-    }
-    void set_state_suffixes(std::vector<state_suffix> suffixes) {
+    void replace_statements(vector<statement> statements) { statements_ = std::move(statements); }
+    void set_state_suffixes(vector<state_suffix> suffixes) {
         state_suffixes_ = std::move(suffixes);
     }
     void add_unmatched(statement const& statement) { unmatched_.push_back(statement); }
@@ -175,15 +173,15 @@ private:
     std::string text_;
     std::string file_;
     detail::line_index lines_;
-    std::vector<statement> statements_;
-    std::vector<statement> unmatched_;
-    std::vector<name> names_;
+    vector<statement> statements_;
+    vector<statement> unmatched_;
+    vector<name> names_;
     detail::name_table texts_;
     detail::text_list fresh_;
-    std::vector<std::vector<segment>> patterns_;
-    std::vector<std::vector<attribute>> attributes_;
-    std::vector<aoa::origin> origins_;
-    std::vector<state_suffix> state_suffixes_ = default_state_suffixes();
+    vector<vector<segment>> patterns_;
+    vector<vector<attribute>> attributes_;
+    vector<aoa::origin> origins_;
+    vector<state_suffix> state_suffixes_ = default_state_suffixes();
 };
 
 /// Whether a name of one program equals a name of another. Temporaries are equal if they have the

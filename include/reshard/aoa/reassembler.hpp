@@ -6,6 +6,7 @@
 #include <reshard/aoa/inverse.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/expr/slice.hpp>
 
@@ -16,7 +17,6 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Tensors that no statement holds whole, but several statements hold in pieces: statements that
@@ -31,8 +31,8 @@ struct reassembled {
         mapping_output const* output;
         piece covering; ///< of that output; it contains the cell
     };
-    index_vector counts;     ///< of cells, along each axis
-    std::vector<cell> cells; ///< row by row
+    index_vector counts; ///< of cells, along each axis
+    vector<cell> cells;  ///< row by row
 };
 
 /// Finds pieces by the source tensor that they belong to.
@@ -60,19 +60,18 @@ private:
     static bool is_reversible(piece const& candidate);
 
     /// Pieces that together hold all of a tensor; each has elements that the earlier ones lack.
-    std::vector<found_piece> needed(key_id source);
+    vector<found_piece> needed(key_id source);
 
-    static std::vector<index_t> cuts_along(std::size_t axis, std::vector<found_piece> const& pieces,
-                                           box const& box);
+    static vector<index_t> cuts_along(std::size_t axis, vector<found_piece> const& pieces,
+                                      box const& box);
 
-    static reassembled fill(std::vector<std::vector<index_t>> const& cuts,
-                            std::vector<found_piece> const& pieces, std::size_t count);
+    static reassembled fill(vector<vector<index_t>> const& cuts, vector<found_piece> const& pieces,
+                            std::size_t count);
 
     mapping const& map_;
     std::unordered_map<std::string_view, key_id> ids_;
     /// Outputs, and indices of pieces in them.
-    std::unordered_map<key_id, std::vector<std::pair<mapping_output const*, std::size_t>>>
-        by_source_;
+    std::unordered_map<key_id, vector<std::pair<mapping_output const*, std::size_t>>> by_source_;
 };
 
 /// Writes reversed statements for a program, and keeps them separate from its own statements.
@@ -88,8 +87,7 @@ public:
     void add(name const& from, name const& to, attribute_list list, statement const& like);
 
     /// Appends `from -> to, axis=axis`.
-    void add_concat(std::vector<name> const& from, name const& to, index_t axis,
-                    statement const& like);
+    void add_concat(vector<name> const& from, name const& to, index_t axis, statement const& like);
 
     /// Appends `from -> to`, at the position of `like` in the text.
     void add_bare(name const& from, name const& to, statement const& like);
@@ -99,7 +97,7 @@ public:
     /// If operands or results need different attributes, each gets a separate statement. If some
     /// results of a concat are unwanted, each of the others is cut out alone.
     void add_inverse(statement const& statement, inverse_statement inverse,
-                     std::vector<std::optional<name>> const& to);
+                     vector<std::optional<name>> const& to);
 
     /// Replaces the statements of the program by those that have been appended.
     void replace_statements();
@@ -113,18 +111,17 @@ private:
 
     /// A statement for each wanted result; the statement that replaces their operand is last.
     void add_parts(statement statement, inverse_statement inverse,
-                   std::vector<std::optional<name>> const& to);
+                   vector<std::optional<name>> const& to);
 
-    void add_whole(statement statement, inverse_statement inverse, std::vector<name> const& to);
+    void add_whole(statement statement, inverse_statement inverse, vector<name> const& to);
 
     /// Changes each operand in a separate statement.
-    void change(statement const& like, std::vector<attribute_list>& lists,
-                std::vector<name>& names);
+    void change(statement const& like, vector<attribute_list>& lists, vector<name>& names);
 
     statement with(statement const& like, attribute_list list);
 
     program& code_;
-    std::vector<statement> written_;
+    vector<statement> written_;
 };
 
 /// Writes statements that read only tensors of the target, so that they can come before all other
@@ -153,7 +150,7 @@ private:
     static attribute_list steps(reassembled::cell const& cell, text_span where);
 
     /// Joins cells along the last axis, then the results along the axis before it, and so on.
-    name joined(std::vector<name> names, reassembled const& grid, statement const& like);
+    name joined(vector<name> names, reassembled const& grid, statement const& like);
 
     program& code_;
     reverse_statement& written_;

@@ -7,6 +7,7 @@
 #include <reshard/aoa/lower.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/layout/catalog.hpp>
 
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 /// \file
 /// Program to program: from a program's results back to its sources.
@@ -33,10 +33,10 @@ struct reverse_options {
 
 /// A program in the other direction, and the findings about it.
 struct reversal {
-    program code;                  ///< over the text of the program that was reversed
-    std::vector<finding> findings; ///< `describe(code, finding)` has the words
+    program code;             ///< over the text of the program that was reversed
+    vector<finding> findings; ///< `describe(code, finding)` has the words
     std::optional<errc> first_error;
-    std::vector<detail::loss> losses = {}; ///< of the program itself, including the allowed ones
+    vector<detail::loss> losses = {}; ///< of the program itself, including the allowed ones
 };
 
 namespace detail {
@@ -45,7 +45,7 @@ namespace detail {
 class lost_elements {
 public:
     /// `losses` have to outlive this object.
-    explicit lost_elements(std::vector<loss> const& losses);
+    explicit lost_elements(vector<loss> const& losses);
 
     bool has(std::string_view key) const { return by_key_.contains(key); }
 
@@ -96,12 +96,12 @@ struct known_tensor {
 /// The tensors that a program reads, and the findings about them.
 struct inference {
     catalog tensors;
-    std::vector<finding> findings;
+    vector<finding> findings;
     std::optional<errc> first_error;
 };
 
 /// The catalog of known tensors, for `expand`.
-RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& tensors);
+RESHARD_DECL catalog catalog_of(vector<known_tensor> const& tensors);
 
 /// The tensors that a program reads if it makes the tensors of `target`: the known ones, and those
 /// that can be derived from their results.
@@ -113,8 +113,7 @@ RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& tensors);
 /// \pre        `expanded` is a result of `expand` with `expand_options::reverse`, over `target`
 /// \par Source the reverse mode of AOA (PaddlePaddle flex_checkpoint), which takes every concat for
 ///             an even one
-RESHARD_DECL inference infer_source(program const& expanded,
-                                    std::vector<known_tensor> const& tensors,
+RESHARD_DECL inference infer_source(program const& expanded, vector<known_tensor> const& tensors,
                                     catalog const& target);
 
 } // namespace reshard::aoa

@@ -6,6 +6,7 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <cstddef>
@@ -14,7 +15,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// `scales="_scale_inv", blocks="[128, 128]"`, `scales="*.weight_packed => *.weight_scale"`: which
@@ -27,8 +27,7 @@ inline constexpr std::size_t max_scale_endings = 64;
 
 /// The endings, and the endings that a program's statements add, each once, up to the limit. A
 /// wrong attribute is reported when its statement runs.
-RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
-                                                   program const& code);
+RESHARD_DECL vector<state_suffix> with_scales(vector<state_suffix> suffixes, program const& code);
 
 /// A key with `*`, or `**`, in place of any text.
 struct starred_key {
@@ -58,13 +57,13 @@ struct scale_pattern {
 /// The patterns in the attributes of a statement; empty if it names an ending.
 ///
 /// \throws statement_error with errc::syntax if it is not a list of patterns
-RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> const& list);
+RESHARD_DECL vector<scale_pattern> scale_patterns(vector<attribute> const& list);
 
 /// The patterns of all statements. A wrong pattern is reported when its statement runs.
-RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code);
+RESHARD_DECL vector<scale_pattern> scale_patterns(program const& code);
 
 /// The program with a name for the scales of each tensor that it names.
-RESHARD_DECL program with_scale_names(program code, std::vector<scale_pattern> const& patterns);
+RESHARD_DECL program with_scale_names(program code, vector<scale_pattern> const& patterns);
 
 /// The first statements of a program that declare the keys of an ending as scales.
 class scale_places {
@@ -79,7 +78,7 @@ public:
     /// Refuses attributes that name scales if the source has no such scales.
     ///
     /// \throws statement_error with errc::unknown_key
-    void check_matched(std::vector<attribute> const& list, catalog const& source);
+    void check_matched(vector<attribute> const& list, catalog const& source);
 
 private:
     void note(statement const& statement);
@@ -94,8 +93,8 @@ private:
 /// \pre    `suffixes` are `with_scales` of the program with the attributes
 /// \throws statement_error with errc::syntax, or errc::limit_exceeded for more than
 ///         `max_scale_endings`
-RESHARD_DECL void check_scales(std::vector<attribute> const& list,
-                               std::vector<state_suffix> const& suffixes, scale_places& places);
+RESHARD_DECL void check_scales(vector<attribute> const& list, vector<state_suffix> const& suffixes,
+                               scale_places& places);
 
 } // namespace reshard::aoa::detail
 

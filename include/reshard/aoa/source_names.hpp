@@ -7,12 +7,12 @@
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Which tensor of a source a name means.
@@ -23,13 +23,13 @@ namespace reshard::aoa::detail {
 /// parameters that the catalogs have.
 ///
 /// State that has neither the shape of its parameter nor one element follows nothing.
-RESHARD_DECL std::vector<state_suffix>
-with_conventions(std::vector<state_suffix> suffixes, catalog const& source, catalog const* target);
+RESHARD_DECL vector<state_suffix> with_conventions(vector<state_suffix> suffixes,
+                                                   catalog const& source, catalog const* target);
 
 /// The tensors of a source by name, including tensors that are known only by their optimizer state.
 class source_names {
 public:
-    source_names(catalog const& source, std::vector<state_suffix> const& suffixes)
+    source_names(catalog const& source, vector<state_suffix> const& suffixes)
         : source_(source), suffixes_(suffixes) {}
 
     static constexpr key_id none = zero_source;
@@ -112,11 +112,11 @@ public:
     }
 
     catalog const& tensors() const { return source_; }
-    std::vector<state_suffix> const& suffixes() const { return suffixes_; }
+    vector<state_suffix> const& suffixes() const { return suffixes_; }
 
 private:
     catalog const& source_;
-    std::vector<state_suffix> const& suffixes_;
+    vector<state_suffix> const& suffixes_;
     mutable key_index keys_;   ///< filled when the first key is looked up
     mutable key_id noted_ = 0; ///< how many keys it has
 };

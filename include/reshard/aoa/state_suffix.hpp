@@ -5,13 +5,13 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Which keys are optimizer state or scales, by the ends of the key, or by the text around the
@@ -36,25 +36,24 @@ struct state_suffix {
 };
 
 /// The endings of PaddlePaddle, in the order in which they are tried.
-RESHARD_DECL std::vector<state_suffix> default_state_suffixes();
+RESHARD_DECL vector<state_suffix> default_state_suffixes();
 
 namespace detail {
 
 /// The ending of a key that is state, or null.
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
-                                                 std::vector<state_suffix> const& suffixes);
+                                                 vector<state_suffix> const& suffixes);
 
 /// The key of the parameter that a key belongs to, itself or as state, by its ending alone.
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
-                                           std::vector<state_suffix> const& suffixes);
+                                           vector<state_suffix> const& suffixes);
 
 /// The key of that state of a parameter; empty if the parameter's key is not in the container.
 RESHARD_DECL std::string key_of_state(std::string_view parameter, state_suffix const& state);
 
 /// Calls `visit(parameter, state)` for each way to read a key as state, until it returns true;
 /// returns whether it did. The parameter's key lasts as long as the call.
-bool any_parameter(std::string_view key, std::vector<state_suffix> const& suffixes,
-                   auto const& visit) {
+bool any_parameter(std::string_view key, vector<state_suffix> const& suffixes, auto const& visit) {
     for (state_suffix const& each : suffixes) {
         std::size_t const around = each.prefix.size() + each.suffix.size();
         if (key.size() <= around || !key.ends_with(each.suffix) || !key.starts_with(each.prefix))
@@ -82,11 +81,11 @@ struct state_reading {
 
 /// The readings of an optimizer's key by the known conventions: `optim.state.P.exp_avg` and
 /// `optimizer/exp_avg/P`, but not `P.exp_avg`. Empty for other keys.
-RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key);
+RESHARD_DECL vector<state_reading> optimizer_readings(std::string_view key);
 
 /// The lengths of the beginnings of a key that may be the name of a model, `model.` or
 /// `app.model.`: 0, two more, and longer beginnings that end in such a name.
-RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key);
+RESHARD_DECL vector<std::size_t> container_sizes(std::string_view key);
 
 /// The beginning with the most votes. If several have the same number, the likeliest name of a
 /// model; std::nullopt if there is none, or if the names are equally likely.

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_STATEMENT_TRACE_HPP
 
 #include <reshard/aoa/program.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 /// \file
 /// Which statements of a program lead from a source tensor to a target tensor, and which tensors an
@@ -26,11 +26,11 @@ namespace reshard::aoa::detail {
 ///             number of parts
 class name_chain {
 public:
-    name_chain(program const& code, std::vector<statement> const& statements);
+    name_chain(program const& code, vector<statement> const& statements);
 
     static constexpr std::uint32_t none = 0xffffffff;
 
-    std::vector<statement> const& statements() const { return statements_; }
+    vector<statement> const& statements() const { return statements_; }
 
     std::size_t version_count() const { return versions_.size(); }
 
@@ -71,11 +71,11 @@ private:
 
     std::uint32_t read(name const& name, std::uint32_t reader);
 
-    std::vector<statement> statements_;
-    std::vector<entry> versions_;
-    std::vector<read_entry> reads_;
-    std::vector<std::uint32_t> version_of_; ///< by index of the name in the program
-    std::vector<std::uint32_t> text_versions_, fresh_versions_;
+    vector<statement> statements_;
+    vector<entry> versions_;
+    vector<read_entry> reads_;
+    vector<std::uint32_t> version_of_; ///< by index of the name in the program
+    vector<std::uint32_t> text_versions_, fresh_versions_;
 };
 
 } // namespace reshard::aoa::detail
@@ -90,11 +90,11 @@ public:
     explicit statement_trace(program const& code);
 
     /// The numbers of the statements between two keys, ascending.
-    std::vector<std::size_t> between(std::string_view source, std::string_view target) const;
+    vector<std::size_t> between(std::string_view source, std::string_view target) const;
 
     /// The numbers of all statements that lead to a key, ascending; for an added key, of the
     /// statement that adds it.
-    std::vector<std::size_t> leading_to(std::string_view target) const;
+    vector<std::size_t> leading_to(std::string_view target) const;
 
 private:
     /// A parameter that statements name, and the text before and after it in the key of its state.
@@ -108,14 +108,14 @@ private:
     std::optional<named_parameter> named(std::string_view key) const;
 
     /// A version and all versions that it is made of, ascending: operands come before results.
-    std::vector<std::uint32_t> behind(std::uint32_t version) const;
+    vector<std::uint32_t> behind(std::uint32_t version) const;
 
     /// The statements that lead to a text from the tensors for which `begins` is true.
-    std::vector<std::size_t> makers(std::optional<std::uint32_t> id, auto const& begins) const {
+    vector<std::size_t> makers(std::optional<std::uint32_t> id, auto const& begins) const {
         if (!id || last_[*id] == detail::name_chain::none)
             return {};
         std::unordered_map<std::uint32_t, bool> leads; // whether a version comes from such a tensor
-        std::vector<std::size_t> numbers;
+        vector<std::size_t> numbers;
         for (std::uint32_t const version : behind(last_[*id])) {
             std::uint32_t const maker = chain_.maker(version);
             if (maker == detail::name_chain::none) {
@@ -139,8 +139,8 @@ private:
 
     program const& code_;
     detail::name_chain chain_;
-    std::vector<std::uint32_t> last_; ///< for each text, its version at the end
-    std::vector<state_suffix> suffixes_;
+    vector<std::uint32_t> last_; ///< for each text, its version at the end
+    vector<state_suffix> suffixes_;
     std::unordered_map<std::string_view, std::size_t> added_; ///< by key, the statement
 };
 

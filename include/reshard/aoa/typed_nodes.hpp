@@ -6,6 +6,7 @@
 #include <reshard/aoa/typed_text.hpp>
 #include <reshard/core/cast_chain.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/typed_source.hpp>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// What the attributes of a statement make of its tensors, as numbers: operations and operands.
@@ -38,10 +38,10 @@ struct typed_node {
 class node_maker {
 public:
     constexpr program_fault const& fault() const { return fault_; }
-    constexpr std::vector<typed_node> const& nodes() const { return nodes_; }
-    constexpr std::vector<std::uint32_t> const& operands() const { return operands_; }
+    constexpr vector<typed_node> const& nodes() const { return nodes_; }
+    constexpr vector<std::uint32_t> const& operands() const { return operands_; }
     /// Of the statement: its operands, and later its results.
-    constexpr std::vector<std::uint32_t> const& values() const { return values_; }
+    constexpr vector<std::uint32_t> const& values() const { return values_; }
 
     /// Keeps the fault if there is one. True if there is none.
     constexpr bool require(bool is_right, program_fault const& fault) {
@@ -86,7 +86,7 @@ public:
 
 private:
     using operation = typed_node::operation;
-    using sizes = std::vector<index_t>;
+    using sizes = vector<index_t>;
 
     constexpr std::uint32_t add(typed_node const& node) {
         nodes_.push_back(node);
@@ -128,7 +128,7 @@ private:
     }
 
     constexpr bool permute(text_attribute const& attribute) {
-        std::vector<index_t> axes;
+        vector<index_t> axes;
         if (!require(read_list(attribute.text, take_integer, axes), refusal::no_integers,
                      attribute.offset) ||
             !require(axes.size() <= max_ndim, refusal::axes, attribute.offset))
@@ -149,7 +149,7 @@ private:
     }
 
     constexpr bool reshape(text_attribute const& attribute) {
-        std::vector<std::optional<index_t>> extents;
+        vector<std::optional<index_t>> extents;
         if (!require(read_list(attribute.text, take_extent, extents), refusal::no_extents,
                      attribute.offset))
             return false;
@@ -164,7 +164,7 @@ private:
     }
 
     /// Makes `shape` the written extents; `*` is the remaining one.
-    constexpr bool fill_in(std::vector<std::optional<index_t>> const& extents, std::size_t offset,
+    constexpr bool fill_in(vector<std::optional<index_t>> const& extents, std::size_t offset,
                            index_vector& shape) {
         index_vector said;
         for (std::optional<index_t> const& extent : extents)
@@ -247,7 +247,7 @@ private:
         if (!require(written || extent % count == 0, refusal::uneven, offset))
             return false;
         node.numbers = index_vector::filled(node.shape.size(), 0);
-        std::vector<std::uint32_t> parts;
+        vector<std::uint32_t> parts;
         for (std::size_t i = 0; i < results_; ++i, node.numbers[axis] += node.shape[axis]) {
             node.shape[axis] = written ? (*written)[i] : extent / count;
             if (!require(node.shape[axis] >= 0 && node.shape[axis] <= extent - node.numbers[axis],
@@ -290,9 +290,9 @@ private:
     bool has_axis_ = false;
     std::span<text_attribute const> list_;
     index_vector const* wanted_ = nullptr;
-    std::vector<std::uint32_t> values_;
-    std::vector<typed_node> nodes_;
-    std::vector<std::uint32_t> operands_;
+    vector<std::uint32_t> values_;
+    vector<typed_node> nodes_;
+    vector<std::uint32_t> operands_;
 };
 
 } // namespace reshard::aoa::detail

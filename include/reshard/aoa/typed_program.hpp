@@ -6,6 +6,7 @@
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/typed_nodes.hpp>
 #include <reshard/aoa/typed_reader.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/typed_expression.hpp>
 #include <reshard/layout/typed_keys.hpp>
 #include <reshard/layout/typed_layout.hpp>
@@ -19,7 +20,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A program as a type: its text is a template argument, and the compiler makes typed expressions
@@ -168,7 +168,7 @@ private:
     Target target_;
     key_numbers<most_bytes / 2> keys_;
     node_maker nodes_;
-    std::vector<typed_binding> bindings_; ///< by the number of the name
+    vector<typed_binding> bindings_; ///< by the number of the name
 };
 
 /// What a runner has found out; of constant size, so that it outlives the runner.

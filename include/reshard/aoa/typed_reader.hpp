@@ -5,13 +5,13 @@
 
 #include <reshard/aoa/place.hpp>
 #include <reshard/aoa/typed_text.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Reads a text that is a template argument: the grammar without macros, for the compiler.
@@ -288,9 +288,9 @@ private:
     char const* at_;
     char const* end_;
     program_fault fault_;
-    std::vector<text_statement> statements_;
-    std::vector<text_name> names_;
-    std::vector<text_attribute> attributes_;
+    vector<text_statement> statements_;
+    vector<text_name> names_;
+    vector<text_attribute> attributes_;
     key_numbers<most_bytes / 2> keys_;
 };
 

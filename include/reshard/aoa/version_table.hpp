@@ -4,13 +4,13 @@
 #define RESHARD_AOA_VERSION_TABLE_HPP
 
 #include <reshard/aoa/program.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 /// \file
 /// Which value a name of a program means at its position: a name may be bound again, a value may
@@ -107,9 +107,9 @@ private:
     }
 
     program const& code_;
-    std::vector<entry> versions_;
-    std::vector<name_entry> places_;        ///< texts, then temporaries
-    std::vector<std::uint32_t> version_of_; ///< by index of the name in the program
+    vector<entry> versions_;
+    vector<name_entry> places_;        ///< texts, then temporaries
+    vector<std::uint32_t> version_of_; ///< by index of the name in the program
 };
 
 } // namespace reshard::aoa::detail

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_WORDS_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +12,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The words of the language: every attribute that a statement may have, and the lists in values.
@@ -146,7 +146,7 @@ constexpr bool take(std::string_view& text, char wanted) {
 /// \return           false for any other text
 template <class Entry, class TakeEntry>
 constexpr bool read_list(std::string_view text, TakeEntry const& take_entry,
-                         std::vector<Entry>& entries) {
+                         vector<Entry>& entries) {
     if (!take(text, '['))
         return false;
     while (!take(text, ']')) {

@@ -5,6 +5,7 @@
 
 #include <reshard/bind/overlap.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/descriptor.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Compares tensors that must be equal, bit by bit, regardless of how ranks hold them.
@@ -56,7 +56,7 @@ RESHARD_DECL bool is_same_memory(const_state_dict const& alias, const_state_dict
 
 /// Memory for a copy of the shards of an alias, as shards of its key.
 struct alias_copy {
-    std::vector<std::vector<std::byte>> memory;
+    vector<vector<std::byte>> memory;
     state_dict shards;
 
     alias_copy(const_state_dict const& alias, std::string const& key);
@@ -110,17 +110,17 @@ struct held_number {
 
 /// Among numbers that must be equal, the first one that this rank has, and one that differs from
 /// it.
-RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors,
-                                                 mapping const& program);
+RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
+                                            mapping const& program);
 
 /// Refuses numbers of the ranks that must be equal but differ.
 ///
 /// \throws error with errc::overlap
-RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks);
+RESHARD_DECL void check_numbers(vector<vector<held_number>> const& of_ranks);
 
 /// The relations of tensors that are compared by all their elements: all except relations of
 /// numbers.
-RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program);
+RESHARD_DECL vector<relation> tensors_to_compare(mapping const& program);
 
 } // namespace reshard::detail
 

@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a body after it includes this header.
 #include <reshard/bind/job.hpp>
+#include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_BIND_JOB_STATE_HPP
 #define RESHARD_BIND_JOB_STATE_HPP
@@ -26,7 +27,6 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The state of a job: its plan, the problem of the plan, and its tensors.
@@ -78,7 +78,7 @@ public:
     }
 
     std::shared_ptr<planned_job const> planned;
-    std::vector<std::shared_ptr<void const>> handles;
+    vector<std::shared_ptr<void const>> handles;
     process_cost cost;
     bool was_kept = false;
 };

@@ -4,6 +4,7 @@
 #define RESHARD_BIND_OPTIONS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/catalog.hpp>
@@ -22,7 +23,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The options of a redistribution.
@@ -50,7 +50,7 @@ using tensor_mover = std::function<void(const_state_dict const& have, state_dict
 /// The steps of a call with its program. A call that moves tensors by name compiles none of it.
 struct program_steps {
     /// The tensors of a rank, as `cuts_of` says, in bytes for `side_facts`.
-    std::string (*cuts)(std::vector<shard_descriptor> const& shards);
+    std::string (*cuts)(vector<shard_descriptor> const& shards);
 
     /// \param  target null: all that the program yields is wanted
     /// \par Collective every rank of the group, in the same order
@@ -213,8 +213,8 @@ struct shard_lookup {
 /// Whether targets are filled in rounds, made by `rounds`: by default they are not.
 struct memory_rounds {
     index_t budget = any_budget;
-    std::function<state_dict(std::vector<std::string> const& keys)> allocate = {};
-    std::function<void(std::vector<std::string> const& keys)> release = {};
+    std::function<state_dict(vector<std::string> const& keys)> allocate = {};
+    std::function<void(vector<std::string> const& keys)> release = {};
     round_steps const* steps = nullptr; ///< null if all targets are filled at once
 
     explicit operator bool() const { return steps != nullptr; }
@@ -263,7 +263,7 @@ struct options {
     detail::any_plan_cache* cache = nullptr;
     /// Patterns of target keys whose shapes may differ from the source's or the program's (see
     /// `fit_shapes`): they are cropped, or extended with zeros.
-    detail::fit_option<std::vector<std::string>> shape_mismatch = {};
+    detail::fit_option<vector<std::string>> shape_mismatch = {};
     /// The treatment of keys that only one side has. By default, a missing source is an error.
     detail::fit_option<std::optional<strictness>> strict = {};
     /// If no rank knows a layout, all ranks send all others their shards. With hundreds of ranks,
@@ -288,7 +288,7 @@ struct options {
     /// The tensors that a load must fill, over all ranks, or it writes nothing: no key may be
     /// missing, or omitted by `strict`. Patterns are matched with the keys that the ranks want. Not
     /// for a redistribution.
-    std::vector<state_need> needs = {};
+    vector<state_need> needs = {};
     /// A load may cut fused tensors in other ways than they were made for, for example with FSDP.
     bool cut_fused = false;
 

@@ -5,11 +5,11 @@
 
 #include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <functional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Redistribution in rounds, so that no rank exceeds its memory budget.
@@ -26,8 +26,8 @@ namespace reshard {
 /// \param release  nothing reads this rank's shards of these source tensors any more
 /// \throws error with errc::usage without a function that allocates
 RESHARD_DECL detail::memory_rounds
-rounds(index_t budget, std::function<state_dict(std::vector<std::string> const& keys)> allocate,
-       std::function<void(std::vector<std::string> const& keys)> release = {});
+rounds(index_t budget, std::function<state_dict(vector<std::string> const& keys)> allocate,
+       std::function<void(vector<std::string> const& keys)> release = {});
 
 } // namespace reshard
 

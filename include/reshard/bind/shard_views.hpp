@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
@@ -16,7 +17,6 @@
 #include <map>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Finds the tensor in memory for each shard of a layout.
@@ -108,12 +108,12 @@ private:
             views_.push_back(view);
     }
 
-    std::vector<View> views_;
+    vector<View> views_;
     std::multimap<std::uint64_t, std::uint32_t> shapes_; ///< views without memory, by digest
 };
 
 /// The shards of a holder that have elements.
-RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
+RESHARD_DECL vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder);
 
 /// Refuses tensors if a shard that `layout` gives to `holder` is missing. A shard without elements
 /// may be missing.

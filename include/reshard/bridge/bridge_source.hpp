@@ -6,6 +6,7 @@
 #include <reshard/bind/job.hpp>
 #include <reshard/bridge/options.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 
 #include <cstddef>
@@ -13,7 +14,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 /// \file
 /// The side of a bridge that repeatedly publishes new weights.
@@ -72,7 +72,7 @@ public:
     ///
     /// \throws error with errc::unknown_key for a pattern that no key matches, and nothing is
     ///         published
-    std::uint64_t publish(std::vector<std::string> const& changed);
+    std::uint64_t publish(vector<std::string> const& changed);
 
     /// Waits until at least `least` readers have the newest version, including readers that have
     /// left with it, and no present reader lacks it; returns false if that takes too long.

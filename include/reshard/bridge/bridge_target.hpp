@@ -6,13 +6,13 @@
 #include <reshard/bind/job.hpp>
 #include <reshard/bridge/options.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 /// \file
 /// The side of a bridge that reads new weights while it runs.
@@ -53,7 +53,7 @@ public:
     template <group Group>
     bridge_target(Group const& world, target_tensors const& want, std::filesystem::path const& port,
                   bridge_options const& options = {})
-        : bridge_target(detail::any_group(world), std::vector{want}, port, options) {}
+        : bridge_target(detail::any_group(world), vector{want}, port, options) {}
 
     bridge_target(bridge_target&& target) noexcept;
     bridge_target& operator=(bridge_target&& target) noexcept;
@@ -81,7 +81,7 @@ public:
     bridge_stats stats() const;
 
 private:
-    bridge_target(detail::any_group world, std::vector<target_tensors> const& sets,
+    bridge_target(detail::any_group world, vector<target_tensors> const& sets,
                   std::filesystem::path const& port, bridge_options const& options);
 
     detail::target_state& state() const;

@@ -5,6 +5,7 @@
 
 #include <reshard/bind/options.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/strictness.hpp>
 
@@ -13,7 +14,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The options of a bridge between two programs, and its statistics.
@@ -27,7 +27,7 @@ struct bridge_options {
     /// export.
     any_program program = {};
     /// For a target: as in `options`.
-    std::vector<std::string> shape_mismatch = {};
+    vector<std::string> shape_mismatch = {};
     std::optional<strictness> strict = {};
     /// The longest that this program waits for the other one in any call. The deadline between
     /// ranks of one program belongs to their group, and should be longer. 0: no wait; infinity: no

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file_bytes.hpp>
 #include <reshard/os/process.hpp>
 #include <reshard/os/shared_segment.hpp>
@@ -13,7 +14,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The file by which programs meet: the data that a source gives to targets.
@@ -42,7 +42,7 @@ struct port_content {
     std::string layout;  ///< as bytes; its shards are stored by the ranks of the segments
     std::string program; ///< the mapping as bytes; empty: none
     port_segment control;
-    std::vector<port_segment> ranks;
+    vector<port_segment> ranks;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.layout, self.program, self.control, self.ranks);

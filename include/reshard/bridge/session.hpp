@@ -9,6 +9,7 @@
 #include <reshard/bridge/port_file.hpp>
 #include <reshard/bridge/stored_shards.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/plan/planned_job.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -18,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 /// \file
 /// One rank of a target with one source that it has met: the source's memory, and the transfers
@@ -30,7 +30,7 @@ namespace reshard::detail {
 struct target_sets {
     layout whole; ///< of all ranks
     holder_t me = 0;
-    std::vector<state_dict> sets;
+    vector<state_dict> sets;
 };
 
 /// The version to copy.
@@ -81,16 +81,16 @@ private:
 
     /// Finds the shard of each transfer in the memory of its rank, which is opened for the first.
     void bind();
-    void bind(std::size_t number, std::vector<stored_shards>& stored);
+    void bind(std::size_t number, vector<stored_shards>& stored);
 
     std::uint64_t token_;
     port_content content_;
     shared_segment control_;
-    std::vector<std::optional<shared_segment>> segments_; ///< by rank of the source
+    vector<std::optional<shared_segment>> segments_; ///< by rank of the source
     planned_job planned_;
     std::array<shard_views<const_tensor_view>, 2> sources_; ///< by buffer
-    std::vector<shard_views<tensor_view>> targets_;         ///< by set
-    std::vector<stamped_transfer> transfers_;               ///< in the order of the plan
+    vector<shard_views<tensor_view>> targets_;              ///< by set
+    vector<stamped_transfer> transfers_;                    ///< in the order of the plan
 };
 
 } // namespace reshard::detail

@@ -7,6 +7,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/group/solo.hpp>
@@ -20,7 +21,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The layout of one program, and the offsets of a source's shards in the segment of its process:
@@ -45,7 +45,7 @@ public:
     stored_shards() = default;
     stored_shards(layout const& layout, holder_t holder);
 
-    std::vector<stored_shard> const& list() const { return list_; }
+    vector<stored_shard> const& list() const { return list_; }
 
     /// The index of a shard in the list, or std::nullopt.
     std::optional<std::size_t> find(std::uint32_t tensor, std::uint32_t shard) const;
@@ -60,7 +60,7 @@ public:
     tensor_view view(std::byte* segment, std::size_t buffer, std::size_t number) const;
 
 private:
-    std::vector<stored_shard> list_;
+    vector<stored_shard> list_;
     index_t head_bytes_ = 0;
     index_t buffer_bytes_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <reshard/copy/stream_lines.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
 /// \file
 /// Small blocks that lie side by side in a large array, copied row by row of the array.
@@ -70,7 +70,7 @@ private:
     };
 
     boost::unordered_flat_map<description, std::uint32_t, hash> numbers_;
-    std::vector<prepared_copy> copies_;
+    vector<prepared_copy> copies_;
 };
 
 /// True if the copy is a loop over runs of bytes, one loop and no more.

@@ -6,12 +6,12 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/permutation.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 /// \file
 /// Axes that consist of several factors: the result of a reshape, and the common factors of two
@@ -174,7 +174,7 @@ public:
     constexpr bool operator==(factor_rows const&) const = default;
 
 private:
-    std::vector<factor_row> rows_;
+    vector<factor_row> rows_;
 };
 
 /// The factors that make up both shapes.

@@ -4,12 +4,12 @@
 #define RESHARD_CORE_AXIS_RUNS_HPP
 
 #include <reshard/core/box.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The elements that two regions have in common if either is blocks.
@@ -78,7 +78,7 @@ public:
             add_block(at, at + outer.block, inner, period);
     }
 
-    constexpr std::vector<axis_runs> found() && { return std::move(found_); }
+    constexpr vector<axis_runs> found() && { return std::move(found_); }
 
 private:
     /// Adds the elements that a block of one side shares with blocks of the other side, and their
@@ -157,7 +157,7 @@ private:
 
     index_t low_;
     index_t high_;
-    std::vector<axis_runs> found_;
+    vector<axis_runs> found_;
 };
 
 /// The number of elements that two regions have in common, if either is blocks along some axes.

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
 
@@ -16,7 +17,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The n-dimensional box, the one shape of shards, pieces and transfers; and every n-th block of a
@@ -156,7 +156,7 @@ struct axis_cycle {
 /// whole.
 ///
 /// \invariant each axis has at least two blocks, so that equal elements have equal descriptions
-using axis_cycles = std::vector<axis_cycle>;
+using axis_cycles = vector<axis_cycle>;
 
 /// The first invalid cycle of a region, or null.
 ///

@@ -23,7 +23,7 @@
 #elif !defined(__cpp_exceptions)
 #error "Reshard reports errors by exceptions: compile without -fno-exceptions"
 #elif !defined(__cpp_lib_constexpr_vector)
-#error "Reshard needs std::vector in constant expressions: the standard library of g++ 12 or later"
+#error "Reshard needs vector in constant expressions: the standard library of g++ 12 or later"
 #endif
 #if BOOST_VERSION < 108100
 #error "Reshard needs Boost 1.81 or later; the Boost that the compiler finds is older"

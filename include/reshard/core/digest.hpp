@@ -5,6 +5,7 @@
 
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
 
@@ -21,7 +22,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// A number that identifies a value: ranks compare it before they act, and find values by it.
@@ -200,8 +200,8 @@ public:
 
     /// Drops the value of that digest, if there is one.
     void forget(std::uint64_t digest) {
-        std::erase_if(entries_,
-                      [&](entry const& current_entry) { return current_entry.digest == digest; });
+        erase_if(entries_,
+                 [&](entry const& current_entry) { return current_entry.digest == digest; });
     }
 
     std::size_t size() const { return entries_.size(); }
@@ -215,7 +215,7 @@ private:
         pointer value;
     };
 
-    std::vector<entry> entries_; ///< the most recently used last
+    vector<entry> entries_; ///< the most recently used last
     std::size_t most_;
     std::size_t hits_ = 0;
     std::size_t misses_ = 0;

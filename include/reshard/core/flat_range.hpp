@@ -5,6 +5,7 @@
 
 #include <reshard/core/box.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
 
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// A flat range of a row-major box, as ZeRO shards have it, converted to boxes and back; and a box
@@ -64,11 +64,11 @@ constexpr box contiguous_box(index_t position, index_t end, index_vector const& 
 /// \throws     error with errc::shape_mismatch when the range exceeds the box
 /// \par Source flattened shards of PaddlePaddle Flex Checkpoint and Megatron-Core; there one
 ///             enclosing box (too large, and wrong from three axes on), here the exact union
-constexpr std::vector<box> boxes_of(flat_range const& range, index_vector const& shape) {
+constexpr vector<box> boxes_of(flat_range const& range, index_vector const& shape) {
     if (range.begin < 0 || range.end < range.begin || range.end > element_count(shape))
         fail(errc::shape_mismatch, "flat range ", range, " exceeds the ",
              counted(element_count(shape), "element"), " of a box of shape ", shape);
-    std::vector<box> boxes;
+    vector<box> boxes;
     for (index_t position = range.begin; position < range.end;) {
         boxes.push_back(contiguous_box(position, range.end, shape));
         position += element_count(boxes.back());
@@ -100,7 +100,7 @@ constexpr std::optional<flat_range> flat_range_of(box const& region, index_vecto
 /// \pre       `contains(whole(shape), region)` for each `region` of `boxes`
 /// \post      `flat_range_of(boxes_of(range, shape), shape) == range` for each range that is not
 ///            empty
-constexpr std::optional<flat_range> flat_range_of(std::vector<box> const& boxes,
+constexpr std::optional<flat_range> flat_range_of(vector<box> const& boxes,
                                                   index_vector const& shape) {
     std::optional<flat_range> joined;
     for (box const& region : boxes) {
@@ -115,10 +115,10 @@ constexpr std::optional<flat_range> flat_range_of(std::vector<box> const& boxes,
 /// The boxes of the global tensor that the shard holds, in the order in which it stores them.
 ///
 /// \throws error with errc::shape_mismatch when `flat` exceeds `region`
-constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
+constexpr vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat) {
     if (!flat)
         return {region};
-    std::vector<box> boxes = boxes_of(*flat, region.shape);
+    vector<box> boxes = boxes_of(*flat, region.shape);
     for (box& run : boxes)
         for (std::size_t axis = 0; axis < region.ndim(); ++axis)
             run.offset[axis] += region.offset[axis];
@@ -126,11 +126,11 @@ constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range>
 }
 
 /// The boxes of a shard that may be cyclic; blocks come in row-major order.
-constexpr std::vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat,
-                                    axis_cycles const& cycles) {
+constexpr vector<box> boxes_of(box const& region, std::optional<flat_range> const& flat,
+                               axis_cycles const& cycles) {
     if (flat || cycles.empty())
         return boxes_of(region, flat);
-    std::vector<box> blocks;
+    vector<box> blocks;
     for_each_block(region, cycles, [&](box const& block) { blocks.push_back(block); });
     return blocks;
 }

@@ -5,7 +5,7 @@
 
 #include <reshard/core/box.hpp>
 #include <reshard/core/digest.hpp>
-#include <reshard/core/short_list.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
 
@@ -163,7 +163,7 @@ private:
     std::uint16_t ndim_ = 0;
     bool is_wide_ = false; ///< some number does not fit 32 bits
     std::uint32_t size_ = 0;
-    short_list<std::uint32_t, 6> words_; ///< the low word of each number first
+    short_vector<std::uint32_t, 6> words_; ///< the low word of each number first
 };
 
 /// Boxes of one tensor, packed.

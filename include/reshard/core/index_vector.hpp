@@ -6,7 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/members.hpp>
-#include <reshard/core/short_list.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/assert.hpp>
 
@@ -202,7 +202,7 @@ public:
     }
 
 private:
-    short_list<index_t, 2> numbers_;
+    short_vector<index_t, 2> numbers_;
 };
 
 } // namespace detail

@@ -4,6 +4,7 @@
 #define RESHARD_CORE_KEY_INDEX_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <array>
 #include <cstddef>
@@ -12,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The index of each key in a list that grows at its end.
@@ -110,8 +110,8 @@ public:
     bool operator==(text_list const&) const = default;
 
 private:
-    std::vector<char> characters_;
-    std::vector<std::size_t> ends_;
+    vector<char> characters_;
+    vector<std::size_t> ends_;
 };
 
 /// A hash table of the indices of a list's keys. The keys stay in the list: `key_at(index)` returns
@@ -175,7 +175,7 @@ private:
     /// Makes the table large enough for one more key.
     void make_room();
 
-    std::vector<slot> slots_; ///< a power of two; at most half of them are used
+    vector<slot> slots_; ///< a power of two; at most half of them are used
     std::uint32_t count_ = 0;
 };
 

@@ -3,6 +3,8 @@
 #ifndef RESHARD_CORE_SORTING_HPP
 #define RESHARD_CORE_SORTING_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
@@ -10,7 +12,6 @@
 #include <iterator>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Functions by reference, and sorting by numbers: one loop for all callers, so that a program does
@@ -66,7 +67,7 @@ using number_order = function_ref<bool(std::uint32_t, std::uint32_t)>;
 /// Sorts numbers by a function of two of them. Numbers that compare equal are in ascending order.
 ///
 /// \pre `is_before` is a strict weak order
-constexpr void sort_numbers(std::vector<std::uint32_t>& numbers, number_order is_before) {
+constexpr void sort_numbers(vector<std::uint32_t>& numbers, number_order is_before) {
     std::sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
         return is_before(a, b) || (a < b && !is_before(b, a));
     });
@@ -81,12 +82,12 @@ constexpr void sort_numbers(std::vector<std::uint32_t>& numbers, number_order is
 template <class Values, class Before>
 constexpr void sort_by(Values&& values, Before const& is_before) {
     auto const first = std::begin(values);
-    std::vector<std::uint32_t> order(std::size(values), 0);
+    vector<std::uint32_t> order(std::size(values), 0);
     for (std::uint32_t i = 0; i < order.size(); ++i)
         order[i] = i;
     sort_numbers(order,
                  [&](std::uint32_t a, std::uint32_t b) { return is_before(first[a], first[b]); });
-    std::vector<std::remove_cvref_t<decltype(*first)>> sorted;
+    vector<std::remove_cvref_t<decltype(*first)>> sorted;
     sorted.reserve(order.size());
     for (std::uint32_t const i : order)
         sorted.push_back(std::move(first[i]));

@@ -4,6 +4,7 @@
 #define RESHARD_EXPR_BY_NAME_HPP
 
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/expr/slice.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The mapping of a call: its program or, by default, the mapping in which every target tensor is
@@ -32,8 +32,8 @@ namespace reshard::detail {
 /// \throws     error with errc::unknown_key for a pattern that matches no key of `target`
 /// \par Source `allow_shape_mismatch` of Megatron-Core, which pads and crops vocabularies
 inline mapping fit_shapes(mapping program, layout const& target,
-                          std::vector<std::string> const& allowed) {
-    std::vector<given_pattern> patterns(allowed.begin(), allowed.end());
+                          vector<std::string> const& allowed) {
+    vector<given_pattern> patterns(allowed.begin(), allowed.end());
     for (tensor_layout const& tensor : target.tensors) {
         if (!match_any(patterns, tensor.key))
             continue;
@@ -58,8 +58,7 @@ inline std::string wanted_by_rank(tensor_shards const& shards) {
 
 /// `; 2 more keys are missing: 'a' (wanted by rank 0) and 'b' (wanted by rank 1)`; lists only the
 /// first of many keys.
-inline std::string also_missing(layout const& target,
-                                std::vector<tensor_layout const*> const& missing) {
+inline std::string also_missing(layout const& target, vector<tensor_layout const*> const& missing) {
     constexpr std::size_t most = 16;
     if (missing.size() < 2)
         return {};
@@ -84,9 +83,9 @@ inline std::string also_missing(layout const& target,
 /// \throws error with errc::unknown_key when `source` lacks other keys; it names all of them, and
 ///         ranks that want them
 inline mapping by_name(catalog const& source, layout const& target,
-                       std::vector<std::string> const& left_out = {}) {
+                       vector<std::string> const& left_out = {}) {
     mapping result(source);
-    std::vector<tensor_layout const*> missing;
+    vector<tensor_layout const*> missing;
     for (tensor_layout const& tensor : target.tensors)
         if (std::ranges::binary_search(left_out, tensor.key))
             continue;
@@ -103,8 +102,8 @@ inline mapping by_name(catalog const& source, layout const& target,
 }
 
 /// The keys of tensors, outputs or entries, in their order.
-std::vector<std::string> keys_of(auto const& tensors) {
-    std::vector<std::string> keys;
+vector<std::string> keys_of(auto const& tensors) {
+    vector<std::string> keys;
     for (auto const& tensor : tensors)
         keys.push_back(tensor.key);
     return keys;
@@ -113,8 +112,8 @@ std::vector<std::string> keys_of(auto const& tensors) {
 /// Judges the wanted keys by the available ones.
 ///
 /// \throws error with errc::unknown_key if the mode says so
-inline strict_verdict judge_keys(strictness mode, std::vector<std::string> wanted,
-                                 std::vector<std::string> available) {
+inline strict_verdict judge_keys(strictness mode, vector<std::string> wanted,
+                                 vector<std::string> available) {
     if (mode == strictness::assume_ok_unexpected)
         return {};
     strict_verdict verdict = judge(mode, compare_keys(std::move(wanted), std::move(available)));
@@ -123,8 +122,8 @@ inline strict_verdict judge_keys(strictness mode, std::vector<std::string> wante
 }
 
 /// The keys of all tensors that a program makes, wanted or not.
-inline std::vector<std::string> keys_made(mapping const& program) {
-    std::vector<std::string> keys = keys_of(program.outputs());
+inline vector<std::string> keys_made(mapping const& program) {
+    vector<std::string> keys = keys_of(program.outputs());
     keys.insert(keys.end(), program.left_over().begin(), program.left_over().end());
     return keys;
 }
@@ -136,8 +135,8 @@ inline bool leaves_out(strict_verdict const& verdict, std::string_view key) {
 
 /// A layout without the tensors that a verdict skips.
 inline layout without_left_out(layout target, strict_verdict const& verdict) {
-    std::erase_if(target.tensors,
-                  [&](tensor_layout const& tensor) { return leaves_out(verdict, tensor.key); });
+    erase_if(target.tensors,
+             [&](tensor_layout const& tensor) { return leaves_out(verdict, tensor.key); });
     return target;
 }
 
@@ -162,7 +161,7 @@ inline constexpr fit_steps all_fit_steps{judge_target, fit_shapes};
 /// How a program is fitted to its target.
 struct fit_rules {
     std::optional<strictness> strict; ///< as `options::strict`
-    std::vector<std::string> const& shape_mismatch;
+    vector<std::string> const& shape_mismatch;
     /// Refuses a program that does not suit the target; null if there is no program.
     void (*check)(mapping const& program, layout const& target) = nullptr;
     fit_steps const* steps = &all_fit_steps; ///< null without `strict` and `shape_mismatch`

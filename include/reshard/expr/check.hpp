@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/losses.hpp>
 #include <reshard/expr/mapping.hpp>
@@ -12,7 +13,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// All checks of a mapping before any byte moves.
@@ -23,11 +23,11 @@ namespace detail {
 
 /// The keys of a mapping by what happens to them; keys of the target, except for `removed`.
 struct key_classes {
-    std::vector<std::string> identity;    ///< the source's tensor of that name, unchanged
-    std::vector<std::string> renamed;     ///< another tensor of the source, unchanged
-    std::vector<std::string> transformed; ///< anything else
-    std::vector<std::string> added;       ///< without a source
-    std::vector<std::string> removed;     ///< of the source, by a statement
+    vector<std::string> identity;    ///< the source's tensor of that name, unchanged
+    vector<std::string> renamed;     ///< another tensor of the source, unchanged
+    vector<std::string> transformed; ///< anything else
+    vector<std::string> added;       ///< without a source
+    vector<std::string> removed;     ///< of the source, by a statement
 
     bool operator==(key_classes const&) const = default;
 };
@@ -77,7 +77,7 @@ struct scale_finding {
 /// first.
 ///
 /// \param source the layout that the program reads
-RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source);
+RESHARD_DECL vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
 /// Warns of quantised tensors that a program changes or renames, or that `target` cuts, if a tensor
 /// beside them is named like scales and no known convention relates the two.
@@ -96,9 +96,9 @@ RESHARD_DECL void check_scales(mapping& program, layout const& source, bool need
 
 /// The result of checking a mapping.
 struct report {
-    std::vector<detail::mapping_finding> findings; ///< errors first
+    vector<detail::mapping_finding> findings; ///< errors first
     detail::key_classes keys;
-    std::vector<detail::loss> losses; ///< the elements that the mapping loses
+    vector<detail::loss> losses; ///< the elements that the mapping loses
 
     bool ok() const;
     bool invertible() const { return losses.empty(); }

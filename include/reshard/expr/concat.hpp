@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_CONCAT_HPP
 #define RESHARD_EXPR_CONCAT_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <boost/assert.hpp>
@@ -13,7 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Several tensors into one along an axis.
@@ -100,7 +100,7 @@ constexpr expression concat(std::span<expression const* const> tensors, std::siz
 
 /// The same for tensors in a contiguous list.
 constexpr expression concat(std::span<expression const> tensors, std::size_t axis) {
-    std::vector<expression const*> operands;
+    vector<expression const*> operands;
     for (expression const& tensor : tensors)
         operands.push_back(&tensor);
     return concat(operands, axis);
@@ -117,7 +117,7 @@ constexpr expression concat(std::initializer_list<expression> tensors, std::size
 constexpr expression concat(std::initializer_list<expression> tensors, std::size_t axis,
                             std::initializer_list<std::string_view> keys) {
     BOOST_ASSERT(keys.size() == tensors.size());
-    std::vector<expression const*> operands;
+    vector<expression const*> operands;
     for (expression const& tensor : tensors)
         operands.push_back(&tensor);
     return concat(operands, axis,

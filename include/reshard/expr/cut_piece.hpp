@@ -6,11 +6,11 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 
 #include <cstddef>
 #include <optional>
-#include <vector>
 
 /// \file
 /// The part of a piece that makes up a box of its target, or comes from a box of its source.
@@ -164,9 +164,9 @@ constexpr void take_factors(piece const& piece, box factors, piece_visitor take)
 /// The boxes of factors that make up a box of their axes, in order.
 ///
 /// \par Shape `extents` of the factors
-constexpr std::vector<box> factor_boxes(box const& region, index_vector const& extents,
-                                        std::uint8_t joins) {
-    std::vector<box> boxes(1);
+constexpr vector<box> factor_boxes(box const& region, index_vector const& extents,
+                                   std::uint8_t joins) {
+    vector<box> boxes(1);
     std::size_t axis = 0;
     for (std::size_t first = 0, last = 0; first < extents.size(); first = last) {
         for (last = first + 1; last < extents.size() && is_joined(joins, last);)
@@ -175,7 +175,7 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
         flat_range const range =
             has_axis ? flat_range{region.offset[axis], region.end(axis)} : flat_range{0, 1};
         axis += has_axis;
-        std::vector<box> longer;
+        vector<box> longer;
         for (box const& so_far : boxes)
             for (box const& p :
                  boxes_of(range, index_vector(extents.begin() + first, extents.begin() + last))) {
@@ -191,8 +191,7 @@ constexpr std::vector<box> factor_boxes(box const& region, index_vector const& e
 }
 
 /// Calls `take(p)` for each piece that boxes of factors consist of.
-constexpr void take_all(piece const& whole_piece, std::vector<box> const& boxes,
-                        piece_visitor take) {
+constexpr void take_all(piece const& whole_piece, vector<box> const& boxes, piece_visitor take) {
     piece_limit limit;
     auto const counted = [&](piece const& p) {
         limit.count(whole_piece);
@@ -252,8 +251,8 @@ constexpr box target_box_of(piece const& p, box const& region) {
 constexpr void cut_to_source(piece const& piece, box const& region, piece_visitor take) {
     if (!piece.joins.any())
         return take(cut_to_target(piece, target_box_of(piece, region)));
-    std::vector<box> boxes = factor_boxes(relative_to(region, piece.source_offset),
-                                          piece.order.undo(piece.extent), piece.joins.source);
+    vector<box> boxes = factor_boxes(relative_to(region, piece.source_offset),
+                                     piece.order.undo(piece.extent), piece.joins.source);
     for (box& factors : boxes)
         factors = {piece.order.apply(factors.offset), piece.order.apply(factors.shape)};
     take_all(piece, boxes, take);

@@ -4,6 +4,7 @@
 #define RESHARD_EXPR_EXPLAIN_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/shard_table.hpp>
 
@@ -11,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The sources of a target tensor's elements, and the targets of a source tensor's elements:
@@ -42,8 +42,8 @@ RESHARD_DECL void check_region(std::string const& key, index_vector const& shape
 /// \post      the target boxes share no elements and cover `region`
 /// \throws    error with errc::unknown_key when the mapping has no such target, or with
 ///            errc::shape_mismatch when `region` is not a box of it
-RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view key,
-                                        std::optional<box> const& region = {});
+RESHARD_DECL vector<piece> explain(mapping const& program, std::string_view key,
+                                   std::optional<box> const& region = {});
 
 namespace detail {
 
@@ -61,15 +61,15 @@ struct destination {
 /// \par Units elements, in global coordinates of the two tensors
 /// \throws    error with errc::unknown_key when the mapping has no such source, or with
 ///            errc::shape_mismatch when `region` is not a box of it
-RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std::string_view key,
-                                                     std::optional<box> const& region = {});
+RESHARD_DECL vector<destination> explain_source(mapping const& program, std::string_view key,
+                                                std::optional<box> const& region = {});
 
 /// A piece cut at the borders of the shards of its source tensor, ordered by target offset.
 ///
 /// Of equal shards, the main copy counts. Elements that no shard holds are in no piece.
 ///
 /// \pre `p.source` is the tensor that `source` holds
-RESHARD_DECL std::vector<located_piece> locate(piece const& p, shard_table const& source);
+RESHARD_DECL vector<located_piece> locate(piece const& p, shard_table const& source);
 
 } // namespace detail
 

@@ -4,6 +4,7 @@
 #define RESHARD_EXPR_FUSED_OUTPUTS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 
@@ -11,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Fused tensors on their way through a mapping, and whether a layout may cut them as it does.
@@ -33,7 +33,7 @@ RESHARD_DECL void carry_fused(mapping& program, layout const& source);
 
 /// The extents of the tensors that were fused into a tensor of that extent along its axis, as its
 /// macro says. Empty if the macro does not say them, or if they do not divide into the blocks.
-RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& tensor, index_t extent);
+RESHARD_DECL vector<index_t> member_sizes(fused_tensor const& tensor, index_t extent);
 
 /// Rearranges each output that is interleaved in several blocks and that `target` does not cut
 /// along that axis: its tensors come one after the other, as its macro puts them for one block. Its

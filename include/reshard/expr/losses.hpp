@@ -5,11 +5,11 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The source elements that do not reach the target: why a mapping cannot be undone.
@@ -42,7 +42,7 @@ struct loss {
     } type;
     key_id source = 0;
     std::string key;                     ///< of the source tensor
-    std::vector<box> boxes = {};         ///< the lost boxes; only the first ones of many
+    vector<box> boxes = {};              ///< the lost boxes; only the first ones of many
     bool has_more = false;               ///< whether there are more than `boxes`
     std::optional<data_type> dtype = {}; ///< the type that does not hold every value
 
@@ -67,15 +67,14 @@ RESHARD_DECL std::optional<loss> loss_beyond(box_list const& boxes, key_id id,
 RESHARD_DECL std::string boxes_text(loss const& loss);
 
 /// The used elements of each source tensor of a mapping.
-RESHARD_DECL std::vector<source_usage> usages_of(mapping const& map);
+RESHARD_DECL vector<source_usage> usages_of(mapping const& map);
 
 /// All losses, at most one for each source tensor, in their order. Tensors without elements lose
 /// nothing.
-RESHARD_DECL std::vector<loss> losses_of(mapping const& map,
-                                         std::vector<source_usage> const& usages);
+RESHARD_DECL vector<loss> losses_of(mapping const& map, vector<source_usage> const& usages);
 
 /// The same for callers that do not need the usages.
-inline std::vector<loss> losses_of(mapping const& map) { return losses_of(map, usages_of(map)); }
+inline vector<loss> losses_of(mapping const& map) { return losses_of(map, usages_of(map)); }
 
 /// The words that follow the key of a lost tensor.
 RESHARD_DECL std::string describe(loss const& loss, mapping_source const& source);

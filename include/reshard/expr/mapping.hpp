@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/catalog.hpp>
@@ -18,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A whole program as a value: the sources of each target tensor.
@@ -97,8 +97,8 @@ private:
     };
 
     text_list keys_;
-    std::vector<facts> facts_;
-    std::vector<index_t> extents_;
+    vector<facts> facts_;
+    vector<index_t> extents_;
 };
 
 } // namespace reshard::detail
@@ -171,7 +171,7 @@ struct taken_apart {
 };
 
 /// Source tensors that were taken apart, by output.
-using taken_apart_lists = std::map<std::string, std::vector<taken_apart>, std::less<>>;
+using taken_apart_lists = std::map<std::string, vector<taken_apart>, std::less<>>;
 
 template <>
 inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relation"};
@@ -197,8 +197,8 @@ public:
 
     detail::source_list const& sources() const { return sources_; }
     detail::mapping_outputs const& outputs() const { return outputs_; }
-    std::vector<std::string> const& removed() const { return removed_; }
-    std::vector<detail::relation> const& relations() const { return relations_; }
+    vector<std::string> const& removed() const { return removed_; }
+    vector<detail::relation> const& relations() const { return relations_; }
     detail::fused_tensors const& fused() const { return fused_; }
 
     /// The source tensor of that key as an expression; adds it if it is new.
@@ -235,7 +235,7 @@ public:
 
     /// Declares which source tensors macros took apart to make the target tensor `key`. Stored
     /// mappings do not have it.
-    void take_apart(std::string const& key, std::vector<detail::taken_apart> split_sources) {
+    void take_apart(std::string const& key, vector<detail::taken_apart> split_sources) {
         apart_.insert_or_assign(key, std::move(split_sources));
     }
     detail::taken_apart_lists const& apart() const { return apart_; }
@@ -244,7 +244,7 @@ public:
     /// want, so that it is not an output. Stored mappings do not have it, and comparisons ignore
     /// it.
     void leave_over(std::string_view key) { left_over_.emplace_back(key); }
-    std::vector<std::string> const& left_over() const { return left_over_; }
+    vector<std::string> const& left_over() const { return left_over_; }
 
     /// The output of that key, or null. The pointer is valid until the key is defined again.
     mapping_output const* find(std::string_view key) const;
@@ -265,11 +265,11 @@ private:
     detail::key_index source_places_; ///< of the first `placed_` sources
     detail::key_id placed_ = 0;       ///< the others are added when `source` looks for a key
     detail::mapping_outputs outputs_;
-    std::vector<std::string> removed_;
-    std::vector<detail::relation> relations_;
+    vector<std::string> removed_;
+    vector<detail::relation> relations_;
     detail::fused_tensors fused_;
     detail::taken_apart_lists apart_;
-    std::vector<std::string> left_over_;
+    vector<std::string> left_over_;
 };
 
 namespace detail {

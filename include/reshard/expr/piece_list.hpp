@@ -4,7 +4,7 @@
 #define RESHARD_EXPR_PIECE_LIST_HPP
 
 #include <reshard/core/index_rows.hpp>
-#include <reshard/core/short_list.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 
 #include <boost/assert.hpp>
@@ -290,7 +290,7 @@ private:
         *this = std::move(wider);
     }
 
-    short_list<index_t, 4> numbers_; ///< row after row
+    short_vector<index_t, 4> numbers_; ///< row after row
     std::uint32_t size_ = 0;
     row_form row_;
 };

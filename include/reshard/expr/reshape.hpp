@@ -4,13 +4,13 @@
 #define RESHARD_EXPR_RESHAPE_HPP
 
 #include <reshard/core/axis_joins.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 /// \file
 /// The same elements in row-major order under another shape.
@@ -20,8 +20,8 @@ namespace reshard {
 namespace detail {
 
 /// The number of parts that each factor is cut into; there are `count` parts altogether.
-constexpr std::vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t count) {
-    std::vector<std::size_t> counts;
+constexpr vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t count) {
+    vector<std::size_t> counts;
     for (std::size_t k = 0; k < count; ++k) {
         if (k == 0 || !is_joined(joins, k))
             counts.push_back(0);
@@ -31,7 +31,7 @@ constexpr std::vector<std::size_t> finer_parts(std::uint8_t joins, std::size_t c
 }
 
 /// The index of the first part of target factor `k` among the finer factors of the source.
-constexpr std::size_t place_in_source(permutation order, std::vector<std::size_t> const& counts,
+constexpr std::size_t place_in_source(permutation order, vector<std::size_t> const& counts,
                                       std::size_t k) {
     std::size_t index = 0;
     for (std::size_t j = 0; j < counts.size(); ++j)
@@ -73,8 +73,7 @@ public:
 
     /// Adds a piece under the new shape.
     constexpr void add(piece const& p) {
-        std::vector<box> const boxes =
-            factor_boxes(p.target_box(), factors_.extent, factors_.before);
+        vector<box> const boxes = factor_boxes(p.target_box(), factors_.extent, factors_.before);
         if (boxes.size() == 1)
             return refine(p, boxes[0]);
         for (box const& factors : boxes)

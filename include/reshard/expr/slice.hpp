@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_SLICE_HPP
 #define RESHARD_EXPR_SLICE_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
 
@@ -12,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 /// \file
 /// A box of a tensor.
@@ -140,7 +140,7 @@ constexpr void add_margins(expression& tensor, index_vector const& kept) {
 /// \par Source the resize attribute of AOA, which PaddlePaddle does not have
 constexpr expression resize(expression const& tensor, index_vector const& shape) {
     detail::check_resize(tensor, shape);
-    std::vector<detail::axis_range> both;
+    vector<detail::axis_range> both;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
         both.push_back({0, std::min(shape[axis], tensor.shape[axis])});
     expression result = slice(tensor, both);

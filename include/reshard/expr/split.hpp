@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_SPLIT_HPP
 #define RESHARD_EXPR_SPLIT_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <vector>
 
 /// \file
 /// One tensor into several along an axis.
@@ -39,7 +39,7 @@ constexpr void check_sizes(expression const& tensor, std::size_t axis,
 
 /// Cuts `p` at the borders of the results along `axis`, and adds each part to its result.
 constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t const> begins,
-                        std::vector<expression>& results, piece_limit& limit) {
+                        vector<expression>& results, piece_limit& limit) {
     index_t const first = p.target_offset[axis];
     box const reached = p.target_box();
     index_t const last = reached.end(axis);
@@ -72,12 +72,11 @@ constexpr void deal_out(piece const& p, std::size_t axis, std::span<index_t cons
 ///             negative, or when the sizes do not sum to the extent; errc::limit_exceeded for more
 ///             pieces than `limit` allows
 /// \par Source the split statement of AOA with `sizes`, which PaddlePaddle does not have
-constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::span<index_t const> sizes,
-                                        detail::piece_limit& limit) {
+constexpr vector<expression> split(expression const& tensor, std::size_t axis,
+                                   std::span<index_t const> sizes, detail::piece_limit& limit) {
     detail::check_sizes(tensor, axis, sizes);
-    std::vector<expression> results;
-    std::vector<index_t> begins;
+    vector<expression> results;
+    vector<index_t> begins;
     index_t sum = 0;
     for (index_t const size : sizes) {
         results.push_back({tensor.shape, tensor.dtype, detail::piece_list(tensor.ndim())});
@@ -91,8 +90,8 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 }
 
 /// The same with the default limit of one operation.
-constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::span<index_t const> sizes) {
+constexpr vector<expression> split(expression const& tensor, std::size_t axis,
+                                   std::span<index_t const> sizes) {
     detail::piece_limit limit;
     return split(tensor, axis, sizes, limit);
 }
@@ -105,20 +104,19 @@ constexpr std::vector<expression> split(expression const& tensor, std::size_t ax
 ///             does not divide its extent; errc::limit_exceeded for more pieces than `limit` allows
 /// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint), which also has equal
 ///             parts only
-constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::size_t parts, detail::piece_limit& limit) {
+constexpr vector<expression> split(expression const& tensor, std::size_t axis, std::size_t parts,
+                                   detail::piece_limit& limit) {
     detail::check_axis(tensor, axis);
     auto const count = static_cast<index_t>(parts);
     if (count < 1 || tensor.shape[axis] % count != 0)
         fail(errc::shape_mismatch, "axis ", axis, " has the extent ", tensor.shape[axis],
              ", which does not divide into ", parts, " equal parts; give explicit sizes");
-    std::vector<index_t> const sizes(parts, tensor.shape[axis] / count);
+    vector<index_t> const sizes(parts, tensor.shape[axis] / count);
     return split(tensor, axis, sizes, limit);
 }
 
 /// The same with the default limit of one operation.
-constexpr std::vector<expression> split(expression const& tensor, std::size_t axis,
-                                        std::size_t parts) {
+constexpr vector<expression> split(expression const& tensor, std::size_t axis, std::size_t parts) {
     detail::piece_limit limit;
     return split(tensor, axis, parts, limit);
 }

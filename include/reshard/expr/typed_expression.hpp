@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_TYPED_EXPRESSION_HPP
 #define RESHARD_EXPR_TYPED_EXPRESSION_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/algebra.hpp>
 #include <reshard/expr/typed_source.hpp>
 
@@ -10,7 +11,6 @@
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The algebra as types: what does not fit does not compile, and says why.
@@ -152,7 +152,7 @@ struct slice {
     static constexpr data_type dtype = Of::dtype;
 
     static constexpr reshard::expression value(auto&& source) {
-        std::vector<detail::axis_range> ranges;
+        vector<detail::axis_range> ranges;
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             ranges.push_back({First[axis], Last[axis]});
         return reshard::slice(Of::value(source), ranges);

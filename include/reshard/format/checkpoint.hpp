@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_CHECKPOINT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -14,7 +15,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Opens a checkpoint of any format that we read, without reading its data.
@@ -65,7 +65,7 @@ RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const>
                                                safetensors_options const& options);
 
 /// The names of the formats that are read, sorted.
-RESHARD_DECL std::vector<std::string> names_of_read_formats();
+RESHARD_DECL vector<std::string> names_of_read_formats();
 
 /// The checkpoint of safetensors files at `path`.
 RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesystem::path const& path,

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_CHECKPOINT_METADATA_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/layout.hpp>
@@ -20,7 +21,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The metadata of a checkpoint: which tensors it has, in which files, at which bytes.
@@ -138,16 +138,16 @@ struct saved_object {
 struct checkpoint_metadata {
     std::string format; ///< `safetensors`, `huggingface`, `sharded_safetensors`, `torch_dcp`, ...
     std::filesystem::path path;
-    std::vector<detail::checkpoint_file> files;
-    std::vector<detail::checkpoint_tensor> tensors;
+    vector<detail::checkpoint_file> files;
+    vector<detail::checkpoint_tensor> tensors;
     std::string save{}; ///< the id of the save that the files belong to; empty if others wrote them
     /// Texts of all files, except those that describe shards. If files disagree on a text, the
     /// first one counts.
     std::map<std::string, std::string> metadata;
-    std::vector<std::string> warnings; ///< each begins with its file
+    vector<std::string> warnings; ///< each begins with its file
     /// Other files that belong to the same checkpoint and were not read, such as the optimizer
     /// state and master weights of a Unified Checkpoint.
-    std::vector<std::string> unread{};
+    vector<std::string> unread{};
     std::string unread_reason{}; ///< follows their names
     /// Other names of tensors, with the keys that the files have. Each is in `tensors` too, with
     /// the shards of its key. If the checkpoint is to be written, `tensors` does not have them.
@@ -160,14 +160,14 @@ struct checkpoint_metadata {
     std::string version{};         ///< of the format, as the files say; empty if they do not
     holder_t writers{};            ///< ranks that wrote it, as far as files say; 0: unknown
     /// Files that list the contents of the others, in formats of other libraries: their names.
-    std::vector<std::string> indexes{};
+    vector<std::string> indexes{};
     /// Other values in the files, in the order of the metadata. They are not read.
-    std::vector<detail::checkpoint_object> objects{};
+    vector<detail::checkpoint_object> objects{};
     /// Tensors that were not selected, if there are such values.
     std::set<std::string, std::less<>> not_selected{};
     /// The rank whose shards each file has, if only the layout of the save can load it; empty: any
     /// layout can.
-    std::vector<holder_t> this_layout_only{};
+    vector<holder_t> this_layout_only{};
     std::set<std::string> metadata_differs{}; ///< names of texts that files disagree on
 
     bool operator==(checkpoint_metadata const&) const = default;
@@ -193,7 +193,7 @@ inline std::uint64_t byte_count_of(index_vector const& shape, data_type dtype, a
     }
 }
 
-RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors);
+RESHARD_DECL void sort_by_key(vector<checkpoint_tensor>& tensors);
 
 } // namespace detail
 

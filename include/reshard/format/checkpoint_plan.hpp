@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_CHECKPOINT_PLAN_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/save_record.hpp>
@@ -21,7 +22,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A checkpoint that is to be written: everything except the data.
@@ -39,11 +39,11 @@ public:
     /// The texts of a file before, between and after the elements.
     ///
     /// \param written the file, which has all its elements, if it is in the file system
-    virtual std::vector<placed_text> around(holder_t file,
-                                            std::filesystem::path const& written) const = 0;
+    virtual vector<placed_text> around(holder_t file,
+                                       std::filesystem::path const& written) const = 0;
 
     /// Files without elements, with their names. The last file completes the checkpoint.
-    virtual std::vector<std::pair<std::string, std::string>> others() const { return {}; }
+    virtual vector<std::pair<std::string, std::string>> others() const { return {}; }
 };
 
 /// The metadata of the opened checkpoint, and the texts in its files before the data.
@@ -52,10 +52,10 @@ public:
 ///            names
 struct checkpoint_plan {
     checkpoint_metadata metadata;
-    std::vector<std::string> headers; ///< the first bytes of each file; the data follows
-    std::vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
-    holder_t holders = 0;             ///< how many ranks the layout has; 0: there is none
-    std::string index;                ///< the text of `model.safetensors.index.json`, or empty
+    vector<std::string> headers; ///< the first bytes of each file; the data follows
+    vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
+    holder_t holders = 0;        ///< how many ranks the layout has; 0: there is none
+    std::string index;           ///< the text of `model.safetensors.index.json`, or empty
     /// The checkpoint is one file that its own digests check. It has no save id, because that would
     /// need a record.
     bool is_file = false;
@@ -65,11 +65,11 @@ struct checkpoint_plan {
 
 /// The parts of a checkpoint that are known once its data is known.
 struct sealed_checkpoint {
-    std::vector<std::string> headers;         ///< of each file, as long as the plan's
-    std::string record;                       ///< the text of `reshard.json`; none for a file alone
-    std::string save;                         ///< its id; the same
-    std::vector<std::string> delta_headers{}; ///< of the files of a delta
-    std::optional<record_delta> delta{};      ///< as the record has it
+    vector<std::string> headers;         ///< of each file, as long as the plan's
+    std::string record;                  ///< the text of `reshard.json`; none for a file alone
+    std::string save;                    ///< its id; the same
+    vector<std::string> delta_headers{}; ///< of the files of a delta
+    std::optional<record_delta> delta{}; ///< as the record has it
 };
 
 /// Puts the digests of the data and the id of the save into the headers and the record. The id is a
@@ -80,7 +80,7 @@ struct sealed_checkpoint {
 /// \param facts   further facts of the record; the id does not depend on these
 /// \param delta   without digests of headers, if the save is one
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
-                                    std::vector<chunk_digests> const& digests,
+                                    vector<chunk_digests> const& digests,
                                     std::string_view salt = {}, save_facts const& facts = {},
                                     std::optional<record_delta> delta = {});
 
@@ -88,7 +88,7 @@ RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
 template <class Metadata>
 auto shards_by_file(Metadata& value) {
     using shard = std::remove_reference_t<decltype(value.tensors[0].shards[0])>;
-    std::vector<std::vector<shard*>> files(value.files.size());
+    vector<vector<shard*>> files(value.files.size());
     for (auto& tensor : value.tensors)
         for (shard& element : tensor.shards)
             files[element.file].push_back(&element);
@@ -101,8 +101,8 @@ auto shards_by_file(Metadata& value) {
 
 /// Chooses the writer if several ranks hold equal shards of a tensor: gets the tensor's key, the
 /// bytes of the shard and the ranks, and returns one of the ranks.
-using writer_choice = std::function<holder_t(std::string const& key, index_t bytes,
-                                             std::vector<holder_t> const& ranks)>;
+using writer_choice =
+    std::function<holder_t(std::string const& key, index_t bytes, vector<holder_t> const& ranks)>;
 
 /// Options of a checkpoint's files.
 struct file_choices {
@@ -112,12 +112,12 @@ struct file_choices {
     std::map<std::string, std::string> texts = {};   ///< of the user, for each file's metadata
     /// For sharded files: called once for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
-    index_t files_per_rank = 1;             ///< a rank's shards are spread over them by bytes
-    index_t most_file_bytes = 0;            ///< as in `write_options`
-    bool replicas = false;                  ///< each rank that holds a shard has it in its own file
-    bool per_rank = false;                  ///< the same, in files that are named after their ranks
-    fused_tensors fused = {};               ///< how tensors were made, for each file's metadata
-    std::vector<saved_object> objects = {}; ///< for formats that can hold them
+    index_t files_per_rank = 1;        ///< a rank's shards are spread over them by bytes
+    index_t most_file_bytes = 0;       ///< as in `write_options`
+    bool replicas = false;             ///< each rank that holds a shard has it in its own file
+    bool per_rank = false;             ///< the same, in files that are named after their ranks
+    fused_tensors fused = {};          ///< how tensors were made, for each file's metadata
+    vector<saved_object> objects = {}; ///< for formats that can hold them
 };
 
 /// Sharded safetensors that hold the layout, each different shard once. One holder of each replica

@@ -4,7 +4,7 @@
 #define RESHARD_FORMAT_CHUNK_DIGESTS_HPP
 
 #include <reshard/core/config.hpp>
-#include <reshard/core/short_list.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Digests of the bytes of a file's tensors, chunk by chunk. The file has them in its
@@ -71,7 +70,7 @@ struct chunk_digests {
     static constexpr std::uint64_t usual_chunk_bytes = std::uint64_t{1} << 20;
 
     std::uint64_t chunk_bytes = usual_chunk_bytes;
-    std::vector<std::vector<std::uint64_t>> tensors; ///< in the order of their data
+    vector<vector<std::uint64_t>> tensors; ///< in the order of their data
 
     bool operator==(chunk_digests const&) const = default;
 };
@@ -82,8 +81,8 @@ constexpr std::uint64_t chunk_count(std::uint64_t bytes, std::uint64_t chunk_siz
 }
 
 /// The digests of the chunks of one tensor.
-RESHARD_DECL std::vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
-                                                   std::uint64_t chunk_size);
+RESHARD_DECL vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
+                                              std::uint64_t chunk_size);
 
 /// The text in the file: `1048576 DIGESTS,DIGESTS`, with 16 hexadecimal digits per chunk. Its
 /// length depends only on the sizes of the tensors.
@@ -97,7 +96,7 @@ unknown_digests(std::span<std::uint64_t const> tensor_bytes,
                 std::uint64_t chunk_size = chunk_digests::usual_chunk_bytes);
 
 /// Digests of one tensor; those of a small tensor need no allocation.
-using digest_list = short_list<std::uint64_t, 1>;
+using digest_list = short_vector<std::uint64_t, 1>;
 
 /// Reads the digests of the tensors of a file from their text, one tensor after the other.
 ///

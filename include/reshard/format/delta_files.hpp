@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_DELTA_FILES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -19,7 +20,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A delta: a save that has only the chunks that changed, and refers to earlier saves for the rest.
@@ -50,7 +50,7 @@ public:
                              std::filesystem::path directory, save_record record);
 
     RESHARD_DECL kind find(std::filesystem::path const& path) const override;
-    RESHARD_DECL std::vector<std::filesystem::path>
+    RESHARD_DECL vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
 
     /// \pre    the file does not outlive this

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -14,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// A model in several safetensors files: `model.safetensors.index.json`, and the file of each
@@ -50,7 +50,7 @@ struct tie_flag {
 ///
 /// \par Source `PreTrainedConfig` of Hugging Face transformers; the text part has the names that
 ///             `get_text_config` looks for, and those that models with their own code use
-RESHARD_DECL std::vector<tie_flag> tie_flags_in(std::string_view config);
+RESHARD_DECL vector<tie_flag> tie_flags_in(std::string_view config);
 
 /// The file of a PEFT adapter, such as LoRA, and the file of a diffusers model.
 inline constexpr std::string_view adapter_name = "adapter_model.safetensors";
@@ -125,7 +125,7 @@ RESHARD_DECL hf_index parse_hf_index(std::string_view text, std::string_view fil
                                      bool may_list_nothing = false);
 
 /// Keys of an index, which outlives them, sorted.
-using index_keys = std::vector<std::string_view>;
+using index_keys = vector<std::string_view>;
 
 /// The tensors that the index puts into each file.
 RESHARD_DECL std::map<std::string_view, index_keys> keys_by_file(hf_index const& index);
@@ -138,7 +138,7 @@ RESHARD_DECL void check_lists_any(hf_index const& listed, std::string const& ind
 /// The differences between the tensors in a file and the tensors that the index lists for it.
 struct index_difference {
     std::set<std::string, std::less<>> elsewhere; ///< the index lists them in other files
-    std::vector<std::string> unlisted;            ///< the index does not list them
+    vector<std::string> unlisted;                 ///< the index does not list them
     std::string lacking;                          ///< a tensor that the file should have; or empty
 };
 
@@ -180,8 +180,8 @@ inline std::string hf_file_name(std::size_t number, std::size_t count) {
 ///
 /// \par Units  bytes
 /// \par Source Hugging Face transformers, `max_shard_size`, 5 GB by default
-RESHARD_DECL std::vector<std::vector<std::size_t>>
-split_into_files(std::span<index_t const> tensor_bytes, index_t most_bytes = 5'000'000'000);
+RESHARD_DECL vector<vector<std::size_t>> split_into_files(std::span<index_t const> tensor_bytes,
+                                                          index_t most_bytes = 5'000'000'000);
 
 } // namespace reshard::detail
 

@@ -8,6 +8,7 @@
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A whole JSON document without duplicate keys.
@@ -53,7 +53,7 @@ public:
     json_cursor at(std::string_view key) const;
 
     /// All members, in their order, with their names.
-    std::vector<std::pair<std::string, json_cursor>> members() const;
+    vector<std::pair<std::string, json_cursor>> members() const;
 
     /// Calls `visit(name, member)` for all members, in their order.
     void for_each_member(auto&& visit) const {
@@ -61,7 +61,7 @@ public:
             visit(std::string_view(name), json_cursor(*this, value, {name, step::in_brackets}));
     }
 
-    std::vector<json_cursor> elements() const;
+    vector<json_cursor> elements() const;
 
     /// Refuses members with other names: these are usually typing errors.
     void check_names(std::initializer_list<std::string_view> known_names) const;
@@ -109,7 +109,7 @@ private:
     boost::json::value const* value_;
     std::string_view file_;
     errc code_;
-    std::vector<step> steps_;
+    vector<step> steps_;
 };
 
 /// `text` in quotes, escaped.

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_LAYOUT_FILE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/json_document.hpp>
 #include <reshard/layout/holder.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -18,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 /// \file
 /// Layouts as JSON files, in two forms: the shards themselves, or rules that give the keys of a
@@ -42,8 +42,8 @@ struct layout_row {
 struct layout_table {
     std::string file;
     holder_t ranks = 0;
-    std::vector<layout_row> rows;
-    std::vector<std::string> notes; ///< notes for users; each begins with the file
+    vector<layout_row> rows;
+    vector<std::string> notes; ///< notes for users; each begins with the file
 
     bool operator==(layout_table const&) const = default;
 };
@@ -51,7 +51,7 @@ struct layout_table {
 /// A layout whose data types are known, and notes for users.
 struct completed_layout {
     layout target;
-    std::vector<std::string> notes;
+    vector<std::string> notes;
 };
 
 /// The shards in the order of their holders, as `layout_of` gives them.
@@ -94,7 +94,7 @@ RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks);
 /// The placements of the keys that match a pattern.
 struct layout_rule {
     key_pattern match;
-    std::vector<placement> placements; ///< one for each axis of the mesh
+    vector<placement> placements; ///< one for each axis of the mesh
     /// For files of ranks in which each rank has parts of several tensors, one after the other: the
     /// ratio of these tensors' extents. Empty: there is one tensor.
     index_vector fused{};
@@ -109,9 +109,9 @@ struct layout_stages {
     bool has_layers = false;
     std::string layer_prefix;
     std::string layer_suffix;
-    std::vector<index_t> counts;
-    std::vector<key_pattern> first;
-    std::vector<key_pattern> last;
+    vector<index_t> counts;
+    vector<key_pattern> first;
+    vector<key_pattern> last;
 };
 
 /// The number of the layer that a key belongs to, or std::nullopt.
@@ -122,7 +122,7 @@ struct layout_rules {
     std::string file;
     mesh ranks;
     std::optional<layout_stages> stages;
-    std::vector<layout_rule> rules;
+    vector<layout_rule> rules;
 
     /// The first rule that matches a key; null if none does.
     layout_rule const* rule_of(std::string const& key) const {
@@ -157,7 +157,7 @@ RESHARD_DECL detail::layout_table apply(detail::layout_rules const& rules, catal
 namespace reshard::detail {
 
 /// The number of ranks: the file's, or the largest rank plus one.
-RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows);
+RESHARD_DECL holder_t rank_count(json_cursor const& root, vector<layout_row> const& rows);
 
 /// The text of a layout file in the explicit form, one line per shard.
 ///

@@ -6,6 +6,7 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -22,7 +23,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A checkpoint of any format, before its data is read.
@@ -33,7 +33,7 @@ namespace reshard::detail {
 using key_set = std::set<std::string, std::less<>>;
 
 /// Reads such values.
-using object_reader = std::function<std::vector<saved_object>(key_set const& keys)>;
+using object_reader = std::function<vector<saved_object>(key_set const& keys)>;
 
 /// The metadata of a checkpoint, and the files that have its shards at these positions.
 struct opened_checkpoint {
@@ -161,7 +161,7 @@ private:
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;
     shown_file last_;
-    std::vector<strided_bytes> places_; ///< of the tensors of the last file
+    vector<strided_bytes> places_; ///< of the tensors of the last file
 };
 
 } // namespace reshard::detail

@@ -4,13 +4,13 @@
 #define RESHARD_FORMAT_OTHER_NAMES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/safetensors.hpp>
 
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Other names of a tensor that a checkpoint stores once: tied weights.
@@ -44,7 +44,7 @@ RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
 /// \throws error with errc::usage, naming the text
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
                               std::map<std::string, std::string> const& aliases,
-                              std::vector<std::string> const& keys);
+                              vector<std::string> const& keys);
 
 /// Adds the texts of one more file's metadata, except ours. If files disagree on a text, its first
 /// value stays, and its name is noted.

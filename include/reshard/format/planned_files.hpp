@@ -1,6 +1,7 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
 // Before the guard: in header-only mode, a later body includes this header.
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 
 #ifndef RESHARD_FORMAT_PLANNED_FILES_HPP
@@ -18,7 +19,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The plan of files in the format of another library.
@@ -28,19 +28,19 @@ namespace reshard::detail {
 /// The texts of files beside elements, if all of them are known when the files are planned.
 class known_texts : public file_texts {
 public:
-    explicit known_texts(std::vector<std::vector<placed_text>> around,
-                         std::vector<std::pair<std::string, std::string>> others = {})
+    explicit known_texts(vector<vector<placed_text>> around,
+                         vector<std::pair<std::string, std::string>> others = {})
         : around_(std::move(around)), others_(std::move(others)) {}
 
-    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
+    vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
         return around_[file];
     }
 
-    std::vector<std::pair<std::string, std::string>> others() const override { return others_; }
+    vector<std::pair<std::string, std::string>> others() const override { return others_; }
 
 private:
-    std::vector<std::vector<placed_text>> around_; ///< by file
-    std::vector<std::pair<std::string, std::string>> others_;
+    vector<vector<placed_text>> around_; ///< by file
+    vector<std::pair<std::string, std::string>> others_;
 };
 
 /// Assembles such a plan, shard by shard.
@@ -59,10 +59,10 @@ public:
     ///
     /// \param  names of the shards in the file; by default, their keys
     /// \return the texts before the elements
-    RESHARD_DECL std::vector<placed_text>
-    add_safetensors(std::vector<file_shard> const& shards,
+    RESHARD_DECL vector<placed_text>
+    add_safetensors(vector<file_shard> const& shards,
                     std::map<std::string, std::string> const& metadata = {},
-                    std::vector<std::string> const& names = {});
+                    vector<std::string> const& names = {});
 
     /// Sets the number of bytes of the last file.
     RESHARD_DECL void end_file(std::uint64_t bytes);
@@ -86,8 +86,8 @@ RESHARD_DECL void check_box(file_shard const& shard, std::string_view format);
 /// layout is written once, or by all ranks that hold it.
 ///
 /// \throws error with errc::usage for a writer that does not hold the shard
-RESHARD_DECL std::map<holder_t, std::vector<file_shard>>
-shards_by_writer(layout const& target, file_choices const& choices);
+RESHARD_DECL std::map<holder_t, vector<file_shard>> shards_by_writer(layout const& target,
+                                                                     file_choices const& choices);
 
 /// The most blocks of a tensor, for formats that write each block as a separate shard.
 inline constexpr index_t most_written_blocks = 4096;
@@ -98,19 +98,17 @@ inline constexpr index_t most_written_blocks = 4096;
 RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format);
 
 /// The shards of a layout of one rank.
-RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
-                                                   file_choices const& choices);
+RESHARD_DECL vector<file_shard> shards_of_one(layout const& target, file_choices const& choices);
 
 /// The values that are written beside tensors, one by one.
 ///
 /// \throws error with errc::usage for a value with the key of a tensor
-RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
-                                                      file_choices const& choices);
+RESHARD_DECL vector<saved_object> objects_beside(layout const& target, file_choices const& choices);
 
 /// Distributes the shards of a rank over files, such that a file has a key only once.
 ///
 /// \pre sorted by key
-RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards);
+RESHARD_DECL vector<vector<file_shard>> split_by_key(vector<file_shard> shards);
 
 /// The size of its elements in bytes.
 inline std::uint64_t bytes_of(file_shard const& shard) {
@@ -118,13 +116,13 @@ inline std::uint64_t bytes_of(file_shard const& shard) {
 }
 
 /// The size of each shard in bytes.
-RESHARD_DECL std::vector<std::uint64_t> bytes_of(std::vector<file_shard> const& shards);
+RESHARD_DECL vector<std::uint64_t> bytes_of(vector<file_shard> const& shards);
 
 /// The safetensors file of these shards. Its data begins at a cache line. In a large file it begins
 /// at a page, because systems copy whole pages fastest.
 ///
 /// \throws error as `plan_safetensors`
-RESHARD_DECL safetensors_layout plan_of(std::vector<file_shard> const& shards,
+RESHARD_DECL safetensors_layout plan_of(vector<file_shard> const& shards,
                                         std::map<std::string, std::string> const& metadata,
                                         std::string_view file);
 

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <cstddef>
@@ -15,7 +16,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <vector>
 
 /// \file
 /// Files that have shards among other data, with elements in any order. They are shown as files of
@@ -59,8 +59,8 @@ using shard_finder = std::function<strided_bytes(file_store::file const& file,
 
 /// A file that is shown.
 struct shown_file {
-    std::vector<shown_shard> shards; ///< each begins at the end of the one before
-    std::uint64_t bytes = 0;         ///< of all of them
+    vector<shown_shard> shards; ///< each begins at the end of the one before
+    std::uint64_t bytes = 0;    ///< of all of them
     shard_finder find;
     std::shared_ptr<file_store const> below{}; ///< has the file; null: the common store has it
 };
@@ -77,7 +77,7 @@ public:
                                  std::map<std::filesystem::path, shown_file> files);
 
     RESHARD_DECL kind find(std::filesystem::path const& path) const override;
-    RESHARD_DECL std::vector<std::filesystem::path>
+    RESHARD_DECL vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
 
     /// Also shows the files that another one shows.

@@ -6,7 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/error.hpp>
-#include <reshard/core/short_list.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/text_file.hpp>
 
 #include <cstddef>
@@ -18,7 +18,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// safetensors: one file with named tensors, a JSON header before their data.
@@ -75,7 +74,7 @@ namespace detail {
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
 
 /// Extents of a tensor in a header; those of a matrix need no allocation.
-using header_shape = short_list<std::uint64_t, 2>;
+using header_shape = short_vector<std::uint64_t, 2>;
 
 /// One tensor of a safetensors file, as its header has it.
 ///
@@ -94,11 +93,11 @@ struct safetensors_entry {
 
 /// The header of a safetensors file.
 struct safetensors_header {
-    std::vector<safetensors_entry> tensors;      ///< in the order of their data
+    vector<safetensors_entry> tensors;           ///< in the order of their data
     std::map<std::string, std::string> metadata; ///< the value of `__metadata__`
-    std::uint64_t data_offset = 0;     ///< the beginning of the data in the file, in bytes
-    std::vector<std::string> warnings; ///< about content that the format forbids
-    std::uint64_t json_digest = 0;     ///< of the bytes of the JSON
+    std::uint64_t data_offset = 0; ///< the beginning of the data in the file, in bytes
+    vector<std::string> warnings;  ///< about content that the format forbids
+    std::uint64_t json_digest = 0; ///< of the bytes of the JSON
 };
 
 /// How strictly a header is checked.
@@ -116,8 +115,8 @@ struct safetensors_options {
     std::string from = {};
     /// Patterns of keys (`key_pattern`) for the tensors and values to open; empty: all. Others are
     /// treated as absent (but see `select_keys`).
-    std::vector<std::string> only = {};
-    std::vector<std::string> without = {}; ///< patterns of keys to exclude from these
+    vector<std::string> only = {};
+    vector<std::string> without = {}; ///< patterns of keys to exclude from these
     /// The path of a file that says which files in a directory belong to ranks, and how their
     /// tensors are cut (`read_rank_files`); empty: the files describe themselves.
     std::string source_layout = {};
@@ -166,7 +165,7 @@ inline std::string quoted(safetensors_entry const& tensor) {
 RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view file);
 
 /// Sorts the tensors by their data.
-RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors);
+RESHARD_DECL void sort_by_data(vector<safetensors_entry>& tensors);
 
 /// Refuses tensors that do not cover the data of the file exactly: in order, without gaps or
 /// overlaps.
@@ -188,9 +187,9 @@ struct safetensors_tensor {
 
 /// A safetensors file before its data.
 struct safetensors_layout {
-    std::string header;                     ///< the first bytes of the file, the length included
-    std::vector<safetensors_entry> tensors; ///< in the order of their data
-    std::vector<std::size_t> order;         ///< for each of `tensors`, its index in the argument
+    std::string header;                ///< the first bytes of the file, the length included
+    vector<safetensors_entry> tensors; ///< in the order of their data
+    vector<std::size_t> order;         ///< for each of `tensors`, its index in the argument
     std::uint64_t data_bytes = 0;
 
     std::uint64_t file_bytes() const { return header.size() + data_bytes; }

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_SAVE_RECORD_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -14,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The record of a save, `reshard.json`: it is written last, so a save with a record is complete.
@@ -65,9 +65,9 @@ struct delta_run {
 
 /// The locations of a save's bytes, some of which are in earlier saves.
 struct record_delta {
-    std::vector<recorded_file> files;         ///< that the save wrote: what changed
-    std::vector<base_file> bases;             ///< that have the rest
-    std::vector<std::vector<delta_run>> runs; ///< of each file of the record, all of its bytes
+    vector<recorded_file> files;    ///< that the save wrote: what changed
+    vector<base_file> bases;        ///< that have the rest
+    vector<vector<delta_run>> runs; ///< of each file of the record, all of its bytes
 
     bool operator==(record_delta const&) const = default;
 };
@@ -76,7 +76,7 @@ struct record_delta {
 struct save_facts {
     std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
     std::map<std::string, double> numbers; ///< from the job, such as its step and its loss
-    std::vector<std::string> needs{};      ///< ids of the saves that it needs to be read
+    vector<std::string> needs{};           ///< ids of the saves that it needs to be read
     std::string program{};                 ///< the text of what made the tensors, if it is known
     bool this_layout_only = false;         ///< loads into another layout are refused
 
@@ -86,7 +86,7 @@ struct save_facts {
 /// Which files one save wrote.
 struct save_record {
     std::string save; ///< its id, in the metadata of each file too: 32 hexadecimal digits
-    std::vector<recorded_file> files;
+    vector<recorded_file> files;
     save_facts facts{};
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
     std::optional<record_delta> delta = {};          ///< `files` are then assembled from its runs
@@ -96,10 +96,10 @@ struct save_record {
 };
 
 /// The files that a save has in its directory, beside its record and its index.
-inline std::vector<recorded_file> const& files_on_disk(save_record const& record) {
+inline vector<recorded_file> const& files_on_disk(save_record const& record) {
     return record.delta ? record.delta->files : record.files;
 }
-std::vector<recorded_file> const& files_on_disk(save_record&& record) = delete;
+vector<recorded_file> const& files_on_disk(save_record&& record) = delete;
 
 /// The number of bytes of a delta that are in its bases.
 RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta);
@@ -146,8 +146,8 @@ RESHARD_DECL save_record read_record_head(file_store const& files,
 /// \param files the files that were opened, with the digests of their headers
 /// \param ids   the save to which each of them belongs; empty: none
 /// \throws error with errc::corrupt_file or errc::missing_file that names `path` and the file
-RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& files,
-                             std::vector<std::string> const& ids, std::string const& path);
+RESHARD_DECL void check_save(save_record const& record, vector<recorded_file> const& files,
+                             vector<std::string> const& ids, std::string const& path);
 
 } // namespace reshard::detail
 

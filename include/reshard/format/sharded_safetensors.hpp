@@ -5,6 +5,7 @@
 
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/json_document.hpp>
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// safetensors files that hold shards of tensors: `__metadata__` has the position of each shard.
@@ -164,7 +164,7 @@ inline void check_region(file_shard const& shard, auto&& value) {
 }
 
 /// Refuses an entry of `DCP_SHARDING_INFO` or `RESHARD` for a tensor that the file does not have.
-inline void check_known(json_cursor const& info, std::vector<safetensors_entry> const& tensors,
+inline void check_known(json_cursor const& info, vector<safetensors_entry> const& tensors,
                         key_index const& numbers) {
     auto const name_at = [&](std::uint32_t i) -> std::string_view { return tensors[i].name; };
     info.for_each_member([&](std::string_view key, json_cursor const& cursor) {
@@ -183,8 +183,8 @@ inline std::string info_text(safetensors_header const& header, std::string_view 
 /// \pre    `is_sharded(header)`
 /// \throws error with errc::corrupt_file if header and metadata contradict each other; it names
 ///         file, tensor, axis and both numbers
-inline std::vector<file_shard> sharded_contents(safetensors_header const& header,
-                                                std::string_view file) {
+inline vector<file_shard> sharded_contents(safetensors_header const& header,
+                                           std::string_view file) {
     BOOST_ASSERT(is_sharded(header));
     std::string const offsets_name = std::string(file) + ": " + std::string(sharding_info_name);
     std::string const own_name = std::string(file) + ": " + std::string(reshard_info_name);
@@ -199,7 +199,7 @@ inline std::vector<file_shard> sharded_contents(safetensors_header const& header
         numbers.append(header.tensors[i].name, i);
     check_known(offsets, header.tensors, numbers);
     check_known(own, header.tensors, numbers);
-    std::vector<file_shard> shards;
+    vector<file_shard> shards;
     shards.reserve(header.tensors.size());
     for (safetensors_entry const& entry : header.tensors) {
         auto const describe = [&] { return std::string(file) + ": " + quoted(entry); };

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/layout/layout.hpp>
 
@@ -13,7 +14,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The formats that checkpoints are written in.
@@ -58,7 +58,7 @@ RESHARD_DECL bool is_other_format(std::string_view name);
 RESHARD_DECL written_format const* format_of_file(std::string_view path);
 
 /// The names of all formats, sorted.
-RESHARD_DECL std::vector<std::string> names_of_written_formats();
+RESHARD_DECL vector<std::string> names_of_written_formats();
 
 /// Refuses a name that the format's library, or we, could not read back from its files.
 ///

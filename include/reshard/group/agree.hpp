@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// No rank is left waiting: an error on one rank fails on all ranks, with one message.
@@ -59,7 +59,7 @@ RESHARD_DECL local_error decode(std::string const& bytes);
 ///
 /// \param text_of the text of a notice that `encode` wrote
 template <class Notice, class TextOf = std::identity>
-void throw_first(std::vector<Notice> const& notices, TextOf const& text_of = {}) {
+void throw_first(vector<Notice> const& notices, TextOf const& text_of = {}) {
     for (Notice const& notice : notices)
         if (auto const problem = decode(std::invoke(text_of, notice)))
             throw error(*problem);
@@ -77,7 +77,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 /// \throws error of the lowest failing rank, on every rank; errc::ranks_disagree if a rank
 ///         begins another call
 void agree(group auto const& world, detail::local_error const& own_error) {
-    std::vector<std::string> const all = world.all_gather(detail::encode(own_error));
+    vector<std::string> const all = world.all_gather(detail::encode(own_error));
     detail::throw_first(all);
     for (std::size_t rank = 0; rank < all.size(); ++rank)
         if (all[rank].size() > 1)
@@ -150,7 +150,7 @@ public:
         }
     }
 
-    std::vector<entry> const& entries() const { return entries_; }
+    vector<entry> const& entries() const { return entries_; }
 
     /// A line for each value: its digest, a space and its text.
     RESHARD_DECL std::string lines() const;
@@ -159,22 +159,22 @@ public:
 
 private:
     hasher mixed_;
-    std::vector<entry> entries_;
+    vector<entry> entries_;
 };
 
 /// The first rank whose bytes differ from rank 0's, or 0.
-RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all);
+RESHARD_DECL std::size_t first_other(vector<std::string> const& all);
 
 struct call_opening;
 
 RESHARD_DECL std::string encode(call_opening const& opening);
 
 /// Removes the attachments from the texts of all ranks and returns them. The calls remain.
-RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>& all);
+RESHARD_DECL vector<std::string> take_attachments(vector<std::string>& all);
 
 /// \throws error with errc::ranks_disagree if not all ranks make the call of rank 0, from which
 ///         `rank` differs
-RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size_t rank);
+RESHARD_DECL void check_same_call(vector<std::string> const& all, std::size_t rank);
 
 [[noreturn]] RESHARD_DECL void fail_with_different_values(std::string const& call,
                                                           std::size_t rank);
@@ -184,7 +184,7 @@ RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size
 /// \param fingerprint of this rank; the names are equal on all ranks
 /// \param lines of each rank
 RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& fingerprint,
-                                  std::vector<std::string> const& lines);
+                                  vector<std::string> const& lines);
 
 /// The notice of a rank to all others when it enters a call.
 struct call_opening {
@@ -203,10 +203,10 @@ struct call_opening {
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's; else errc::ranks_disagree, naming both ranks, and the
 ///         first value that differs with both values
-std::vector<std::string> open_call(group auto const& world, call_opening const& opening) {
-    std::vector<std::string> all = world.all_gather(encode(opening));
+vector<std::string> open_call(group auto const& world, call_opening const& opening) {
+    vector<std::string> all = world.all_gather(encode(opening));
     throw_first(all);
-    std::vector<std::string> attachments = take_attachments(all);
+    vector<std::string> attachments = take_attachments(all);
     std::size_t const rank = first_other(all);
     if (rank == 0)
         return attachments;
@@ -232,7 +232,7 @@ void agree_to_run(group auto const& world, std::string_view operation,
 ///         names the first two ranks that differ, and both digests
 void agree_on_digest(group auto const& world, std::string_view noun, std::uint64_t digest,
                      local_error const& own_error = std::nullopt) {
-    std::vector<std::string> const all =
+    vector<std::string> const all =
         world.all_gather(own_error ? encode(own_error) : '\0' + std::to_string(digest));
     throw_first(all);
     for (std::size_t rank = 1; rank < all.size(); ++rank)

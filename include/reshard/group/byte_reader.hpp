@@ -6,6 +6,7 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <bit>
 #include <concepts>
@@ -17,7 +18,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// Reads bytes from others, and checks them.
@@ -32,7 +32,7 @@ namespace reshard::detail {
 template <class T>
 inline constexpr bool is_read_in_place = listing_members<T>;
 template <class T>
-inline constexpr bool is_read_in_place<std::vector<T>> = true;
+inline constexpr bool is_read_in_place<vector<T>> = true;
 
 /// Reads values from bytes, and never beyond their end.
 ///
@@ -115,7 +115,7 @@ private:
     }
 
     template <class T>
-    void fill_list(std::vector<T>& list) {
+    void fill_list(vector<T>& list) {
         list.clear();
         for (std::size_t left = get_count(); left > 0; --left)
             if constexpr (is_read_in_place<T>)

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/byte_reader.hpp>
 
 #include <bit>
@@ -17,7 +18,6 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// Converts values to bytes, and back with checks. Values are sent and stored in this form
@@ -170,7 +170,7 @@ T from_bytes(std::string_view bytes) {
 
 /// A list as bytes, for ranks of one program; its elements may be parts of other values.
 template <class T>
-std::string list_to_bytes(std::vector<T> const& list) {
+std::string list_to_bytes(vector<T> const& list) {
     return content_bytes(list);
 }
 
@@ -178,8 +178,8 @@ std::string list_to_bytes(std::vector<T> const& list) {
 ///
 /// \throws error with errc::corrupt_file for bytes that it did not make
 template <class T>
-std::vector<T> list_from_bytes(std::string_view bytes) {
-    return content_from<std::vector<T>>(bytes, "list of " + std::string(form_of<T>.name) + "s");
+vector<T> list_from_bytes(std::string_view bytes) {
+    return content_from<vector<T>>(bytes, "list of " + std::string(form_of<T>.name) + "s");
 }
 
 } // namespace reshard::detail

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Checks that every cell of every array of objects has one content.
@@ -82,14 +82,14 @@ struct object_copy {
 };
 
 /// The copies that this rank has.
-RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects);
+RESHARD_DECL vector<object_copy> copies_of(vector<held_object> const& objects);
 
 /// The objects of all ranks, in one list.
-RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> copies);
+RESHARD_DECL vector<object_copy> joined(vector<vector<object_copy>> copies);
 
 /// Checks the copies of all ranks: each array has all its cells, and copies of one cell have equal
 /// content.
-RESHARD_DECL void check_copies(std::vector<object_copy> copies);
+RESHARD_DECL void check_copies(vector<object_copy> copies);
 
 /// Refuses arrays of objects that lack a cell, and copies of a cell that differ.
 ///
@@ -99,7 +99,7 @@ RESHARD_DECL void check_copies(std::vector<object_copy> copies);
 /// \throws error as `check` of cells; with errc::not_covered for a cell that nobody has,
 ///         errc::overlap for copies that differ, errc::bad_layout for a key of two different
 ///         arrays, naming ranks, errc::ranks_disagree if ranks do something else; on every rank
-void check_objects(group auto const& world, std::vector<held_object> const& objects) {
+void check_objects(group auto const& world, vector<held_object> const& objects) {
     agree_to_run(world, "check_objects", 0, attempt([&] {
                      for (held_object const& object : objects)
                          check(object.cell);

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/layout/key_pattern.hpp>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Checks that a layout is made for the number of ranks in the group.
@@ -46,7 +46,7 @@ struct shard_rules {
     };
 
     std::string prefix; ///< put before each name: `model.layers.3.`
-    std::vector<rule> rules;
+    vector<rule> rules;
     unmatched others = unmatched::replicate;
 };
 
@@ -54,9 +54,9 @@ namespace detail {
 
 /// What rules make of a layer's tensors.
 struct ruled_shards {
-    std::vector<shard_descriptor> shards; ///< one for each tensor, in their order
-    std::vector<bool> used;               ///< for each rule, whether a tensor took it
-    std::vector<std::string> unmatched;   ///< the keys that no rule matches
+    vector<shard_descriptor> shards; ///< one for each tensor, in their order
+    vector<bool> used;               ///< for each rule, whether a tensor took it
+    vector<std::string> unmatched;   ///< the keys that no rule matches
 };
 
 } // namespace detail
@@ -71,7 +71,7 @@ struct ruled_shards {
 /// \par Source `build_sharded_state_dict` of PaddlePaddle Flex Checkpoint, in which rules are only
 ///             names, and a rule that matches nothing is not reported
 RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
-                                        std::vector<shard_rules::tensor> const& tensors,
+                                        vector<shard_rules::tensor> const& tensors,
                                         detail::equal_share share);
 
 namespace detail {
@@ -80,15 +80,15 @@ namespace detail {
 RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer);
 
 /// Fails with the first of some keys that no rule matches, and the number of the others.
-RESHARD_DECL void refuse_unmatched(std::vector<std::string> const& keys);
+RESHARD_DECL void refuse_unmatched(vector<std::string> const& keys);
 
 /// The first rule that is not optional and that no rank used, or the number of rules.
 RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
-                                     std::vector<std::string> const& used_by_rank);
+                                     vector<std::string> const& used_by_rank);
 
 /// Reports rule `i`, which applies to no tensor of this rank or of any other.
 [[noreturn]] RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
-                                           std::vector<shard_rules::tensor> const& tensors);
+                                           vector<shard_rules::tensor> const& tensors);
 
 } // namespace detail
 
@@ -102,8 +102,7 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 /// \throws error with errc::unknown_key, which names rule or key, or errc::ranks_disagree if the
 ///         rules differ; on every rank
 void check_rules(group auto const& world, shard_rules const& layer,
-                 std::vector<shard_rules::tensor> const& tensors,
-                 detail::ruled_shards const& result) {
+                 vector<shard_rules::tensor> const& tensors, detail::ruled_shards const& result) {
     detail::agree_to_run(world, "check_rules", detail::digest_of_rules(layer), detail::attempt([&] {
                              if (layer.others == shard_rules::unmatched::refuse)
                                  detail::refuse_unmatched(result.unmatched);

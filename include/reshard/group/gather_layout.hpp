@@ -4,6 +4,7 @@
 #define RESHARD_GROUP_GATHER_LAYOUT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Every rank sends all others a description of its shards.
@@ -29,7 +29,7 @@ namespace detail {
 /// The lowest rank with a digest, if any.
 ///
 /// \throws error with errc::ranks_disagree if two ranks gave different digests
-RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& digests,
+RESHARD_DECL std::optional<std::size_t> first_teller(vector<std::string> const& digests,
                                                      std::string_view noun);
 
 RESHARD_DECL std::string digest_text(std::string const& bytes);
@@ -39,7 +39,7 @@ RESHARD_DECL std::string digest_text(std::string const& bytes);
 /// \param digests of each rank, `digest_text` of its layout, or an empty text
 /// \par Collective every rank of the group, in the same order, if only some ranks know one
 std::optional<layout> share_known(group auto const& world, std::optional<layout> own_layout,
-                                  std::vector<std::string> const& digests, std::string_view noun) {
+                                  vector<std::string> const& digests, std::string_view noun) {
     auto const first = first_teller(digests, noun);
     if (!first || std::count(digests.begin(), digests.end(), std::string()) == 0)
         return own_layout;
@@ -54,8 +54,8 @@ std::optional<layout> share_known(group auto const& world, std::optional<layout>
 struct cut_tensor {
     std::string key;
     data_type dtype{};
-    index_vector shape;                       ///< global
-    std::vector<std::vector<index_t>> begins; ///< along each axis, ascending, each once
+    index_vector shape;             ///< global
+    vector<vector<index_t>> begins; ///< along each axis, ascending, each once
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.shape, self.begins);
@@ -65,52 +65,52 @@ struct cut_tensor {
 /// The tensors of some shards, in the order of their keys.
 ///
 /// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors
-RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const& shards);
+RESHARD_DECL vector<cut_tensor> cuts_of(vector<shard_descriptor> const& shards);
 
 /// The catalog of all ranks' tensors; element `r` is from rank `r`.
 ///
 /// \throws error with errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors;
 ///         it names both ranks
-RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks);
+RESHARD_DECL catalog merge_cuts(vector<vector<cut_tensor>> const& ranks);
 
 /// The known facts about one side of a call.
 struct side_facts {
     layout const* known = nullptr; ///< null if no rank knows it
-    std::vector<std::string> cuts; ///< of each rank, as bytes, if `known` is null
+    vector<std::string> cuts;      ///< of each rank, as bytes, if `known` is null
 };
 
 /// The result of `gather_layout`, for ranks that have agreed on the call.
 ///
 /// \par Collective every rank of the group, in the same order
-layout layout_of_all(group auto const& world, std::vector<shard_descriptor> const& shards) {
+layout layout_of_all(group auto const& world, vector<shard_descriptor> const& shards) {
     return layout_of(gather_values(world, shards));
 }
 
 /// The report of a rank on one side: the digest of a layout that it knows, or its own shards.
 struct layout_notice {
-    std::string digest;                   ///< empty if the rank knows no layout
-    std::vector<shard_descriptor> shards; ///< of a rank that knows none
+    std::string digest;              ///< empty if the rank knows no layout
+    vector<shard_descriptor> shards; ///< of a rank that knows none
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.digest, self.shards); }
 };
 
 RESHARD_DECL layout_notice notice_of(std::optional<layout> const& layout,
-                                     std::vector<shard_descriptor> shards);
+                                     vector<shard_descriptor> shards);
 
 /// The digest of each rank.
-RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> const& notices);
+RESHARD_DECL vector<std::string> digests_of(vector<layout_notice> const& notices);
 
 /// The layout of the shards of all ranks.
 ///
 /// \throws error as `layout_of`
-RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices);
+RESHARD_DECL layout layout_of_notices(vector<layout_notice> const& notices);
 
 /// The layout of a side, on every rank, after all ranks have reported.
 ///
 /// \par Collective every rank of the group, in the same order, if only some ranks know a layout
 /// \throws error on every rank: as `layout_of`; errc::ranks_disagree if they know different layouts
 layout layout_told(group auto const& world, std::optional<layout> layout,
-                   std::vector<layout_notice> const& notices, std::string_view noun) {
+                   vector<layout_notice> const& notices, std::string_view noun) {
     auto match = share_known(world, std::move(layout), digests_of(notices), noun);
     return match ? *std::move(match) : layout_of_notices(notices);
 }
@@ -120,7 +120,7 @@ layout layout_told(group auto const& world, std::optional<layout> layout,
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `layout_told`
 layout layout_of_ranks(group auto const& world, std::optional<layout> layout,
-                       std::vector<shard_descriptor> const& shards, std::string_view noun) {
+                       vector<shard_descriptor> const& shards, std::string_view noun) {
     auto const notices = gather_values(world, notice_of(layout, shards));
     return layout_told(world, std::move(layout), notices, noun);
 }
@@ -133,7 +133,7 @@ layout layout_of_ranks(group auto const& world, std::optional<layout> layout,
 /// \post   rank `r` is holder `r` of the result
 /// \throws error as `layout_of`, on every rank: one key with two global shapes or data types;
 ///         errc::ranks_disagree if ranks do something else
-layout gather_layout(group auto const& world, std::vector<shard_descriptor> const& shards) {
+layout gather_layout(group auto const& world, vector<shard_descriptor> const& shards) {
     detail::agree_to_run(world, "gather_layout", 0);
     return detail::layout_of_all(world, shards);
 }

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/descriptor.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Finds the tensor that the parts of all ranks make up. The parts need not be equal.
@@ -42,12 +42,12 @@ RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& l
                                     std::size_t rank);
 
 /// Refuses lists of different keys; the second list is from `rank`.
-RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
-                                  std::vector<local_part> const& parts, std::size_t rank);
+RESHARD_DECL void check_same_keys(vector<local_part> const& first, vector<local_part> const& parts,
+                                  std::size_t rank);
 
 /// The descriptor of rank `rank`'s part number `i`, from all parts.
-RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& parts,
-                                         std::size_t rank, std::size_t i);
+RESHARD_DECL shard_descriptor place_part(vector<vector<local_part>> const& parts, std::size_t rank,
+                                         std::size_t i);
 
 /// The descriptors of this rank's parts, in their order, from the parts of all ranks of the group.
 ///
@@ -60,14 +60,13 @@ RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> co
 ///             ranks; errc::bad_layout for a duplicate key or a negative extent; errc::overflow
 /// \par Source `shard_weight` of PaddlePaddle, which assumes that all parts are equal and does not
 ///             communicate
-std::vector<shard_descriptor> gather_parts(group auto const& world,
-                                           std::vector<local_part> const& tensors) {
-    std::vector<std::uint32_t> order(tensors.size());
+vector<shard_descriptor> gather_parts(group auto const& world, vector<local_part> const& tensors) {
+    vector<std::uint32_t> order(tensors.size());
     for (std::uint32_t i = 0; i < order.size(); ++i)
         order[i] = i;
     sort_numbers(order,
                  [&](std::uint32_t a, std::uint32_t b) { return tensors[a].key < tensors[b].key; });
-    std::vector<local_part> sorted;
+    vector<local_part> sorted;
     local_error const problem = attempt([&] {
         for (std::uint32_t const i : order) {
             check_part(tensors[i]);
@@ -83,7 +82,7 @@ std::vector<shard_descriptor> gather_parts(group auto const& world,
         for (std::size_t i = 0; i < values[0].size(); ++i)
             check_same_tensor(values[0][i], values[rank][i], rank);
     }
-    std::vector<shard_descriptor> shards(tensors.size());
+    vector<shard_descriptor> shards(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         shards[order[i]] = place_part(values, static_cast<std::size_t>(world.rank()), i);
     return shards;

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/bytes.hpp>
 #include <reshard/group/solo.hpp>
@@ -16,7 +17,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// A value of every rank, on every rank.
@@ -28,8 +28,8 @@ namespace reshard::detail {
 ///
 /// \throws error with errc::corrupt_file if a rank sends something else
 template <class T>
-std::vector<T> values_of_ranks(std::vector<std::string> const& texts) {
-    std::vector<T> values;
+vector<T> values_of_ranks(vector<std::string> const& texts) {
+    vector<T> values;
     for (std::string const& bytes : texts)
         values.push_back(content_from<T>(bytes, "value of another rank"));
     return values;
@@ -40,7 +40,7 @@ std::vector<T> values_of_ranks(std::vector<std::string> const& texts) {
 /// \par Collective every rank of the group, in the same order
 /// \throws error as `values_of_ranks`
 template <class T, group Group>
-std::vector<T> gather_values(Group const& world, T const& value) {
+vector<T> gather_values(Group const& world, T const& value) {
     return values_of_ranks<T>(world.all_gather(content_bytes(value)));
 }
 
@@ -62,7 +62,7 @@ struct value_digest {
 
 using value_digests = std::map<std::string, value_digest, std::less<>>;
 
-RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values);
+RESHARD_DECL value_digests digests_of(vector<common_value> const& values);
 
 /// Fails for the first name, in the order of the names, that differs between the two ranks.
 RESHARD_DECL void compare_values(value_digests const& first, value_digests const& digests,
@@ -76,7 +76,7 @@ RESHARD_DECL void compare_values(value_digests const& first, value_digests const
 /// \throws     error with errc::ranks_disagree that names the value and two ranks, or says that
 ///             ranks do something else; on every rank
 /// \par Source common state of Megatron-Core, which writes rank 0's even if the others differ
-void check_common(group auto const& world, std::vector<common_value> const& values) {
+void check_common(group auto const& world, vector<common_value> const& values) {
     agree_to_run(world, "check_common", 0); // the names of values that differ need another exchange
     value_digests const own_digests = digests_of(values);
     auto const digests = gather_values(world, digest_of_all(own_digests));

@@ -4,12 +4,12 @@
 #define RESHARD_GROUP_SOLO_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <functional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The group of one process, for programs that do not start MPI.
@@ -55,14 +55,14 @@ template <class G>
 concept group = requires(G const& some, std::string const& bytes) {
     { some.rank() } -> std::convertible_to<int>;
     { some.size() } -> std::convertible_to<int>;
-    { some.all_gather(bytes) } -> std::same_as<std::vector<std::string>>;
+    { some.all_gather(bytes) } -> std::convertible_to<vector<std::string>>;
 };
 
 /// A group of one: collectives return at once.
 struct solo {
     int rank() const { return 0; }
     int size() const { return 1; }
-    std::vector<std::string> all_gather(std::string const& bytes) const { return {bytes}; }
+    vector<std::string> all_gather(std::string const& bytes) const { return {bytes}; }
 };
 
 static_assert(group<solo>);
@@ -84,12 +84,12 @@ public:
 
     int rank() const { return rank_; }
     int size() const { return size_; }
-    std::vector<std::string> all_gather(std::string const& bytes) const { return gather_(bytes); }
+    vector<std::string> all_gather(std::string const& bytes) const { return gather_(bytes); }
 
 private:
     int rank_;
     int size_;
-    std::function<std::vector<std::string>(std::string const&)> gather_;
+    std::function<vector<std::string>(std::string const&)> gather_;
 };
 
 static_assert(group<any_group>);

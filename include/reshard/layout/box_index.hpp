@@ -4,13 +4,13 @@
 #define RESHARD_LAYOUT_BOX_INDEX_HPP
 
 #include <reshard/core/index_rows.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Which of many boxes overlap a given one, without looking at all of them.
@@ -65,8 +65,8 @@ public:
     /// The numbers of the boxes that share elements with `region`, ascending.
     ///
     /// \pre `region` and the boxes have the same number of axes
-    constexpr std::vector<std::uint32_t> overlapping(box const& region) const {
-        std::vector<std::uint32_t> matches;
+    constexpr vector<std::uint32_t> overlapping(box const& region) const {
+        vector<std::uint32_t> matches;
         for_each_overlap(region, [&](std::uint32_t i, box const&) { matches.push_back(i); });
         std::sort(matches.begin(), matches.end());
         return matches;
@@ -132,8 +132,8 @@ private:
     }
 
     box_list boxes_;
-    std::vector<std::uint32_t> order_;
-    std::vector<node> nodes_;
+    vector<std::uint32_t> order_;
+    vector<node> nodes_;
     box_list around_;
 };
 

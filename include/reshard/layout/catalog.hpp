@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_CATALOG_HPP
 
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 
@@ -15,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The facts about a state dict that a program needs: keys, shapes, data types, parts along each
@@ -99,7 +99,7 @@ namespace detail {
 
 /// The element with a key in a list that is sorted by key, or the end.
 template <class Keyed>
-constexpr auto find_tensor(std::vector<Keyed> const& tensors, std::string_view key) {
+constexpr auto find_tensor(vector<Keyed> const& tensors, std::string_view key) {
     auto const position = std::lower_bound(
         tensors.begin(), tensors.end(), key,
         [](Keyed const& tensor, std::string_view sought) { return tensor.key < sought; });
@@ -121,7 +121,7 @@ public:
     constexpr catalog() = default;
 
     /// \throws error with errc::bad_layout when a key appears twice
-    constexpr explicit catalog(std::vector<catalog_entry> entries) : entries_(std::move(entries)) {
+    constexpr explicit catalog(vector<catalog_entry> entries) : entries_(std::move(entries)) {
         detail::sort_by(entries_, [](auto const& a, auto const& b) { return a.key < b.key; });
         for (std::size_t i = 1; i < entries_.size(); ++i)
             if (entries_[i - 1].key == entries_[i].key)
@@ -145,7 +145,7 @@ public:
     constexpr bool operator==(catalog const&) const = default;
 
 private:
-    std::vector<catalog_entry> entries_;
+    vector<catalog_entry> entries_;
 };
 
 namespace detail {
@@ -161,7 +161,7 @@ constexpr void validate(catalog const& catalog) { detail::check_sorted(catalog);
 namespace detail {
 
 /// Whether these are the offsets of equal parts of an axis of that extent.
-constexpr bool are_even(std::vector<index_t> const& begins, index_t extent) {
+constexpr bool are_even(vector<index_t> const& begins, index_t extent) {
     auto const count = static_cast<index_t>(begins.size());
     if (count > 1 && extent % count != 0)
         return false;

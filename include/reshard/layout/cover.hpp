@@ -5,6 +5,7 @@
 
 #include <reshard/core/axis_runs.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/box_index.hpp>
 #include <reshard/layout/shard_table.hpp>
 
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Whether the shards of a tensor cover it, and cover each element once.
@@ -26,33 +26,32 @@ namespace reshard::detail {
 ///
 /// Equal boxes are replicas: legal everywhere, and one of them is the main copy.
 struct distinct_boxes {
-    box_list boxes;                   ///< in the order in which they came first
-    std::vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
-    std::vector<std::uint32_t> which; ///< for each given box, its index in `boxes`
+    box_list boxes;              ///< in the order in which they came first
+    vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
+    vector<std::uint32_t> which; ///< for each given box, its index in `boxes`
 };
 
 /// The different boxes among the given ones.
 ///
 /// \param cycles the axes along which each box is blocks; empty if all are whole
 /// \post `result.boxes[result.which[i]] == given[i]`, and no box appears twice in `result.boxes`
-constexpr distinct_boxes distinct(box_list const& boxes,
-                                  std::vector<axis_cycles> const& cycles = {}) {
+constexpr distinct_boxes distinct(box_list const& boxes, vector<axis_cycles> const& cycles = {}) {
     auto const cycles_before = [&](std::uint32_t a, std::uint32_t b) {
         return !cycles.empty() && cycles[a] < cycles[b];
     };
     auto const is_before = [&](std::uint32_t a, std::uint32_t b) {
         return boxes[a] < boxes[b] || (boxes[a] == boxes[b] && cycles_before(a, b));
     };
-    std::vector<std::uint32_t> order;
+    vector<std::uint32_t> order;
     order.reserve(boxes.size());
     for (std::uint32_t i = 0; i < boxes.size(); ++i)
         order.push_back(i);
     sort_numbers(order, is_before);
-    std::vector<std::uint32_t> first(boxes.size(), 0);
+    vector<std::uint32_t> first(boxes.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
         first[order[i]] =
             i > 0 && !is_before(order[i - 1], order[i]) ? first[order[i - 1]] : order[i];
-    distinct_boxes result{box_list(boxes.ndim()), {}, std::vector<std::uint32_t>(boxes.size(), 0)};
+    distinct_boxes result{box_list(boxes.ndim()), {}, vector<std::uint32_t>(boxes.size(), 0)};
     for (std::uint32_t i = 0; i < boxes.size(); ++i) {
         if (first[i] == i) {
             result.which[i] = static_cast<std::uint32_t>(result.boxes.size());
@@ -78,7 +77,7 @@ struct cover_fault {
 /// A region, and the numbers of the boxes that share elements with it.
 struct open_region {
     box region;
-    std::vector<std::uint32_t> over;
+    vector<std::uint32_t> over;
 };
 
 /// A `region` inside `whole_region`, with the boxes that share elements with it.
@@ -92,9 +91,9 @@ constexpr open_region part_of(open_region const& whole_region, box const& region
 }
 
 /// The borders of boxes across `axis` that cut the region.
-constexpr std::vector<index_t> borders_of(open_region const& open, box_index const& index,
-                                          std::size_t axis) {
-    std::vector<index_t> borders;
+constexpr vector<index_t> borders_of(open_region const& open, box_index const& index,
+                                     std::size_t axis) {
+    vector<index_t> borders;
     for (std::uint32_t const i : open.over) {
         box const box = index[i];
         for (index_t const border : {box.offset[axis], box.end(axis)})
@@ -109,7 +108,7 @@ constexpr std::vector<index_t> borders_of(open_region const& open, box_index con
 /// \pre some box shares elements with the region, and none holds all of it
 constexpr std::pair<open_region, open_region> halves_of(open_region const& open,
                                                         box_index const& index) {
-    std::vector<index_t> borders;
+    vector<index_t> borders;
     std::size_t axis = 0;
     for (std::size_t i = 0; i < open.region.ndim(); ++i)
         if (auto other = borders_of(open, index, i); other.size() > borders.size()) {
@@ -152,7 +151,7 @@ constexpr box grown(box gap, box const& region, box_index const& index) {
 /// \par Source the k-d partition of Overmars and Yap, which stops when one box holds a part: n log
 ///             n steps for n boxes of a grid, and no recursion
 constexpr std::optional<box> uncovered(box const& region, box_index const& index) {
-    std::vector<open_region> open;
+    vector<open_region> open;
     open.push_back({region, index.overlapping(region)});
     while (!open.empty()) {
         open_region const now = std::move(open.back());
@@ -174,7 +173,7 @@ constexpr std::optional<box> uncovered(box const& region, box_index const& index
 /// \param cycles the axes along which each box is blocks; empty if all are whole. Then `where` is
 ///               the box around what they share.
 constexpr std::optional<cover_fault> find_overlap(box_index const& index,
-                                                  std::vector<axis_cycles> const& cycles = {}) {
+                                                  vector<axis_cycles> const& cycles = {}) {
     for (std::uint32_t i = 0; i < index.size(); ++i) {
         std::optional<cover_fault> fault;
         index.for_each_overlap(index[i], [&](std::uint32_t other, box const& common) {

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/mesh.hpp>
 #include <reshard/layout/placement.hpp>
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// From a mesh and placements to the box that a rank holds, by arithmetic; and what keeps them from
@@ -85,8 +85,8 @@ constexpr std::optional<placement_fault> find_block_fault(placement const& place
 /// parts, each once.
 constexpr std::optional<placement_fault> cut_extents(placement const& placement,
                                                      std::size_t mesh_axis, index_t count,
-                                                     std::vector<index_t>& extents) {
-    std::vector<index_t> left;
+                                                     vector<index_t>& extents) {
+    vector<index_t> left;
     for (index_t const extent : extents) {
         if (placement.type == placement::kind::sizes) {
             if (auto const fault = find_size_fault(placement, mesh_axis, extent, count))
@@ -111,14 +111,14 @@ constexpr std::optional<placement_fault> cut_extents(placement const& placement,
 ///
 /// \pre no extent of the tensor is negative
 constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_shape,
-                                                    std::vector<placement> const& placements,
+                                                    vector<placement> const& placements,
                                                     index_vector const& shape) {
     using kind = placement_fault::kind;
     if (placements.size() != mesh_shape.size())
         return placement_fault{kind::count, 0, static_cast<index_t>(placements.size()),
                                static_cast<index_t>(mesh_shape.size())};
     index_vector dealt_out = index_vector::filled(shape.size(), 0); // by whom, from 1 on
-    std::vector<std::vector<index_t>> extents;
+    vector<vector<index_t>> extents;
     for (index_t const extent : shape)
         extents.push_back({extent});
     for (index_t const ordinal : cut_order(placements)) {
@@ -147,7 +147,7 @@ constexpr std::optional<placement_fault> find_fault(index_vector const& mesh_sha
 
 /// The sentence for a fault, without the key.
 RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& ranks,
-                                  std::vector<placement> const& placements);
+                                  vector<placement> const& placements);
 
 } // namespace detail
 
@@ -164,8 +164,8 @@ public:
     ///
     /// \throws error with errc::bad_layout for placements that do not fit (see `placement_fault`)
     ///         or a negative extent, with errc::overflow for more than 2^63 - 1 elements
-    constexpr distribution(rank_mesh ranks, std::vector<placement> placements,
-                           index_vector const& shape, std::string_view key = "a tensor")
+    constexpr distribution(rank_mesh ranks, vector<placement> placements, index_vector const& shape,
+                           std::string_view key = "a tensor")
         : held_by_(std::move(ranks)), placements_(std::move(placements)), shape_(shape) {
         for (std::size_t axis = 0; axis < shape.size(); ++axis)
             if (shape[axis] < 0)
@@ -175,14 +175,14 @@ public:
             fail(errc::bad_layout, quoted(key),
                  detail::sentence(*fault, this->ranks(), placements_));
     }
-    constexpr distribution(mesh const& ranks, std::vector<placement> placements,
+    constexpr distribution(mesh const& ranks, vector<placement> placements,
                            index_vector const& shape, std::string_view key = "a tensor")
         : distribution(rank_mesh(ranks), std::move(placements), shape, key) {}
 
     constexpr mesh const& ranks() const { return held_by_.grid(); }
     /// The ranks of the mesh; ranks outside it hold nothing.
     constexpr rank_mesh const& held_by() const { return held_by_; }
-    constexpr std::vector<placement> const& placements() const { return placements_; }
+    constexpr vector<placement> const& placements() const { return placements_; }
     constexpr index_vector const& shape() const { return shape_; }
 
     /// The region of a rank: std::nullopt if a placement keeps the tensor elsewhere; an empty box,
@@ -250,7 +250,7 @@ private:
     static std::string quoted(std::string_view key) { return "'" + std::string(key) + "': "; }
 
     rank_mesh held_by_;
-    std::vector<placement> placements_;
+    vector<placement> placements_;
     index_vector shape_;
 };
 

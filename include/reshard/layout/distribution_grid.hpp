@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_DISTRIBUTION_GRID_HPP
 #define RESHARD_LAYOUT_DISTRIBUTION_GRID_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/flat_grid.hpp>
 #include <reshard/layout/shard_grid.hpp>
@@ -17,7 +18,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The shards that a distribution makes: a grid, or a table if ranks are listed.
@@ -29,7 +29,7 @@ namespace reshard::detail {
 constexpr shard_grid grid_of(distribution const& distribution) {
     BOOST_ASSERT(distribution.held_by().is_plain());
     index_vector const extents = distribution.ranks().shape();
-    std::vector<held_axis> axes;
+    vector<held_axis> axes;
     index_t first = 0, stride = 1;
     for (std::size_t i = extents.size(); i-- > 0; stride *= extents[i]) {
         placement const& placed = distribution.placements()[i];
@@ -43,8 +43,8 @@ constexpr shard_grid grid_of(distribution const& distribution) {
 
 /// The axes of the part's grid along which its ranks share boxes. Axes of one rank, and axes on
 /// which only one coordinate holds the part, are omitted.
-constexpr std::vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
-    std::vector<std::uint8_t> axes;
+constexpr vector<std::uint8_t> sharing_axes(sharding_part const& segment) {
+    vector<std::uint8_t> axes;
     std::uint8_t next = 0;
     for (std::size_t i = 0; i < segment.spread.ranks().ndim(); ++i) {
         if (segment.spread.placements()[i].type == placement::kind::only ||
@@ -66,7 +66,7 @@ constexpr flat_grid flat_grid_of(sharding_part const& segment) {
 
 /// The shards of all ranks, including empty shards, as grids have them.
 constexpr shard_table table_over_listed(index_vector const& shape,
-                                        std::vector<sharding_part> const& parts) {
+                                        vector<sharding_part> const& parts) {
     holder_t end = 0;
     for (sharding_part const& segment : parts)
         end = std::max(end, segment.spread.held_by().rank_end());
@@ -99,8 +99,8 @@ public:
     }
 
 private:
-    std::vector<shard_grid> grid_; ///< one or none
-    std::vector<grid_list> grids_; ///< one or none
+    vector<shard_grid> grid_; ///< one or none
+    vector<grid_list> grids_; ///< one or none
     shard_table table_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/flat_range.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/shard_grid.hpp>
 
 #include <boost/assert.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Shards of a part of a tensor by arithmetic, including shards that ZeRO cuts flat.
@@ -23,7 +23,7 @@ namespace reshard::detail {
 
 /// How the replicas of a box share it: each has a slice of its elements.
 struct grid_sharing {
-    std::vector<std::uint8_t> axes;    ///< of the grid, ascending; the last one counts fastest
+    vector<std::uint8_t> axes;         ///< of the grid, ascending; the last one counts fastest
     std::optional<flat_slices> slices; ///< empty: equal slices of each box, the last ones padded
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.axes, self.slices); }
@@ -94,7 +94,7 @@ public:
     }
 
     /// The boxes of shard `i`, in the order in which it stores them.
-    constexpr std::vector<box> boxes(std::size_t i) const {
+    constexpr vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
     }
 
@@ -287,7 +287,7 @@ RESHARD_DECL void validate(flat_recipe const& flat);
 /// Validates grids side by side. The tensor that they lie in checks whether they are disjoint.
 ///
 /// \throws error with errc::bad_layout if there is none, or if they have different axes
-RESHARD_DECL void validate(std::vector<flat_grid> const& grids);
+RESHARD_DECL void validate(vector<flat_grid> const& grids);
 
 } // namespace reshard::detail
 

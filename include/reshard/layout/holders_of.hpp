@@ -3,13 +3,13 @@
 #ifndef RESHARD_LAYOUT_HOLDERS_OF_HPP
 #define RESHARD_LAYOUT_HOLDERS_OF_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/distribution.hpp>
 
 #include <boost/assert.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 /// \file
 /// From a box to the ranks that hold some of it, by arithmetic.
@@ -205,9 +205,9 @@ constexpr void for_each_holder(distribution const& distribution, box const& want
 /// \pre  `wanted` lies in the tensor
 /// \post `distribution.region(rank)` overlaps `wanted` if and only if `rank` is one of them
 ///       (`copies::all`)
-constexpr std::vector<holder_t> holders_of(distribution const& distribution, box const& wanted,
-                                           copies which = copies::all) {
-    std::vector<holder_t> ranks;
+constexpr vector<holder_t> holders_of(distribution const& distribution, box const& wanted,
+                                      copies which = copies::all) {
+    vector<holder_t> ranks;
     detail::for_each_holder(distribution, wanted, which,
                             [&ranks](holder_t rank, box const&) { ranks.push_back(rank); });
     std::sort(ranks.begin(), ranks.end());

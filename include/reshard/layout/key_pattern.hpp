@@ -3,10 +3,11 @@
 #ifndef RESHARD_LAYOUT_KEY_PATTERN_HPP
 #define RESHARD_LAYOUT_KEY_PATTERN_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Patterns that keys match: `model.layers.*.weight`, `model.**`.
@@ -49,10 +50,10 @@ private:
     static bool takes(step const& current_step, char character);
 
     /// If a step may match nothing, marks the next step as reached, too.
-    void skip(std::vector<bool>& reached) const;
+    void skip(vector<bool>& reached) const;
 
     std::string text_;
-    std::vector<step> steps_;
+    vector<step> steps_;
     bool is_optional_;
 };
 
@@ -85,7 +86,7 @@ private:
 };
 
 /// Whether any pattern matches; records each that does.
-inline bool match_any(std::vector<given_pattern>& patterns, std::string_view key) {
+inline bool match_any(vector<given_pattern>& patterns, std::string_view key) {
     bool is_match = false;
     for (given_pattern& pattern : patterns)
         is_match = pattern.matches(key) || is_match;
@@ -93,7 +94,7 @@ inline bool match_any(std::vector<given_pattern>& patterns, std::string_view key
 }
 
 /// The first pattern that had to match and did not, or null.
-inline given_pattern const* first_missed(std::vector<given_pattern> const& patterns) {
+inline given_pattern const* first_missed(vector<given_pattern> const& patterns) {
     for (given_pattern const& pattern : patterns)
         if (pattern.is_missed())
             return &pattern;

@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_LAYOUT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 /// \file
 /// The shards of a whole state dict and their holders: listed, or computed in memory that does not
@@ -27,7 +27,7 @@ namespace detail {
 /// Facts about quantised tensors, from the configuration of a model.
 struct quantisation_facts {
     /// Extents of blocks with one scale, for the last axes of a tensor.
-    std::vector<index_vector> blocks;
+    vector<index_vector> blocks;
     /// Whether input channels are reordered, so that any channel may belong to any group.
     bool is_reordered = false;
 
@@ -70,13 +70,13 @@ struct tensor_layout {
 /// \invariant `tensors` is sorted by key, each key once; every holder is less than `holders`
 struct layout {
     holder_t holders = 0;
-    std::vector<detail::tensor_spread> spreads;
-    std::vector<tensor_layout> tensors;
+    vector<detail::tensor_spread> spreads;
+    vector<tensor_layout> tensors;
     /// Facts about the fused tensors of a checkpoint; not sent to other ranks.
     detail::fused_tensors fused = {};
     /// The rank of each holder, if holders are files of a checkpoint; a rank may have several
     /// files.
-    std::vector<holder_t> ranks = {};
+    vector<holder_t> ranks = {};
     /// Whether the checkpoint's format stores tensors in their global order, however they are cut.
     /// Then shards are not blocks of a fused tensor.
     bool has_global_order = false;
@@ -126,12 +126,12 @@ RESHARD_DECL void validate(layout const& layout);
 /// \throws error with errc::bad_layout for a shard that contradicts itself (see `check`), with
 ///         errc::shape_mismatch or errc::dtype_mismatch for a key of two different tensors; the
 ///         message names both ranks
-RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& shards);
+RESHARD_DECL layout layout_of(vector<vector<shard_descriptor>> const& shards);
 
 namespace detail {
 
 /// The same for lists of shards that the caller keeps.
-RESHARD_DECL layout layout_of_spans(std::vector<std::span<shard_descriptor const>> const& shards);
+RESHARD_DECL layout layout_of_spans(vector<std::span<shard_descriptor const>> const& shards);
 
 } // namespace detail
 
@@ -139,11 +139,11 @@ RESHARD_DECL layout layout_of_spans(std::vector<std::span<shard_descriptor const
 /// without elements are omitted. A rank beyond the layout's last one holds nothing.
 ///
 /// \pre `tensor` is one of the layout's
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
-                                                     tensor_layout const& tensor, index_t rank);
+RESHARD_DECL vector<shard_descriptor> shards_of(layout const& layout, tensor_layout const& tensor,
+                                                index_t rank);
 
 /// The same for all tensors, in their order.
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, index_t rank);
+RESHARD_DECL vector<shard_descriptor> shards_of(layout const& layout, index_t rank);
 
 /// The catalog of a layout: its tensors without holders. A fused tensor has the number of parts
 /// that it was made for, however it is cut.
@@ -201,11 +201,11 @@ RESHARD_DECL void check_same_tensor(shard_descriptor const& shard, holder_t hold
 RESHARD_DECL catalog_entry entry_of(std::string key, data_type dtype, tensor_spread const& spread);
 
 /// Adds the offsets of a region along an axis: one, or one for each block.
-RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region,
-                             axis_cycles const& cycles, std::size_t axis);
+RESHARD_DECL void add_begins(vector<index_t>& begins, box const& region, axis_cycles const& cycles,
+                             std::size_t axis);
 
 /// The different numbers among `numbers`, in ascending order.
-RESHARD_DECL std::vector<index_t> sorted_once(std::vector<index_t> numbers);
+RESHARD_DECL vector<index_t> sorted_once(vector<index_t> numbers);
 
 /// The shards of a tensor as a list.
 RESHARD_DECL shard_table listed(tensor_spread const& spread);

@@ -4,11 +4,11 @@
 #define RESHARD_LAYOUT_LAYOUT_OF_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/layout/sharding.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// The layout of tensors whose placements are known: computed if possible.
@@ -27,15 +27,15 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 ///
 /// \throws error with errc::bad_layout for a duplicate key, or a sharding that contradicts
 ///         itself
-RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors);
+RESHARD_DECL layout layout_of(vector<tensor_sharding> tensors);
 
 /// The layout of one tensor of that global shape, with one placement for each axis of the mesh.
 ///
 /// \throws error as `distribution`
 RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
-                              rank_mesh const& ranks, std::vector<placement> placements);
+                              rank_mesh const& ranks, vector<placement> placements);
 RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
-                              mesh const& ranks, std::vector<placement> placements);
+                              mesh const& ranks, vector<placement> placements);
 
 } // namespace reshard
 

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Ranks arranged in a grid with named axes.
@@ -161,14 +161,14 @@ public:
     ///
     /// \throws error with errc::bad_layout for more or fewer ranks than places, or for one that is
     ///         listed twice
-    constexpr rank_mesh(mesh const& grid, std::vector<holder_t> ranks)
+    constexpr rank_mesh(mesh const& grid, vector<holder_t> ranks)
         : grid_(grid), ranks_(std::move(ranks)) {
         if (ranks_.size() != grid.rank_count())
             fail(errc::bad_layout, "the mesh ", grid, " has ",
                  detail::counted(grid.rank_count(), "place"), ", but ",
                  detail::counted(ranks_.size(), "rank"),
                  ranks_.size() == 1 ? " is listed" : " are listed");
-        std::vector<holder_t> sorted = ranks_;
+        vector<holder_t> sorted = ranks_;
         std::sort(sorted.begin(), sorted.end());
         auto const twice = std::adjacent_find(sorted.begin(), sorted.end());
         if (twice != sorted.end())
@@ -185,7 +185,7 @@ public:
     constexpr bool is_plain() const { return ranks_.empty(); }
 
     /// The ranks by position; empty if they are plain.
-    constexpr std::vector<holder_t> const& listed() const { return ranks_; }
+    constexpr vector<holder_t> const& listed() const { return ranks_; }
 
     /// One more than the highest rank.
     constexpr holder_t rank_end() const { return is_plain() ? grid_.rank_count() : end_; }
@@ -208,7 +208,7 @@ public:
 
 private:
     mesh grid_;
-    std::vector<holder_t> ranks_; ///< by position; empty for 0, 1, 2, ...
+    vector<holder_t> ranks_; ///< by position; empty for 0, 1, 2, ...
     holder_t end_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What one axis of a mesh does to a tensor: cut an axis of it, copy it, or keep it in one place.
@@ -108,11 +108,11 @@ struct placement {
     enum class kind { replicate, only, ceil, equal, sizes, cyclic };
 
     kind type = kind::replicate;
-    std::size_t axis = 0;       ///< of the tensor, if it is cut
-    index_t coordinate = 0;     ///< of the mesh axis: for `only`, and the first for cyclic blocks
-    bool strided = false;       ///< cuts after the mesh axes that are not
-    std::vector<index_t> sizes; ///< of the parts, if they are given
-    index_t block = 0;          ///< the extent of a block, for cyclic blocks
+    std::size_t axis = 0;   ///< of the tensor, if it is cut
+    index_t coordinate = 0; ///< of the mesh axis: for `only`, and the first for cyclic blocks
+    bool strided = false;   ///< cuts after the mesh axes that are not
+    vector<index_t> sizes;  ///< of the parts, if they are given
+    index_t block = 0;      ///< the extent of a block, for cyclic blocks
 
     constexpr placement() = default;
     constexpr placement(replicate) {}
@@ -126,7 +126,7 @@ struct placement {
         : type(kind_of(cut.rule)), axis(cut.axis), strided(true) {}
     constexpr placement(block_cyclic cut)
         : type(kind::cyclic), axis(cut.axis), coordinate(cut.first), block(cut.block) {}
-    constexpr placement(std::size_t tensor_axis, std::vector<index_t> extents)
+    constexpr placement(std::size_t tensor_axis, vector<index_t> extents)
         : type(kind::sizes), axis(tensor_axis), sizes(std::move(extents)) {}
 
     /// True if it cuts an axis of the tensor.
@@ -160,7 +160,7 @@ namespace detail {
 /// The numbers of the mesh axes in the order in which they cut: those that are not strided first.
 ///
 /// \pre at most `max_ndim` placements
-constexpr index_vector cut_order(std::vector<placement> const& placements) {
+constexpr index_vector cut_order(vector<placement> const& placements) {
     index_vector order;
     for (bool const strided : {false, true})
         for (std::size_t i = 0; i < placements.size(); ++i)
@@ -233,12 +233,12 @@ constexpr void validate(held_axis const& axis) {
 
 /// One axis of a grid of shards.
 struct grid_axis {
-    placement spread;              ///< replicates or cuts
-    index_t extent = 1;            ///< the number of shards along it
-    index_t holder_stride = 1;     ///< from the holder of one shard to the next holder
-    index_t shard_stride = 1;      ///< from the number of one shard to the next number
-    index_t part_stride = 1;       ///< from one box to the next, or from one replica
-    std::vector<index_t> begins{}; ///< of the parts, if sizes are given; one more than parts
+    placement spread;          ///< replicates or cuts
+    index_t extent = 1;        ///< the number of shards along it
+    index_t holder_stride = 1; ///< from the holder of one shard to the next holder
+    index_t shard_stride = 1;  ///< from the number of one shard to the next number
+    index_t part_stride = 1;   ///< from one box to the next, or from one replica
+    vector<index_t> begins{};  ///< of the parts, if sizes are given; one more than parts
 
     constexpr index_t along(index_t number, index_t stride) const {
         return number / stride % extent;
@@ -274,7 +274,7 @@ constexpr index_t first_part(interval interval, grid_axis const& axis, index_t b
 struct grid_recipe {
     index_vector shape;
     holder_t first_holder = 0;
-    std::vector<held_axis> axes; ///< the fastest first
+    vector<held_axis> axes; ///< the fastest first
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.shape, self.first_holder, self.axes);

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/layout.hpp>
 
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Which copy of a shard is the main one: replica numbers by arithmetic, or as a program says.
@@ -38,16 +38,16 @@ constexpr shard_table with_boxes(shard_table const& table) {
 }
 
 /// Equal shards, by their indices in a list, lower holders first.
-using equal_shards = std::vector<std::uint32_t>;
+using equal_shards = vector<std::uint32_t>;
 
 /// The different shards of a list, each with all its replicas, in the order of their first
 /// replicas.
 ///
 /// A flat range that is a box counts as that box. Shards without elements are omitted, unless the
 /// table has no others: then one represents the tensor.
-constexpr std::vector<equal_shards> different_shards(shard_table const& shards) {
+constexpr vector<equal_shards> different_shards(shard_table const& shards) {
     shard_table const table = with_boxes(shards);
-    std::vector<std::uint32_t> order;
+    vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < table.size(); ++i)
         if (!is_empty(table.region(i)) && (!table.flat(i) || table.flat(i)->size() > 0))
             order.push_back(i);
@@ -63,7 +63,7 @@ constexpr std::vector<equal_shards> different_shards(shard_table const& shards) 
                    std::tuple{table.region(b), table.flat(b), table.cycles(b)};
         return table.holder(a) < table.holder(b);
     });
-    std::vector<equal_shards> different;
+    vector<equal_shards> different;
     for (std::uint32_t const i : order)
         if (!different.empty() && same(different.back().front(), i))
             different.back().push_back(i);
@@ -75,8 +75,8 @@ constexpr std::vector<equal_shards> different_shards(shard_table const& shards) 
 
 /// The indices in `shards` of the main copies, ascending. Of equal shards, the main copy is the one
 /// with the lowest holder.
-constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
-    std::vector<std::uint32_t> copies;
+constexpr vector<std::uint32_t> main_copies(shard_table const& shards) {
+    vector<std::uint32_t> copies;
     for (equal_shards const& replicas : different_shards(shards))
         copies.push_back(replicas.front());
     return copies;
@@ -92,7 +92,7 @@ constexpr std::vector<std::uint32_t> main_copies(shard_table const& shards) {
 /// \pre    `tensor` is one of the layout's, and `replicas` has one number for each of its shards
 /// \throws error with errc::bad_layout that names key, shard and the ranks that hold it
 RESHARD_DECL void check(layout const& layout, tensor_layout const& tensor,
-                        std::vector<index_t> const& replicas);
+                        vector<index_t> const& replicas);
 
 } // namespace reshard
 

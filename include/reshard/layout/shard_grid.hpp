@@ -5,6 +5,7 @@
 
 #include <reshard/core/box.hpp>
 #include <reshard/core/digest.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holder.hpp>
 #include <reshard/layout/placement.hpp>
 
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 /// \file
 /// The shards of one tensor by arithmetic: the content of a `shard_table`, without a list.
@@ -35,8 +35,7 @@ public:
     ///
     /// \pre `find_fault` finds none in the placements, none of which is `only`; each extent is more
     ///      than 1, and no two shards have the same holder
-    constexpr shard_grid(index_vector const& shape, holder_t first,
-                         std::vector<held_axis> const& axes)
+    constexpr shard_grid(index_vector const& shape, holder_t first, vector<held_axis> const& axes)
         : shape_(shape), first_holder_(first) {
         add_axes(axes);
     }
@@ -58,7 +57,7 @@ public:
     constexpr holder_t first_holder() const { return static_cast<holder_t>(first_holder_); }
 
     /// The axes, the slowest first.
-    constexpr std::vector<grid_axis> const& axes() const { return axes_; }
+    constexpr vector<grid_axis> const& axes() const { return axes_; }
 
     /// The number of shards.
     constexpr std::size_t size() const { return static_cast<std::size_t>(shards_); }
@@ -199,7 +198,7 @@ public:
     constexpr bool operator==(shard_grid const&) const = default;
 
 private:
-    constexpr void add_axes(std::vector<held_axis> const& axes) {
+    constexpr void add_axes(vector<held_axis> const& axes) {
         for (held_axis const& axis : axes)
             axes_.push_back(axis_of(axis));
         std::reverse(axes_.begin(), axes_.end());
@@ -284,8 +283,8 @@ private:
     }
 
     index_vector shape_;
-    std::vector<grid_axis> axes_;       ///< the slowest first
-    std::vector<std::uint8_t> cutting_; ///< the axes that cut, in the order in which they cut
+    vector<grid_axis> axes_;       ///< the slowest first
+    vector<std::uint8_t> cutting_; ///< the axes that cut, in the order in which they cut
     index_t first_holder_ = 0;
     index_t step_ = 0; ///< from one holder to the next; 0: not always the same
     index_t shards_ = 1;

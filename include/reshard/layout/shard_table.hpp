@@ -6,12 +6,12 @@
 #include <reshard/core/error.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/index_rows.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 /// \file
 /// The shards of one tensor and their holders.
@@ -110,7 +110,7 @@ public:
 
     /// The boxes of shard `i`: boxes of a flat range in the order of storage, blocks in row-major
     /// order.
-    constexpr std::vector<box> boxes(std::size_t i) const {
+    constexpr vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
     }
 
@@ -119,8 +119,8 @@ public:
 
     /// The regions alone; equal lists and equal flat ranges have equal plans.
     constexpr box_list const& regions() const { return regions_; }
-    constexpr std::vector<holder_t> const& holders() const { return holders_; }
-    constexpr std::vector<axis_cycles> const& all_cycles() const { return cycles_; }
+    constexpr vector<holder_t> const& holders() const { return holders_; }
+    constexpr vector<axis_cycles> const& all_cycles() const { return cycles_; }
 
     /// True if shards of the same number have the same elements, regardless of their holders.
     constexpr bool same_geometry(shard_table const& table) const {
@@ -153,9 +153,9 @@ private:
     static constexpr flat_range not_flat{-1, -1};
 
     box_list regions_;
-    std::vector<holder_t> holders_;
-    std::vector<flat_range> flats_;   ///< empty if no shard is flat
-    std::vector<axis_cycles> cycles_; ///< empty if no shard is cyclic
+    vector<holder_t> holders_;
+    vector<flat_range> flats_;   ///< empty if no shard is flat
+    vector<axis_cycles> cycles_; ///< empty if no shard is cyclic
     axis_cycles none_;
 };
 

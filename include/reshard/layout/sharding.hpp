@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_SHARDING_HPP
 
 #include <reshard/core/flat_range.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/distribution.hpp>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The holders of a tensor without a list of shards: distributions of its parts, cut flat or not.
@@ -77,7 +77,7 @@ struct tensor_sharding {
     std::string key;
     data_type dtype{};
     index_vector shape; ///< global
-    std::vector<detail::sharding_part> parts;
+    vector<detail::sharding_part> parts;
 
     constexpr bool operator==(tensor_sharding const&) const = default;
 };
@@ -194,7 +194,7 @@ struct kind {
 namespace detail {
 
 template <auto... Placements>
-constexpr std::vector<placement> placement_list() {
+constexpr vector<placement> placement_list() {
     return {placement(Placements)...};
 }
 
@@ -235,11 +235,11 @@ inline constexpr mesh mesh_in = rank_mesh(Ranks).grid();
 template <auto Ranks, data_type Type, index_vector Shape>
 inline constexpr typed::kind unfit_kind{
     Type, Shape, [] {
-        return sharding_part{
-            index_vector::filled(Shape.size(), 0),
-            distribution(mesh_in<Ranks>, std::vector<placement>(mesh_in<Ranks>.ndim(), placement()),
-                         Shape),
-            std::nullopt, false};
+        return sharding_part{index_vector::filled(Shape.size(), 0),
+                             distribution(mesh_in<Ranks>,
+                                          vector<placement>(mesh_in<Ranks>.ndim(), placement()),
+                                          Shape),
+                             std::nullopt, false};
     }};
 
 } // namespace detail

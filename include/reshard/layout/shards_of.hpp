@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_SHARDS_OF_HPP
 #define RESHARD_LAYOUT_SHARDS_OF_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holders_of.hpp>
 #include <reshard/layout/sharding.hpp>
 
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The shards of a rank, the holders of a box, and the list of all shards of a sharding.
@@ -130,9 +130,9 @@ constexpr void for_each_holder(tensor_sharding const& tensor, box const& wanted,
 /// The ranks that hold elements of `wanted`, ascending.
 ///
 /// \pre `wanted` lies in the tensor
-constexpr std::vector<holder_t> holders_of(tensor_sharding const& tensor, box const& wanted,
-                                           copies which = copies::all) {
-    std::vector<holder_t> ranks;
+constexpr vector<holder_t> holders_of(tensor_sharding const& tensor, box const& wanted,
+                                      copies which = copies::all) {
+    vector<holder_t> ranks;
     detail::for_each_holder(tensor, wanted, which,
                             [&](holder_t rank, box const&, auto const&) { ranks.push_back(rank); });
     std::sort(ranks.begin(), ranks.end());
@@ -147,8 +147,7 @@ namespace detail {
 /// Boxes may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
 ///
 /// \pre the rank is in the mesh, or ranks are listed
-constexpr void for_each_shard(std::vector<sharding_part> const& parts, index_t rank,
-                              auto const& visit) {
+constexpr void for_each_shard(vector<sharding_part> const& parts, index_t rank, auto const& visit) {
     for (sharding_part const& segment : parts) {
         auto const at = segment.spread.held_by().place_of(rank);
         auto const region = at ? segment.spread.region(rank) : std::nullopt;
@@ -173,8 +172,8 @@ constexpr void for_each_shard(std::vector<sharding_part> const& parts, index_t r
 /// Boxes may be empty, as FSDP2 leaves them; flat ranges without elements are omitted.
 ///
 /// \pre the rank is in the mesh, or ranks are listed
-constexpr std::vector<shard_descriptor> shards_of(tensor_sharding const& tensor, index_t rank) {
-    std::vector<shard_descriptor> shards;
+constexpr vector<shard_descriptor> shards_of(tensor_sharding const& tensor, index_t rank) {
+    vector<shard_descriptor> shards;
     detail::for_each_shard(
         tensor.parts, rank, [&](box const& region, auto const& flat, auto const& cycles) {
             shards.push_back({tensor.key, tensor.dtype, tensor.shape, region, flat, cycles});
@@ -186,8 +185,8 @@ namespace detail {
 
 /// All shards of a tensor that have elements, by rank, then by part.
 constexpr shard_table table_of(tensor_sharding const& tensor) {
-    std::vector<table_shard> table_shards;
-    std::vector<std::pair<holder_t, std::size_t>> order;
+    vector<table_shard> table_shards;
+    vector<std::pair<holder_t, std::size_t>> order;
     for (sharding_part const& segment : tensor.parts) {
         auto const add = [&](holder_t rank, box const& region,
                              std::optional<flat_range> const& flat) {
@@ -209,9 +208,8 @@ constexpr shard_table table_of(tensor_sharding const& tensor) {
 /// A rank's shards of all these tensors, in their order.
 ///
 /// \pre the rank is in the mesh
-constexpr std::vector<shard_descriptor> shards_of(std::vector<tensor_sharding> const& tensors,
-                                                  index_t rank) {
-    std::vector<shard_descriptor> shards;
+constexpr vector<shard_descriptor> shards_of(vector<tensor_sharding> const& tensors, index_t rank) {
+    vector<shard_descriptor> shards;
     for (tensor_sharding const& tensor : tensors)
         for (shard_descriptor& shard : shards_of(tensor, rank))
             shards.push_back(std::move(shard));

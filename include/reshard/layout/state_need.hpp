@@ -4,11 +4,11 @@
 #define RESHARD_LAYOUT_STATE_NEED_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/strictness.hpp>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Refuses a job that lacks keys which it requires.
@@ -24,9 +24,9 @@ namespace detail {
 /// \param there the known keys that are saved, or loaded
 /// \throws error with errc::unknown_key, which names the first missing keys, the key to which each
 ///         belongs, and a similar key that nothing else needs
-RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,
-                              std::vector<std::string> const& known_names,
-                              std::vector<std::string> const& there);
+RESHARD_DECL void check_needs(std::string_view field, vector<state_need> const& needs,
+                              vector<std::string> const& known_names,
+                              vector<std::string> const& there);
 
 } // namespace detail
 

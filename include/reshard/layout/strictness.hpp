@@ -4,11 +4,11 @@
 #define RESHARD_LAYOUT_STRICTNESS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// How to treat keys that only one side has, and which keys a job requires.
@@ -54,25 +54,24 @@ RESHARD_DECL strictness strictness_from_name(std::string_view text);
 
 /// Keys that only one side has, sorted.
 struct key_mismatch {
-    std::vector<std::string> unexpected = {}; ///< wanted but not available
-    std::vector<std::string> missing = {};    ///< available but not wanted
+    vector<std::string> unexpected = {}; ///< wanted but not available
+    vector<std::string> missing = {};    ///< available but not wanted
 
     bool empty() const { return unexpected.empty() && missing.empty(); }
     bool operator==(key_mismatch const&) const = default;
 };
 
 /// Compares keys in any order; a key that appears twice counts once.
-RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
-                                       std::vector<std::string> available);
+RESHARD_DECL key_mismatch compare_keys(vector<std::string> wanted, vector<std::string> available);
 
 } // namespace detail
 
 /// The verdict of a mode on a mismatch.
 struct strict_verdict {
-    detail::key_mismatch log;               ///< to be logged
-    detail::key_mismatch raise;             ///< the load must fail
-    detail::key_mismatch give_back;         ///< returned to the caller
-    std::vector<std::string> left_out = {}; ///< unexpected keys that the load leaves as they are
+    detail::key_mismatch log;          ///< to be logged
+    detail::key_mismatch raise;        ///< the load must fail
+    detail::key_mismatch give_back;    ///< returned to the caller
+    vector<std::string> left_out = {}; ///< unexpected keys that the load leaves as they are
 
     bool operator==(strict_verdict const&) const = default;
 };
@@ -89,7 +88,7 @@ struct state_need {
     std::string keys;
     /// The keys required beside each of these keys; `*` is replaced by the key. Keys of this form
     /// do not count as `keys`, even if the pattern matches them.
-    std::vector<std::string> with = {};
+    vector<std::string> with = {};
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.keys, self.with); }
 

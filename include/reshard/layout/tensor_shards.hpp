@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_TENSOR_SHARDS_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/flat_grid.hpp>
 #include <reshard/layout/shard_table.hpp>
 
@@ -15,7 +16,6 @@
 #include <limits>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The shards of one tensor and their holders, listed or computed.
@@ -39,7 +39,7 @@ constexpr bool is_cyclic(shard_grid const& grid) {
 class grid_list {
 public:
     /// \throws error with errc::overflow if 32 bits do not count the boxes
-    constexpr explicit grid_list(std::vector<flat_grid> grids) : grids_(std::move(grids)) {
+    constexpr explicit grid_list(vector<flat_grid> grids) : grids_(std::move(grids)) {
         BOOST_ASSERT(!grids_.empty());
         for (flat_grid const& flat_grid : grids_) {
             first_shard_.push_back(first_shard_.back() + flat_grid.size());
@@ -51,7 +51,7 @@ public:
                  first_box_.back(), " boxes; at most 4294967295 of each are supported");
     }
 
-    constexpr std::vector<flat_grid> const& recipe() const { return grids_; }
+    constexpr vector<flat_grid> const& recipe() const { return grids_; }
     constexpr std::size_t ndim() const { return grids_[0].offset().size(); }
     constexpr std::size_t size() const { return first_shard_.back(); }
 
@@ -62,7 +62,7 @@ public:
         return ask(i, &flat_grid::flat);
     }
     constexpr axis_cycles cycles(std::size_t i) const { return ask(i, &flat_grid::cycles); }
-    constexpr std::vector<box> boxes(std::size_t i) const { return ask(i, &flat_grid::boxes); }
+    constexpr vector<box> boxes(std::size_t i) const { return ask(i, &flat_grid::boxes); }
 
     /// Calls `visit(shard)` for each shard of a holder, ascending.
     template <class Visitor>
@@ -155,8 +155,7 @@ public:
 
 private:
     /// The grid that a number belongs to, given the first number of each grid.
-    static constexpr std::size_t place_of(std::vector<std::size_t> const& first,
-                                          std::size_t number) {
+    static constexpr std::size_t place_of(vector<std::size_t> const& first, std::size_t number) {
         auto const behind = std::upper_bound(first.begin(), first.end(), number);
         BOOST_ASSERT(behind != first.end());
         return static_cast<std::size_t>(behind - first.begin()) - 1;
@@ -185,9 +184,9 @@ private:
         return {grids_[grid], number - first_box_[grid]};
     }
 
-    std::vector<flat_grid> grids_;
-    std::vector<std::size_t> first_shard_ = std::vector<std::size_t>(1); ///< of a grid, and the end
-    std::vector<std::size_t> first_box_ = std::vector<std::size_t>(1);
+    vector<flat_grid> grids_;
+    vector<std::size_t> first_shard_ = vector<std::size_t>(1); ///< of a grid, and the end
+    vector<std::size_t> first_box_ = vector<std::size_t>(1);
 };
 
 /// A reference to the shards of one tensor: a table, a grid, a list of grids, or none. As small as
@@ -251,7 +250,7 @@ public:
     constexpr axis_cycles cycles(std::size_t i) const {
         return ask([i](auto const& shards) -> axis_cycles { return shards.cycles(i); });
     }
-    constexpr std::vector<box> boxes(std::size_t i) const {
+    constexpr vector<box> boxes(std::size_t i) const {
         return boxes_of(region(i), flat(i), cycles(i));
     }
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_TYPED_HPP
 #define RESHARD_LAYOUT_TYPED_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/typed_keys.hpp>
 
@@ -19,7 +20,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Shards and state dicts as types: a contradiction does not compile.
@@ -288,11 +288,11 @@ struct state_dict {
     static constexpr std::size_t size = sizeof...(Shards);
 
     /// The descriptors, in order.
-    static std::vector<shard_descriptor> descriptors() {
+    static vector<shard_descriptor> descriptors() {
         return {static_cast<shard_descriptor>(Shards{})...};
     }
 
-    operator std::vector<shard_descriptor>() const { return descriptors(); }
+    operator vector<shard_descriptor>() const { return descriptors(); }
 };
 
 } // namespace reshard::typed

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_TYPED_FACTS_HPP
 #define RESHARD_LAYOUT_TYPED_FACTS_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/cover.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/distribution_grid.hpp>
@@ -22,7 +23,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The shards of each rank of typed layouts, and questions for a `static_assert`; equal tensors are
@@ -138,7 +138,7 @@ namespace detail {
 ///
 /// \pre `rank < Layout::rank_end`
 template <class Layout>
-std::vector<shard_descriptor> descriptors_of(holder_t rank) {
+vector<shard_descriptor> descriptors_of(holder_t rank) {
     return shards_of(typed::shardings_of<Layout>(), rank);
 }
 
@@ -218,7 +218,7 @@ public:
         (add(rank++, Ranks{}), ...);
     }
 
-    constexpr std::vector<keyed_table> const& all() const { return tables_; }
+    constexpr vector<keyed_table> const& all() const { return tables_; }
 
 private:
     template <class... Shards>
@@ -247,7 +247,7 @@ private:
         return static_cast<std::size_t>(position - tables_.begin());
     }
 
-    std::vector<keyed_table> tables_;
+    vector<keyed_table> tables_;
 };
 
 /// True if the shards, replicas aside, cover the tensor, each element once.

@@ -3,6 +3,8 @@
 #ifndef RESHARD_LAYOUT_TYPED_KEYS_HPP
 #define RESHARD_LAYOUT_TYPED_KEYS_HPP
 
+#include <reshard/core/vector.hpp>
+
 #include <boost/mp11/algorithm.hpp>
 #include <boost/mp11/list.hpp>
 
@@ -14,7 +16,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Texts as types, the facts of a compile error, lists of tensors, and the keys of a typed layout,
@@ -185,7 +186,7 @@ public:
         return slot == 0 ? keys_.size() : slot - 1;
     }
 
-    constexpr std::vector<hashed_key> const& all() const { return keys_; }
+    constexpr vector<hashed_key> const& all() const { return keys_; }
 
 private:
     constexpr std::size_t slot_of(hashed_key const& key) const {
@@ -195,7 +196,7 @@ private:
         return slot;
     }
 
-    std::vector<hashed_key> keys_;
+    vector<hashed_key> keys_;
     std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else number + 1
 };
 

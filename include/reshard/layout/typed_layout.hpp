@@ -4,6 +4,7 @@
 #define RESHARD_LAYOUT_TYPED_LAYOUT_HPP
 
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/distribution.hpp>
 #include <reshard/layout/sharding.hpp>
 #include <reshard/layout/typed.hpp>
@@ -22,7 +23,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A whole job's layout as a type: a mesh, and tensors with their placements. The kind of a tensor
@@ -44,7 +44,7 @@ struct typed_form {
     static constexpr data_type dtype = named_data_type<T>();
     static constexpr index_vector shape = Shape;
 
-    static constexpr std::vector<placement> placements() { return placement_list<Placements...>(); }
+    static constexpr vector<placement> placements() { return placement_list<Placements...>(); }
 
     /// The fault of its placement on that mesh, or std::nullopt.
     template <auto Ranks>
@@ -225,9 +225,9 @@ kinds_on(boost::mp11::mp_list<Tensors...>) {
 }
 
 /// How tensors of these keys and kinds are spread, in their order.
-inline std::vector<tensor_sharding> shardings_of(std::span<hashed_key const> keys,
-                                                 std::span<typed::kind const* const> kinds) {
-    std::vector<tensor_sharding> shardings;
+inline vector<tensor_sharding> shardings_of(std::span<hashed_key const> keys,
+                                            std::span<typed::kind const* const> kinds) {
+    vector<tensor_sharding> shardings;
     shardings.reserve(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i)
         shardings.push_back(
@@ -241,7 +241,7 @@ namespace typed {
 
 /// How the tensors of a layout are spread, in their order.
 template <class Layout>
-std::vector<tensor_sharding> shardings_of() {
+vector<tensor_sharding> shardings_of() {
     return detail::shardings_of(Layout::keys.all(), Layout::kinds);
 }
 

@@ -4,12 +4,12 @@
 #define RESHARD_MODEL_FULLY_SHARD_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/sharding.hpp>
 
 #include <cstddef>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// FSDP2: an axis of every tensor cut by the ranks of a mesh axis, in addition to earlier cuts.
@@ -43,7 +43,7 @@ namespace reshard::model {
 constexpr distribution fully_shard(distribution const& distribution, std::string_view mesh_axis,
                                    std::string_view key = "a tensor", std::size_t axis = 0) {
     std::size_t const i = distribution.ranks().axis(mesh_axis);
-    std::vector<placement> placements = distribution.placements();
+    vector<placement> placements = distribution.placements();
     if (distribution.shape().empty())
         fail(errc::bad_layout, "'", key,
              "': a scalar cannot be fully sharded; give it one axis of extent 1");

@@ -3,12 +3,12 @@
 #ifndef RESHARD_MODEL_INTERLEAVE_HPP
 #define RESHARD_MODEL_INTERLEAVE_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/concat.hpp>
 #include <reshard/expr/split.hpp>
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 /// \file
 /// Fused weights: blocks that each have a part of each of several tensors.
@@ -39,15 +39,15 @@ namespace reshard::model {
 ///         fit the tensors
 constexpr expression interleave(std::span<expression const> tensors, std::size_t axis,
                                 index_t blocks) {
-    std::vector<std::vector<expression>> parts;
+    vector<vector<expression>> parts;
     for (expression const& tensor : tensors) {
         detail::check_axis(tensor, axis);
         detail::check_blocks(tensor.shape[axis], blocks);
         parts.push_back(split(tensor, axis, static_cast<std::size_t>(blocks)));
     }
-    std::vector<expression> order;
+    vector<expression> order;
     for (std::size_t block = 0; block < static_cast<std::size_t>(blocks); ++block)
-        for (std::vector<expression> const& of_one : parts)
+        for (vector<expression> const& of_one : parts)
             order.push_back(of_one[block]);
     return concat(order, axis);
 }
@@ -61,19 +61,18 @@ constexpr expression interleave(std::initializer_list<expression> tensors, std::
 /// \post   `interleave(deinterleave(fused, axis, blocks, extents), axis, blocks)` is `fused`
 /// \throws error with errc::shape_mismatch if the extents do not sum to the extent of `fused`, or
 ///         the blocks do not fit them
-constexpr std::vector<expression> deinterleave(expression const& fused, std::size_t axis,
-                                               index_t blocks,
-                                               std::vector<index_t> const& extents) {
-    std::vector<index_t> sizes;
+constexpr vector<expression> deinterleave(expression const& fused, std::size_t axis, index_t blocks,
+                                          vector<index_t> const& extents) {
+    vector<index_t> sizes;
     for (index_t const extent : extents)
         detail::check_blocks(extent, blocks);
     for (index_t block = 0; block < blocks; ++block)
         for (index_t const extent : extents)
             sizes.push_back(extent / blocks);
     auto const parts = split(fused, axis, sizes);
-    std::vector<expression> tensors;
+    vector<expression> tensors;
     for (std::size_t i = 0; i < extents.size(); ++i) {
-        std::vector<expression> of_one;
+        vector<expression> of_one;
         for (std::size_t n = i; n < parts.size(); n += extents.size())
             of_one.push_back(parts[n]);
         tensors.push_back(concat(of_one, axis));

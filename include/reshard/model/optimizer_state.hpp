@@ -4,6 +4,7 @@
 #define RESHARD_MODEL_OPTIMIZER_STATE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/sharding.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -11,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Optimizer state: moments, master weights and scalars, laid out like their parameters.
@@ -28,13 +28,13 @@ struct state_kind {
 };
 
 /// The state of Adam in PaddlePaddle: `w.w_0`, the master weight, `w.moment1_0` and others.
-RESHARD_DECL std::vector<state_kind> paddle_states();
+RESHARD_DECL vector<state_kind> paddle_states();
 
 /// The state of Megatron-Core's distributed optimizer: `optimizer.state.exp_avg.w` and others.
-RESHARD_DECL std::vector<state_kind> megatron_states();
+RESHARD_DECL vector<state_kind> megatron_states();
 
 /// The state of Adam in PyTorch, with flattened keys: `state.w.exp_avg` and others.
-RESHARD_DECL std::vector<state_kind> torch_states();
+RESHARD_DECL vector<state_kind> torch_states();
 
 /// The key of a parameter's state.
 inline std::string key_of(state_kind const& kind, std::string_view parameter) {
@@ -50,12 +50,12 @@ constexpr bool is_kept_for(state_kind const& kind, data_type parameter) {
 /// of `parameter`; a number is on every rank that may have some of the parameter.
 ///
 /// For ZeRO, `parameter` is a result of `shard_buffers`, `shard_slices` or `shard_whole`.
-RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,
-                                                    std::vector<state_kind> const& kinds);
+RESHARD_DECL vector<tensor_sharding> states_of(tensor_sharding const& parameter,
+                                               vector<state_kind> const& kinds);
 
 /// The state of all parameters, in their order.
-RESHARD_DECL std::vector<tensor_sharding> states_of(std::vector<tensor_sharding> const& parameters,
-                                                    std::vector<state_kind> const& kinds);
+RESHARD_DECL vector<tensor_sharding> states_of(vector<tensor_sharding> const& parameters,
+                                               vector<state_kind> const& kinds);
 
 } // namespace reshard::model
 
@@ -82,8 +82,8 @@ private:
 
     void const* address_;
     model::state_kind const& kind_;
-    std::vector<shard_descriptor const*> found_;
-    std::vector<shard_descriptor const*> empty_;
+    vector<shard_descriptor const*> found_;
+    vector<shard_descriptor const*> empty_;
     shard_descriptor const* around_ = nullptr; ///< contains the address, but does not begin there
 };
 
@@ -123,8 +123,8 @@ shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& paramet
 ///
 /// \par Source GroupShardedStage3 of PaddlePaddle, which gives its optimizer slices of `fw_storage`
 ///             at the first step, so that nothing can be loaded into them before
-RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
-                                       std::vector<state_kind> const& kinds);
+RESHARD_DECL mapping before_first_step(vector<tensor_sharding> const& parameters,
+                                       vector<state_kind> const& kinds);
 
 } // namespace reshard::model
 

@@ -4,6 +4,7 @@
 #define RESHARD_MODEL_PARALLEL_TENSOR_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/mesh.hpp>
 #include <reshard/layout/placement.hpp>
 #include <reshard/layout/sharding.hpp>
@@ -15,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// From a tensor of a model and the parallelism of a job to its layout.
@@ -32,9 +32,8 @@ struct named_placement {
 ///
 /// \throws error with errc::bad_layout for a name that the mesh does not have, or that appears
 ///         twice
-constexpr std::vector<placement> placements_on(mesh const& ranks,
-                                               std::vector<named_placement> const& named) {
-    std::vector<placement> placements(ranks.ndim());
+constexpr vector<placement> placements_on(mesh const& ranks, vector<named_placement> const& named) {
+    vector<placement> placements(ranks.ndim());
     for (std::size_t i = 0; i < named.size(); ++i) {
         placements[ranks.axis(named[i].mesh_axis)] = named[i].spread;
         for (std::size_t earlier = 0; earlier < i; ++earlier)
@@ -49,7 +48,7 @@ constexpr std::vector<placement> placements_on(mesh const& ranks,
 struct tensor_ranks {
     mesh ranks;
     std::string_view cut_axis = "tp";
-    std::vector<detail::named_placement> fixed = {}; ///< on other axes: a stage, an expert
+    vector<detail::named_placement> fixed = {}; ///< on other axes: a stage, an expert
 };
 
 /// The parts of a tensor of that shape that a cut over those ranks makes.
@@ -60,9 +59,8 @@ struct tensor_ranks {
 /// \par Source Megatron-Core's and PaddlePaddle's tensor-parallel layers. There, an extent that
 ///             does not divide fails an assertion; a key or value head that ranks share is a copy,
 ///             as here
-RESHARD_DECL std::vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
-                                                  model::tensor_cut const& cut,
-                                                  tensor_ranks const& on);
+RESHARD_DECL vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
+                                             model::tensor_cut const& cut, tensor_ranks const& on);
 
 } // namespace reshard::detail
 

@@ -4,13 +4,13 @@
 #define RESHARD_MODEL_PARALLELISM_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/mesh.hpp>
 
 #include <boost/assert.hpp>
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Named parallelism: how many ranks work together in which way, and how they are numbered.
@@ -121,7 +121,7 @@ constexpr index_t degree_of(model::parallelism const& job, std::string_view name
 
 /// Refuses an unknown name, and a name that is in `earlier`.
 constexpr void check_name(model::parallelism const& job, std::string_view name,
-                          std::vector<std::string_view> const& earlier) {
+                          vector<std::string_view> const& earlier) {
     auto const elements = std::end(model::parallelism_names);
     if (std::find(std::begin(model::parallelism_names), elements, name) == elements)
         fail(errc::bad_layout, "the order '", job.order, "' names '", name,
@@ -133,8 +133,8 @@ constexpr void check_name(model::parallelism const& job, std::string_view name,
 /// All names, the fastest first; names that the order omits come last.
 ///
 /// \throws error with errc::bad_layout if the order names an unused axis, or omits a used one
-constexpr std::vector<std::string_view> names_in_order(model::parallelism const& job) {
-    std::vector<std::string_view> names;
+constexpr vector<std::string_view> names_in_order(model::parallelism const& job) {
+    vector<std::string_view> names;
     for (std::string_view remainder = job.order; !remainder.empty();) {
         std::string_view const name = remainder.substr(0, remainder.find('-'));
         check_name(job, name, names);
@@ -179,7 +179,7 @@ namespace reshard::model {
 ///
 /// \throws error with errc::bad_layout for a degree below 1 or an order that does not fit
 constexpr mesh dense_mesh(parallelism const& job) {
-    std::vector<mesh_axis> axes;
+    vector<mesh_axis> axes;
     for (std::string_view const name : detail::names_in_order(job))
         if (name != "ep")
             axes.emplace_back(name, detail::degree_of(job, name));
@@ -196,7 +196,7 @@ constexpr mesh dense_mesh(parallelism const& job) {
 ///         another stage than in `dense_mesh`
 constexpr mesh expert_mesh(parallelism const& job) {
     mesh const dense = dense_mesh(job);
-    std::vector<mesh_axis> axes;
+    vector<mesh_axis> axes;
     for (std::string_view const name : detail::names_in_order(job)) {
         if (name == "tp")
             axes.emplace_back("etp", job.etp);

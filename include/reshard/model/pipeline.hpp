@@ -4,11 +4,11 @@
 #define RESHARD_MODEL_PIPELINE_HPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Which layers of a model are on which pipeline stage.
@@ -37,7 +37,7 @@ public:
     ///
     /// \throws error with errc::bad_layout if a count is negative, or their number is not a
     ///         multiple of the number of stages
-    constexpr pipeline(index_t stages, std::vector<index_t> const& counts) : stages_(stages) {
+    constexpr pipeline(index_t stages, vector<index_t> const& counts) : stages_(stages) {
         if (stages < 1 || counts.empty() || static_cast<index_t>(counts.size()) % stages != 0)
             fail(errc::bad_layout, counts.size(), " layer counts are not a multiple of ", stages,
                  " pipeline stages");
@@ -99,7 +99,7 @@ public:
 
 private:
     index_t stages_;
-    std::vector<index_t> begins_{0};
+    vector<index_t> begins_{0};
 };
 
 } // namespace reshard::model
@@ -128,14 +128,14 @@ constexpr pipeline even_pipeline(index_t layers, index_t stages, index_t virtual
     if (layers % chunks != 0)
         fail(errc::bad_layout, detail::counted(layers, "layer"), " cannot be cut into ", chunks,
              " equal chunks; use uneven_pipeline or give counts");
-    return {stages, std::vector<index_t>(static_cast<std::size_t>(chunks), layers / chunks)};
+    return {stages, vector<index_t>(static_cast<std::size_t>(chunks), layers / chunks)};
 }
 
 /// As even as possible: the first chunks have one layer more.
 constexpr pipeline uneven_pipeline(index_t layers, index_t stages, index_t virtual_stages = 1) {
     detail::check_stages(layers, stages, virtual_stages);
     index_t const chunks = stages * virtual_stages;
-    std::vector<index_t> counts;
+    vector<index_t> counts;
     for (index_t i = 0; i < chunks; ++i)
         counts.push_back(layers / chunks + (i < layers % chunks));
     return {stages, counts};
@@ -155,8 +155,7 @@ constexpr pipeline pipeline_with_ends(index_t layers, index_t stages, index_t fi
         fail(errc::bad_layout, detail::counted(layers, "layer"), " less ", first,
              " on the first stage and ", last, " on the last cannot be divided equally among the ",
              between, " stages between");
-    std::vector<index_t> counts(static_cast<std::size_t>(stages),
-                                between == 0 ? 0 : left / between);
+    vector<index_t> counts(static_cast<std::size_t>(stages), between == 0 ? 0 : left / between);
     counts.front() = first;
     counts.back() = last;
     return {stages, counts};

@@ -3,6 +3,7 @@
 #ifndef RESHARD_MODEL_RANK_GROUP_HPP
 #define RESHARD_MODEL_RANK_GROUP_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holders_of.hpp>
 
 #include <boost/assert.hpp>
@@ -11,7 +12,6 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Ranks that differ only along some axes of a mesh: tensor-parallel groups and similar groups.
@@ -52,9 +52,9 @@ constexpr index_t coordinate_of(mesh const& ranks, index_t rank, std::string_vie
 /// The ranks with the coordinates of `rank` except along these axes, ascending.
 ///
 /// \pre `rank < ranks.rank_count()`
-constexpr std::vector<holder_t> group_of(mesh const& ranks, index_t rank, detail::axis_set axes) {
+constexpr vector<holder_t> group_of(mesh const& ranks, index_t rank, detail::axis_set axes) {
     index_vector const at = ranks.coordinates_of(rank);
-    std::vector<placement> placements(ranks.ndim());
+    vector<placement> placements(ranks.ndim());
     for (std::size_t i = 0; i < ranks.ndim(); ++i)
         if (!detail::has_axis(axes, i))
             placements[i] = only{at[i]};
@@ -76,7 +76,7 @@ namespace reshard::model {
 constexpr mesh split_axis(mesh const& ranks, std::string_view axis, index_t outer,
                           std::string_view inner_name) {
     std::size_t const index = ranks.axis(axis);
-    std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
+    vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
     index_t const extent = axes[index].extent;
     if (outer < 1 || extent % outer != 0)
         fail(errc::bad_layout, "mesh axis '", axis, "' of ", detail::counted(extent, "rank"),
@@ -97,7 +97,7 @@ constexpr mesh join_axes(mesh const& ranks, std::string_view axis, std::string_v
     if (index + 1 == ranks.ndim())
         fail(errc::bad_layout, "the mesh ", ranks, " has no axis after '", axis,
              "' to join it with");
-    std::vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
+    vector<mesh_axis> axes(ranks.axes().begin(), ranks.axes().end());
     auto const second = axes.begin() + static_cast<std::ptrdiff_t>(index) + 1;
     axes[index] = mesh_axis(name, axes[index].extent * second->extent);
     axes.erase(second);

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/shards_of.hpp>
 #include <reshard/model/rank_group.hpp>
 
@@ -13,7 +14,6 @@
 #include <map>
 #include <numeric>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// How data-parallel ranks share the tensors that each of them would otherwise hold: ZeRO 1 to 3,
@@ -56,9 +56,9 @@ struct group_member {
 /// tensor.
 class group_table {
 public:
-    explicit group_table(std::vector<tensor_sharding> const& tensors);
+    explicit group_table(vector<tensor_sharding> const& tensors);
 
-    std::map<buffer_group, std::vector<group_member>> const& groups() const { return groups_; }
+    std::map<buffer_group, vector<group_member>> const& groups() const { return groups_; }
 
     /// The offset of part `segment` in a rank's memory of tensor `tensor`, in elements.
     index_t begin_of(std::size_t tensor, std::size_t segment) const {
@@ -68,13 +68,12 @@ public:
 private:
     void add(tensor_sharding const& tensor, std::size_t number);
 
-    std::map<buffer_group, std::vector<group_member>> groups_;
-    std::vector<std::vector<index_t>> begins_;
+    std::map<buffer_group, vector<group_member>> groups_;
+    vector<vector<index_t>> begins_;
 };
 
 /// The indices of a tensor's parts that belong to a group.
-RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
-                                               buffer_group const& group);
+RESHARD_DECL vector<std::size_t> parts_in(tensor_sharding const& tensor, buffer_group const& group);
 
 } // namespace reshard::detail
 
@@ -159,11 +158,11 @@ namespace model {
 /// \throws     error with errc::bad_layout for rules that do not suit the ranks, with
 ///             errc::overflow for buffers of more than 2^63 - 1 elements
 /// \par Source `_ParamAndGradBuffer` of Megatron-Core, `FusedCommBuffer` of PaddlePaddle
-constexpr std::vector<buffer_slot> pack(std::vector<index_t> const& sizes, index_t ranks,
-                                        buffer_rules const& rules) {
+constexpr vector<buffer_slot> pack(vector<index_t> const& sizes, index_t ranks,
+                                   buffer_rules const& rules) {
     check_rules(rules, ranks);
-    std::vector<buffer_slot> slots(sizes.size());
-    std::vector<std::size_t> open;
+    vector<buffer_slot> slots(sizes.size());
+    vector<std::size_t> open;
     index_t buffer = 0, end = 0;
     auto const close = [&] {
         for (std::size_t const i : open)
@@ -201,18 +200,17 @@ struct named_size {
 /// \throws     error with errc::bad_layout for no ranks
 /// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were
 ///             made
-RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
-                                                      index_t ranks);
+RESHARD_DECL vector<index_t> least_loaded_owners(vector<named_size> const& tensors, index_t ranks);
 
 } // namespace model
 
 namespace detail {
 
 /// The numbers of elements of a group's tensors on each rank, in order.
-RESHARD_DECL std::vector<index_t> sizes_of(std::vector<group_member> const& members);
+RESHARD_DECL vector<index_t> sizes_of(vector<group_member> const& members);
 
 /// The number of ranks that share the tensors of a group.
-RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
+RESHARD_DECL index_t sharing_count(vector<tensor_sharding> const& tensors,
                                    buffer_group const& group, group_member const& member);
 
 } // namespace detail
@@ -230,8 +228,7 @@ namespace model {
 ///             that data-parallel ranks cut already
 /// \par Source the distributed optimizer of Megatron-Core; sharding V2 of PaddlePaddle, whose
 ///             ranges count the padding too
-std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
-                                           auto const& rules) {
+vector<tensor_sharding> shard_buffers(vector<tensor_sharding> tensors, auto const& rules) {
     detail::group_table const table(tensors);
     for (auto const& [group, members] : table.groups()) {
         index_t const ranks = detail::sharing_count(tensors, group, members.front());
@@ -256,15 +253,15 @@ std::vector<tensor_sharding> shard_buffers(std::vector<tensor_sharding> tensors,
 ///
 /// \par Source stage 3 of PaddlePaddle's group sharding (`segment_size`) and of DeepSpeed
 ///             (`param_persistence_threshold`)
-RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_sharding> tensors,
-                                                       index_t largest_whole = 0);
+RESHARD_DECL vector<tensor_sharding> shard_slices(vector<tensor_sharding> tensors,
+                                                  index_t largest_whole = 0);
 
 /// The layout of tensors that are dealt out whole to data-parallel ranks: sharding V1.
 ///
 /// Each stage, expert-parallel rank and data type deals separately: see `least_loaded_owners`.
 ///
 /// \par Source DygraphShardingOptimizer of PaddlePaddle
-RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_sharding> tensors);
+RESHARD_DECL vector<tensor_sharding> shard_whole(vector<tensor_sharding> tensors);
 
 } // namespace model
 

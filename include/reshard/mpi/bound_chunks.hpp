@@ -8,6 +8,7 @@
 #include <reshard/core/box.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/cut_transfer.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/plan.hpp>
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 /// \file
 /// Chunks and local transfers with addresses instead of coordinates: the work that remains at run
@@ -40,8 +40,8 @@ struct packet {
 
 /// Packets of one message, at most `chunk_bytes` of them (one element at least).
 struct chunk {
-    std::vector<packet> packets;
-    std::vector<box> regions{}; ///< of packets that are parts of transfers
+    vector<packet> packets;
+    vector<box> regions{}; ///< of packets that are parts of transfers
     index_t bytes = 0;
 };
 
@@ -49,8 +49,8 @@ struct chunk {
 /// geometry, which both sides evaluate.
 ///
 /// \par Units `limit` in bytes
-RESHARD_DECL std::vector<chunk>
-chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t limit = chunk_bytes);
+RESHARD_DECL vector<chunk> chunks_of(plan const& plan, vector<std::uint32_t> const& numbers,
+                                     index_t limit = chunk_bytes);
 
 /// The box that a packet covers in its transfer's extent, in the order of the target's axes.
 ///
@@ -63,7 +63,7 @@ struct lane {
     static constexpr std::uint32_t no_tree = 0xffffffff;
 
     int peer = 0;
-    std::vector<chunk> chunks;
+    vector<chunk> chunks;
     /// The turn of its first chunk: how often the chunk was passed on before. So a chunk that a
     /// process receives has an earlier turn than the chunk that passes it on.
     std::size_t first_turn = 0;
@@ -114,13 +114,13 @@ public:
     }
 
 private:
-    std::vector<bool> arrivals_;
+    vector<bool> arrivals_;
 };
 
 /// One direction: chunks by their turn within a lane, then in the order of lanes.
 struct bound_chunks {
-    std::vector<bound_chunk> chunks;
-    std::vector<bound_packet> packets;
+    vector<bound_chunk> chunks;
+    vector<bound_packet> packets;
 };
 
 /// A copy within the process.
@@ -148,13 +148,13 @@ public:
                  bool may_be_direct = true)
         : bound_(bound), how_(stores), copies_(copies), may_be_direct_(may_be_direct) {}
 
-    bound_chunks sends(std::vector<lane> const& lanes) const { return bind(lanes, true); }
+    bound_chunks sends(vector<lane> const& lanes) const { return bind(lanes, true); }
 
-    bound_chunks receives(std::vector<lane> const& lanes) const { return bind(lanes, false); }
+    bound_chunks receives(vector<lane> const& lanes) const { return bind(lanes, false); }
 
     /// The copies of the transfers `numbers`. Each has a source, and both its ends are in this
     /// process.
-    std::vector<bound_copy> copies(std::vector<std::uint32_t> const& numbers) const;
+    vector<bound_copy> copies(vector<std::uint32_t> const& numbers) const;
 
     /// The copies of a transfer from one end to the other, of `limit` elements each at most, in the
     /// order of the target's axes; calls `take(copy)`.
@@ -177,7 +177,7 @@ public:
     }
 
 private:
-    void add_local(transfer const& moved, std::vector<bound_copy>& copies) const;
+    void add_local(transfer const& moved, vector<bound_copy>& copies) const;
 
     static byte_place place_of(memory_place const& memory, box const& region, data_type dtype);
 
@@ -198,7 +198,7 @@ private:
 
     /// Orders chunks: the first one of every lane, then the second one, and so on. So no peer waits
     /// until another peer is served.
-    bound_chunks bind(std::vector<lane> const& lanes, bool sent) const;
+    bound_chunks bind(vector<lane> const& lanes, bool sent) const;
 
     void bind_chunk(chunk const& chunk, bool sent, bound_chunks& bound) const;
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_EXCHANGE_HPP
 #define RESHARD_MPI_EXCHANGE_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_copies.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Moves the bytes of a bound plan: bounded, pipelined, point to point, in rotated order.
@@ -42,8 +42,8 @@ struct chunk_window {
     std::size_t next = 0;
     bound_chunk const* under_way[in_flight] = {}; ///< by slot; null if it is idle
     std::byte* wire[in_flight] = {};              ///< null if the chunk is direct
-    std::vector<std::size_t> idle;                ///< places in `under_way`
-    std::vector<std::byte*> free;                 ///< places in `staging`
+    vector<std::size_t> idle;                     ///< places in `under_way`
+    vector<std::byte*> free;                      ///< places in `staging`
     std::unique_ptr<std::byte[]> staging;
     index_t staging_bytes = 0;
     bool has_room_for_all = false; ///< each packed chunk has a separate slot
@@ -120,14 +120,14 @@ struct chunk_window {
 /// The transfers of one process: to others, from others, within its own memory, and those that it
 /// makes in memory of its node.
 struct process_transfers {
-    std::vector<lane> sends;
-    std::vector<lane> receives;
-    std::vector<std::uint32_t> local;
-    std::vector<node_transfer> on_node = {};
+    vector<lane> sends;
+    vector<lane> receives;
+    vector<std::uint32_t> local;
+    vector<node_transfer> on_node = {};
     node_copier copies_on_node = nullptr; ///< not null if there are transfers on the node
-    std::vector<ring_transfers> through_rings = {};
-    std::vector<shared_barrier> meetings = {}; ///< of the ranks whose memory others reach
-    std::size_t relayed = 0;                   ///< chunks that this process passes on
+    vector<ring_transfers> through_rings = {};
+    vector<shared_barrier> meetings = {}; ///< of the ranks whose memory others reach
+    std::size_t relayed = 0;              ///< chunks that this process passes on
 };
 
 /// Moves the bytes of a bound plan over a communicator.
@@ -190,15 +190,15 @@ private:
     mpi_group world_;
     bound_plan bound_;
     copy_table copies_;
-    std::vector<std::uint32_t> zeros_; ///< transfers that need no source
-    std::vector<bound_copy> local_;    ///< and transfers on the node
+    vector<std::uint32_t> zeros_; ///< transfers that need no source
+    vector<bound_copy> local_;    ///< and transfers on the node
     arrivals arrivals_;
     ring_lanes rings_{copies_, arrivals_};
-    std::vector<shared_barrier> meetings_;
+    vector<shared_barrier> meetings_;
     chunk_window outgoing_;
     chunk_window incoming_;
-    std::vector<MPI_Request> requests_ =
-        std::vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
+    vector<MPI_Request> requests_ =
+        vector<MPI_Request>(2 * in_flight, MPI_REQUEST_NULL); ///< receives, then sends
     int pending_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #define RESHARD_MPI_MPI_GROUP_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/plan/options.hpp>
 
@@ -17,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A Boost.MPI communicator as a group.
@@ -33,14 +33,14 @@ namespace reshard::detail {
 /// \pre       `0 < round_bytes`, and it fits an `int`
 class gather_rounds {
 public:
-    gather_rounds(std::vector<std::uint64_t> const& lengths, std::uint64_t round_bytes);
+    gather_rounds(vector<std::uint64_t> const& lengths, std::uint64_t round_bytes);
 
     std::uint64_t size() const {
         return begins_.back() / round_bytes_ + (begins_.back() % round_bytes_ != 0);
     }
 
     /// The bytes that each rank gives in a round: `round_bytes` in total, or fewer.
-    std::vector<int> counts(std::uint64_t round) const;
+    vector<int> counts(std::uint64_t round) const;
 
     /// The bytes of a round: `round_bytes`, or fewer in the last round.
     std::uint64_t bytes(std::uint64_t round) const {
@@ -56,7 +56,7 @@ private:
     std::uint64_t clamped(std::size_t rank, std::uint64_t round) const;
 
     std::uint64_t round_bytes_;
-    std::vector<std::uint64_t> begins_;
+    vector<std::uint64_t> begins_;
 };
 
 struct gathered_rows;
@@ -193,7 +193,7 @@ public:
     ///
     /// \param notices of all ranks, by rank
     /// \par Collective every rank of this group, in the same order
-    mpi_group with_own_messages(std::vector<detail::rank_notice> const& notices) const;
+    mpi_group with_own_messages(vector<detail::rank_notice> const& notices) const;
 
     /// The same group with a limit, in every call, on how long ranks wait for each other: see
     /// `options::deadline`.
@@ -217,7 +217,7 @@ public:
     ///
     /// \par Collective every rank of the communicator, in the same order
     /// \throws error with errc::ranks_disagree, on every rank, for different limits
-    std::vector<std::string> all_gather(std::string const& bytes) const;
+    vector<std::string> all_gather(std::string const& bytes) const;
 
     boost::mpi::communicator const& base() const { return world_; }
 
@@ -243,7 +243,7 @@ private:
     [[noreturn]] void fail_with_limits(detail::gathered_rows const& rows) const;
 
     void gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
-                      std::string const& bytes, std::vector<std::string>& all) const;
+                      std::string const& bytes, vector<std::string>& all) const;
 
     boost::mpi::communicator world_;
     std::size_t count_limit_;
@@ -261,7 +261,7 @@ namespace reshard::detail {
 /// The ranks of a node.
 struct node_ranks {
     mpi_group group;
-    std::vector<int> numbers; ///< in the group that was divided, ascending
+    vector<int> numbers; ///< in the group that was divided, ascending
 };
 
 /// How many ranks of a machine form a node: the given number or, if it is 0, the number in the
@@ -287,7 +287,7 @@ RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks);
 /// than another.
 ///
 /// \param nodes for each rank, the lowest rank on its node
-RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes);
+RESHARD_DECL holder_t equal_ranks_per_node(vector<int> const& nodes);
 
 } // namespace reshard::detail
 

@@ -5,12 +5,12 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/tensor/view.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 /// \file
 /// The order in which a process copies between its own memory and its neighbours' memory.
@@ -49,11 +49,10 @@ struct node_transfer {
 
 /// The copies of transfers within the process and on the node, together in one order that suits
 /// memory.
-RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
-                                                 bound_plan const& bound,
-                                                 std::vector<node_transfer> const& on_node,
-                                                 std::vector<std::uint32_t> const& local,
-                                                 copy_table const& copies);
+RESHARD_DECL vector<bound_copy> node_copies(chunk_binder const& binder, bound_plan const& bound,
+                                            vector<node_transfer> const& on_node,
+                                            vector<std::uint32_t> const& local,
+                                            copy_table const& copies);
 
 using node_copier = decltype(&node_copies);
 

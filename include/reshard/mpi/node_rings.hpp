@@ -4,6 +4,7 @@
 #define RESHARD_MPI_NODE_RINGS_HPP
 
 #include <reshard/bind/options.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -17,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Rings between all ranks of a node.
@@ -26,8 +26,8 @@ namespace reshard::detail {
 
 /// The transfers between this process and another process of its node that go through rings.
 struct ring_transfers {
-    std::vector<lane> sends;
-    std::vector<lane> receives;
+    vector<lane> sends;
+    vector<lane> receives;
     ring_sender to;
     ring_receiver from;
 };
@@ -124,8 +124,8 @@ private:
 
     copy_table const* copies_;
     arrivals* arrivals_;
-    std::vector<lane_state<ring_sender>> sends_;
-    std::vector<lane_state<ring_receiver>> receives_;
+    vector<lane_state<ring_sender>> sends_;
+    vector<lane_state<ring_receiver>> receives_;
 };
 
 /// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.
@@ -215,7 +215,7 @@ inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
 /// The ranks of a group and their nodes.
 struct ranks_on_nodes {
     mpi_group ranks;
-    std::vector<int> nodes; ///< of each rank, the lowest rank on its node
+    vector<int> nodes; ///< of each rank, the lowest rank on its node
 };
 
 /// The node of this rank.
@@ -224,7 +224,7 @@ struct ranks_on_nodes {
 inline node_ranks node_of(ranks_on_nodes const& group) {
     int const me = group.ranks.rank();
     int const node = group.nodes[static_cast<std::size_t>(me)];
-    std::vector<int> numbers;
+    vector<int> numbers;
     for (int rank = 0; rank < group.ranks.size(); ++rank)
         if (group.nodes[static_cast<std::size_t>(rank)] == node)
             numbers.push_back(rank);
@@ -246,7 +246,7 @@ inline bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chos
 /// \param most  the largest of these numbers on any rank
 /// \par Collective every rank of the group, in the same order
 inline std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& group,
-                                                   std::vector<index_t> const& bytes, index_t most,
+                                                   vector<index_t> const& bytes, index_t most,
                                                    node_exchange chosen) {
     if (!rings_are_worth_it(group.ranks.size(), most, chosen))
         return nullptr;

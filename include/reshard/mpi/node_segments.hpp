@@ -4,6 +4,7 @@
 #define RESHARD_MPI_NODE_SEGMENTS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/page_advice.hpp>
@@ -16,7 +17,6 @@
 #include <memory>
 #include <new>
 #include <string>
-#include <vector>
 
 /// \file
 /// Memory that the ranks of a node share, with a segment for each rank.
@@ -75,10 +75,9 @@ private:
 
     /// This rank's own segment keeps its name until all ranks have opened it: others may still look
     /// for it.
-    void open_others(std::vector<peer_segment> const& peer_segments, int me,
-                     system_calls const& calls);
+    void open_others(vector<peer_segment> const& peer_segments, int me, system_calls const& calls);
 
-    std::vector<shared_segment> all_; ///< by rank of the node
+    vector<shared_segment> all_; ///< by rank of the node
     mutable std::atomic_flag is_used_;
 };
 

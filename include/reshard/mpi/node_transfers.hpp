@@ -4,6 +4,7 @@
 #define RESHARD_MPI_NODE_TRANSFERS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_copies.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 /// \file
 /// Finds transfers that need no message: one end lies in memory that the rank at the other end
@@ -27,16 +27,16 @@ struct relay_transfers {
     std::uint32_t tree = 0; ///< of the plan's
     int peer = 0;
     std::uint32_t depth = 0; ///< how often it was passed on before
-    std::vector<std::uint32_t> numbers;
+    vector<std::uint32_t> numbers;
 };
 
 /// The transfers of one process: by peer, relayed ones by tree, and local ones.
 struct sorted_transfers {
-    std::vector<std::vector<std::uint32_t>> to;
-    std::vector<std::vector<std::uint32_t>> from;
-    std::vector<std::uint32_t> local;
-    std::vector<relay_transfers> relays_to = {}; ///< by peer, here and below
-    std::vector<relay_transfers> relays_from = {};
+    vector<vector<std::uint32_t>> to;
+    vector<vector<std::uint32_t>> from;
+    vector<std::uint32_t> local;
+    vector<relay_transfers> relays_to = {}; ///< by peer, here and below
+    vector<relay_transfers> relays_from = {};
 };
 
 RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size);
@@ -62,24 +62,23 @@ struct lane_order {
 /// trees follow its lane, in the same order at both ends.
 ///
 /// \param relays by peer
-RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
-                                             std::vector<std::vector<std::uint32_t>> const& by_peer,
-                                             std::vector<relay_transfers> const& relays,
-                                             lane_order const& order);
+RESHARD_DECL vector<lane> rotated_lanes(plan const& plan,
+                                        vector<vector<std::uint32_t>> const& by_peer,
+                                        vector<relay_transfers> const& relays,
+                                        lane_order const& order);
 
 /// Lets chunks that a process passes on wait for those that bring them.
 ///
 /// \return how many chunks others wait for
 /// \throws error with errc::bad_layout if a plan, for example from a file, passes on chunks that do
 ///         not arrive
-RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
-                                     std::vector<lane>& receives);
+RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends, vector<lane>& receives);
 
 /// The bytes of some transfers, as they travel.
-RESHARD_DECL index_t bytes_of(plan const& plan, std::vector<std::uint32_t> const& numbers);
+RESHARD_DECL index_t bytes_of(plan const& plan, vector<std::uint32_t> const& numbers);
 
 /// The bytes that this process and each other process exchange, the larger of both directions.
-RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
+RESHARD_DECL vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
 
 /// Removes the transfers between this process and some peers from `sorted`. The peers are in order.
 RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers);
@@ -103,21 +102,20 @@ struct arena_steps {
     /// `sorted`. Returns the transfers that this rank makes.
     ///
     /// \par Collective every rank of the group, in the same order
-    std::vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,
-                                       side_arenas const& arenas, sorted_transfers& sorted);
+    vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,
+                                  side_arenas const& arenas, sorted_transfers& sorted);
 
     node_copier copies;
 
     /// The barriers at which the ranks of both nodes meet.
-    std::vector<shared_barrier> (*meetings)(side_arenas const& arenas);
+    vector<shared_barrier> (*meetings)(side_arenas const& arenas);
 
     /// Prefaults the pages that the first job of an arena writes to.
     ///
     /// \param taken transfers of other ranks that this rank makes
     /// \param local the numbers of the transfers that it makes for itself
     void (*prefault)(bound_plan const& bound, arena_state const& target,
-                     std::vector<node_transfer> const& taken,
-                     std::vector<std::uint32_t> const& local);
+                     vector<node_transfer> const& taken, vector<std::uint32_t> const& local);
 };
 
 } // namespace reshard::detail

@@ -5,6 +5,7 @@
 
 #include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/layout/layout.hpp>
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Makes each rank's plan from the facts that ranks know about two layouts.
@@ -33,8 +33,8 @@ struct planned_job;
 /// The knowledge of a rank about one side before it asks: all of it, or its own shards.
 struct known_side {
     std::optional<reshard::layout> layout;
-    std::vector<shard_descriptor> held;
-    std::vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
+    vector<shard_descriptor> held;
+    vector<shard_descriptor> joined; ///< the same, neighbours in memory as one shard
 };
 
 /// The values that are equal on ranks that do the same, including their arenas.
@@ -82,20 +82,20 @@ RESHARD_DECL call_notice notice_of(mpi_group const& world, two_sides const& own,
                                    options const& options);
 
 /// The part of each notice that gives its rank's node.
-RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> const& notices);
+RESHARD_DECL vector<rank_notice> rank_notices_of(vector<call_notice> const& notices);
 
 /// For each rank, the lowest rank on its node. A node is a machine, or RESHARD_RANKS_PER_NODE ranks
 /// of a machine.
 ///
 /// \param notices of all ranks, by rank
 /// \throws error with errc::usage if the variable is not a number of ranks
-RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices);
+RESHARD_DECL vector<int> nodes_of(vector<rank_notice> const& notices);
 
 /// The knowledge of this rank after all notices.
 struct call_facts {
     two_sides sides; ///< with the layouts that any rank knows
-    std::vector<call_notice> notices;
-    std::vector<int> nodes; ///< of each rank, the lowest rank on its node
+    vector<call_notice> notices;
+    vector<int> nodes; ///< of each rank, the lowest rank on its node
 };
 
 /// The steps of a call that looks up the sources of its tensors. A call that gathers all shards
@@ -120,7 +120,7 @@ struct lookup_steps {
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank: errc::ranks_disagree for different layouts of one side
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
-                                      std::vector<call_notice> notices);
+                                      vector<call_notice> notices);
 
 /// What a program needs to know about one side.
 RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
@@ -129,7 +129,7 @@ RESHARD_DECL side_facts facts_of_side(call_facts const& facts, bool is_source);
 /// differ in size, or there is only one, no rank passes elements on.
 ///
 /// \param nodes of each rank, the lowest rank on its node
-RESHARD_DECL plan_options nodes_of(options const& options, std::vector<int> const& nodes);
+RESHARD_DECL plan_options nodes_of(options const& options, vector<int> const& nodes);
 
 /// A plan of this rank, or the reason why there is none. The other ranks do not know the reason
 /// yet.

@@ -3,12 +3,12 @@
 #ifndef RESHARD_MPI_POSTED_MESSAGES_HPP
 #define RESHARD_MPI_POSTED_MESSAGES_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 
 #include <mpi.h>
 
 #include <cstddef>
-#include <vector>
 
 /// \file
 /// Messages that are under way while a rank does something else.
@@ -76,8 +76,8 @@ public:
 
 private:
     mpi_group ranks_;
-    std::vector<MPI_Request> sends_;
-    std::vector<MPI_Request> receives_;
+    vector<MPI_Request> sends_;
+    vector<MPI_Request> receives_;
 };
 
 } // namespace reshard::detail

@@ -8,6 +8,7 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/layout/buckets.hpp>
 #include <reshard/layout/holder.hpp>
@@ -21,7 +22,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Finds the holders of a region. Each rank knows some of the shards, and answers questions about
@@ -35,7 +35,7 @@ struct directory_key {
     data_type dtype{};
     index_vector shape;  ///< global
     holder_t holder = 0; ///< the lowest holder of some of it
-    std::vector<bucket_level> levels;
+    vector<bucket_level> levels;
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.key, self.dtype, self.shape, self.holder, self.levels);
@@ -78,13 +78,12 @@ inline int rank_of(std::uint64_t digest, int ranks) {
 /// \throws error with errc::bad_layout for a shard that contradicts itself, with
 ///         errc::shape_mismatch or errc::dtype_mismatch for one key that is two tensors; on every
 ///         rank
-RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
-                                                    sparse_exchange& exchange,
-                                                    std::vector<shard_descriptor> const& shards);
+RESHARD_DECL vector<directory_key> gather_keys(mpi_group const& world, sparse_exchange& exchange,
+                                               vector<shard_descriptor> const& shards);
 
 /// The layout in which the tensor of key `i` has the shards `shards[i]`.
-RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
-                                   std::vector<shard_table> shards, holder_t holders);
+RESHARD_DECL layout layout_of_keys(vector<directory_key> const& keys, vector<shard_table> shards,
+                                   holder_t holders);
 
 /// The shards of all ranks. Each shard is filed with few ranks: by its key, and by buckets of about
 /// its size in the tensor.
@@ -100,8 +99,7 @@ public:
     ///
     /// \par Collective every rank of the group, in the same order
     shard_directory(mpi_group const& world, sparse_exchange& exchange,
-                    std::vector<directory_key> const& keys,
-                    std::vector<shard_descriptor> const& shards);
+                    vector<directory_key> const& keys, vector<shard_descriptor> const& shards);
 
     /// The place of a key among `keys`, or their number.
     std::size_t find(std::string_view key) const;
@@ -111,41 +109,39 @@ public:
     /// sends to this rank.
     ///
     /// \par Collective every rank of the group, in the same order
-    std::vector<directory_entry> look_up(std::vector<directory_entry> const& questions,
-                                         plan_options const& options);
+    vector<directory_entry> look_up(vector<directory_entry> const& questions,
+                                    plan_options const& options);
 
 private:
-    using lists = std::map<int, std::vector<directory_entry>>;
+    using lists = std::map<int, vector<directory_entry>>;
 
     /// Adds `entry`, once each, to the lists of the ranks that file entries touching `region`.
     void file(directory_entry const& entry, box const& region, bucket_level const& level,
               lists& all_lists) const;
 
     /// Shards by the ranks that file them.
-    lists sorted_out(std::vector<shard_descriptor> const& shards) const;
+    lists sorted_out(vector<shard_descriptor> const& shards) const;
 
     /// Questions by the ranks that may know an answer.
-    lists sorted_out(std::vector<directory_entry> const& questions) const;
+    lists sorted_out(vector<directory_entry> const& questions) const;
 
-    std::vector<directory_entry> answer(addressed_text const& asked,
-                                        plan_options const& options) const;
+    vector<directory_entry> answer(addressed_text const& asked, plan_options const& options) const;
 
     /// Among entries with the same description, keeps the entry that sends to `target`.
-    static std::vector<directory_entry> chosen(std::vector<directory_entry> entries,
-                                               holder_t target, plan_options const& options);
+    static vector<directory_entry> chosen(vector<directory_entry> entries, holder_t target,
+                                          plan_options const& options);
 
     /// The entries of texts that other ranks sent. The key, holder and shard of each entry exist.
     ///
     /// \throws error with errc::corrupt_file or errc::bad_layout for other entries
-    std::vector<directory_entry>
-    entries_of(std::vector<addressed_text> const& addressed_texts) const;
+    vector<directory_entry> entries_of(vector<addressed_text> const& addressed_texts) const;
 
-    static void keep_each_once(std::vector<directory_entry>& entries);
+    static void keep_each_once(vector<directory_entry>& entries);
 
     mpi_group world_;
     sparse_exchange& exchange_;
-    std::vector<directory_key> const& keys_;
-    std::vector<std::vector<directory_entry>> filed_; ///< by key
+    vector<directory_key> const& keys_;
+    vector<vector<directory_entry>> filed_; ///< by key
 };
 
 } // namespace reshard::detail

@@ -5,6 +5,7 @@
 
 #include <reshard/bind/job.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/arena_resource.hpp>
@@ -16,7 +17,6 @@
 #include <memory>
 #include <memory_resource>
 #include <string>
-#include <vector>
 
 /// \file
 /// Memory for tensors. The ranks of a node reach it without messages.
@@ -61,7 +61,7 @@ RESHARD_DECL arena_steps const& steps_of_arenas();
 struct arena_state {
     mpi_group world;                         ///< whose ranks made it
     mpi_group node;                          ///< the ranks of `world` that share memory
-    std::vector<int> node_ranks;             ///< their numbers in `world`, ascending
+    vector<int> node_ranks;                  ///< their numbers in `world`, ascending
     std::unique_ptr<node_segments> segments; ///< null if the system refuses
     std::string refusal;                     ///< why `segments` is null
     std::unique_ptr<private_memory> own;     ///< instead of segments
@@ -102,7 +102,7 @@ public:
     std::pmr::memory_resource* resource() const { return resource_.get(); }
 
     /// The ranks of this node, by their numbers in the group, ascending.
-    std::vector<int> const& node_ranks() const { return state_->node_ranks; }
+    vector<int> const& node_ranks() const { return state_->node_ranks; }
 
 private:
     void take(detail::arena_state& state, index_t bytes, arena_options const& options);

@@ -4,6 +4,7 @@
 #define RESHARD_MPI_SPARSE_EXCHANGE_HPP
 
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 
 #include <mpi.h>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Sends texts to a few other ranks, if no rank knows how many ranks will send to it.
@@ -46,14 +46,14 @@ public:
     ///
     /// \par Collective every rank of the group, in the same order
     /// \pre `outgoing` has at most one text per rank
-    std::vector<addressed_text> run(std::vector<addressed_text> outgoing) {
+    vector<addressed_text> run(vector<addressed_text> outgoing) {
         int const tag = first_tag + round_++ % tags;
-        std::vector<MPI_Request> sends;
+        vector<MPI_Request> sends;
         std::size_t taken = 0;
-        request_memory<std::vector<addressed_text>> texts(std::move(outgoing));
+        request_memory<vector<addressed_text>> texts(std::move(outgoing));
         for (addressed_text const& text : *texts)
             send(text, tag, sends);
-        std::vector<addressed_text> arrived;
+        vector<addressed_text> arrived;
         MPI_Request barrier = MPI_REQUEST_NULL;
         bounded_wait wait(world_.limit());
         for (bool in_barrier = false, done = false; !done; wait.look()) {
@@ -80,7 +80,7 @@ private:
 
     /// Sends a text in pieces; the last one is shorter than a full piece. A piece counts as sent
     /// when it is taken.
-    void send(addressed_text const& text, int tag, std::vector<MPI_Request>& sends) const {
+    void send(addressed_text const& text, int tag, vector<MPI_Request>& sends) const {
         std::size_t const total = world_.count_limit();
         for (std::size_t first = 0;; first += total) {
             std::size_t const bytes = std::min(total, text.bytes.size() - first);
@@ -93,7 +93,7 @@ private:
     }
 
     /// True once all pieces are taken; the first `taken` pieces are already known to be taken.
-    bool are_taken(std::vector<MPI_Request>& sends, std::size_t& taken) const {
+    bool are_taken(vector<MPI_Request>& sends, std::size_t& taken) const {
         for (int passed = 1; passed && taken < sends.size();) {
             std::size_t const count = std::min(world_.count_limit(), sends.size() - taken);
             MPI_Testall(static_cast<int>(count), sends.data() + taken, &passed,
@@ -104,7 +104,7 @@ private:
     }
 
     /// Takes one piece, if one has arrived.
-    bool receive(int tag, std::vector<addressed_text>& arrived) const {
+    bool receive(int tag, vector<addressed_text>& arrived) const {
         int there = 0;
         MPI_Message message;
         MPI_Status status;

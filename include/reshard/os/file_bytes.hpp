@@ -69,7 +69,7 @@ RESHARD_DECL std::optional<input_file> open_if_there(std::filesystem::path const
 class system_files : public file_store {
 public:
     RESHARD_DECL kind find(std::filesystem::path const& path) const override;
-    RESHARD_DECL std::vector<std::filesystem::path>
+    RESHARD_DECL vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 };

@@ -4,6 +4,7 @@
 #define RESHARD_OS_FILE_STORE_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 /// \file
 /// The place of checkpoint files: a file system, memory, an object store.
@@ -115,7 +115,7 @@ public:
         virtual void clean_up() noexcept = 0;
 
         /// The files that earlier writers of the target had left and that `begin` removed.
-        virtual std::vector<std::string> removed() const { return {}; }
+        virtual vector<std::string> removed() const { return {}; }
     };
 
     file_store() = default;
@@ -129,8 +129,7 @@ public:
     /// The paths of all entries of a directory, sorted.
     ///
     /// \throws error with errc::io
-    virtual std::vector<std::filesystem::path>
-    list(std::filesystem::path const& directory) const = 0;
+    virtual vector<std::filesystem::path> list(std::filesystem::path const& directory) const = 0;
 
     /// \throws error with errc::missing_file, errc::corrupt_file if it is not a file, or errc::io,
     ///         naming it

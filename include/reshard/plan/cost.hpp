@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_COST_HPP
 #define RESHARD_PLAN_COST_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
 
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The cost of a plan, before anything moves.
@@ -56,7 +56,7 @@ struct plan_cost {
     index_t bytes = 0; ///< all written bytes, moved within a process or between two
     index_t bytes_local = 0;
     index_t peak_extra_bytes = 0; ///< the most staging that a process needs beside the tensors
-    std::vector<process_cost> by_process;
+    vector<process_cost> by_process;
 
     /// The largest value of a process divided by the average: 1 if all values are equal, and if the
     /// sum is 0.
@@ -114,7 +114,7 @@ constexpr index_t staging_of(process_cost const& cost) {
 class cost_counter {
 public:
     constexpr explicit cost_counter(holder_t processes) {
-        cost_.by_process = std::vector<process_cost>(processes, process_cost{});
+        cost_.by_process = vector<process_cost>(processes, process_cost{});
     }
 
     /// \pre    both ends of the flow are processes, and its numbers are not negative
@@ -163,8 +163,8 @@ private:
     }
 
     plan_cost cost_;
-    std::vector<std::uint64_t> pairs_; ///< sender and receiver; fewer than half are repeated
-    std::size_t distinct_ = 0;         ///< the number of distinct pairs when last counted
+    vector<std::uint64_t> pairs_; ///< sender and receiver; fewer than half are repeated
+    std::size_t distinct_ = 0;    ///< the number of distinct pairs when last counted
 };
 
 } // namespace detail

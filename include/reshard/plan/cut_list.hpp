@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_CUT_LIST_HPP
 #define RESHARD_PLAN_CUT_LIST_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/cut_piece.hpp>
 #include <reshard/expr/expression.hpp>
 #include <reshard/plan/cyclic_cuts.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 /// \file
 /// All cuts of one target tensor: its shards, intersected with its pieces and with the source's
@@ -211,7 +211,7 @@ private:
     target_side const& target_;
     box_index pieces_;
     source_indices const& sources_;
-    std::vector<std::uint32_t> cyclic_; ///< pieces of which either side is blocks, ascending
+    vector<std::uint32_t> cyclic_; ///< pieces of which either side is blocks, ascending
 };
 
 /// A cut without the offsets of its two boxes. Many transfers of a tensor have the same form.
@@ -257,9 +257,9 @@ struct typed_transfer {
 
 /// All transfers of one kind of tensor, in the order of a `plan`.
 struct kind_transfers {
-    std::vector<typed_transfer> transfers;
-    std::vector<cut_form> forms;
-    std::vector<cast_chain> chains;
+    vector<typed_transfer> transfers;
+    vector<cut_form> forms;
+    vector<cast_chain> chains;
 };
 
 /// The same transfers, as constants.
@@ -292,7 +292,7 @@ struct pattern_content {
 class kind_planner {
 public:
     /// \param shapes of the sources, and then of the target
-    constexpr kind_planner(plan_problem const& problem, std::vector<index_vector> const& shapes)
+    constexpr kind_planner(plan_problem const& problem, vector<index_vector> const& shapes)
         : problem_(problem), shapes_(shapes), target_(problem.targets[0]), sources_(problem) {}
 
     /// \throws error with errc::not_covered, errc::overlap as `make_plan`
@@ -348,7 +348,7 @@ private:
     }
 
     plan_problem const& problem_;
-    std::vector<index_vector> const& shapes_;
+    vector<index_vector> const& shapes_;
     target_side const& target_;
     source_indices sources_;
     kind_transfers result_;

@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_CYCLIC_CUTS_HPP
 
 #include <reshard/core/axis_runs.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 #include <reshard/plan/pattern.hpp>
 
@@ -11,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What two shards have in common if blocks are dealt out to one of them: by arithmetic, whatever
@@ -20,8 +20,8 @@
 namespace reshard::detail {
 
 /// Splits runs into separate ones, which repeat as all of them did.
-constexpr std::vector<axis_runs> one_by_one(std::vector<axis_runs> const& runs) {
-    std::vector<axis_runs> each;
+constexpr vector<axis_runs> one_by_one(vector<axis_runs> const& runs) {
+    vector<axis_runs> each;
     for (axis_runs const& run : runs)
         for (index_t i = 0; i < run.count; ++i)
             each.push_back({run.first + i * run.step, run.length, run.times, run.period});
@@ -29,11 +29,11 @@ constexpr std::vector<axis_runs> one_by_one(std::vector<axis_runs> const& runs) 
 }
 
 /// The runs of each axis of a target.
-using runs_by_axis = std::array<std::vector<axis_runs>, max_ndim>;
+using runs_by_axis = std::array<vector<axis_runs>, max_ndim>;
 
 /// The elements along an axis that a piece takes from a shard of its source for one of its target.
-constexpr std::vector<axis_runs> runs_along(std::size_t axis, piece const& piece,
-                                            axis_blocks const& target, axis_blocks source) {
+constexpr vector<axis_runs> runs_along(std::size_t axis, piece const& piece,
+                                       axis_blocks const& target, axis_blocks source) {
     index_t const shift = piece.target_offset[axis] - piece.source_offset[piece.order[axis]];
     source.begin += shift;
     source.end += shift;
@@ -43,7 +43,7 @@ constexpr std::vector<axis_runs> runs_along(std::size_t axis, piece const& piece
 }
 
 /// The number of loops over boxes that some runs of an axis need.
-constexpr std::size_t loops_over(std::vector<axis_runs> const& runs) {
+constexpr std::size_t loops_over(vector<axis_runs> const& runs) {
     std::size_t most = 0;
     for (axis_runs const& run : runs)
         most = std::max(most, std::size_t{run.count > 1} + std::size_t{run.times > 1});

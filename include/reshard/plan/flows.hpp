@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_FLOWS_HPP
 
 #include <reshard/copy/choose.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/make_patterns.hpp>
 #include <reshard/plan/sender_classes.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The flows between processes, from patterns: equal tensors are counted, not listed.
@@ -22,7 +22,7 @@ namespace reshard {
 namespace detail {
 
 /// Numbers the shards of one side so that equal boxes and holders have equal numbers. By spread.
-constexpr std::vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
+constexpr vector<std::uint32_t> same_holders(shard_kinds const& kinds) {
     auto const& spreads = kinds.spreads();
     auto const visit_key = [&](std::uint32_t spread, auto&& visit) {
         visit(kinds.kind(spread));
@@ -50,7 +50,7 @@ public:
           target_places_(detail::same_holders(cuts_.targets)) {
         kinds_ = detail::classify_by_key(
             problem.targets.size(), [&](std::uint32_t t, auto&& visit) { visit_key(t, visit); });
-        counts_ = std::vector<index_t>(kinds_.representative.size(), 0);
+        counts_ = vector<index_t>(kinds_.representative.size(), 0);
         for (std::uint32_t const kind : kinds_.class_of)
             ++counts_[kind];
     }
@@ -77,7 +77,7 @@ public:
     }
 
     /// The bytes that sources send, by their possible senders.
-    constexpr std::vector<detail::shared_load> loads() const {
+    constexpr vector<detail::shared_load> loads() const {
         return detail::sender_class_finder(problem_, options(), cuts_.sources, cuts_.targets,
                                            cuts_.patterns, cuts_.relays)
             .find()
@@ -221,11 +221,11 @@ private:
 
     detail::plan_problem const& problem_;
     // Keeps all of them, because a constant plan may not read mutable members.
-    mutable detail::given_cuts cuts_;          ///< the finder of relays remembers its results
-    std::vector<std::uint32_t> source_places_; ///< by spread
-    std::vector<std::uint32_t> target_places_;
+    mutable detail::given_cuts cuts_;     ///< the finder of relays remembers its results
+    vector<std::uint32_t> source_places_; ///< by spread
+    vector<std::uint32_t> target_places_;
     detail::equal_classes kinds_;
-    std::vector<index_t> counts_;
+    vector<index_t> counts_;
 };
 
 /// The cost of all transfers, over `processes` processes. The result is `cost_of(plan)`, but the

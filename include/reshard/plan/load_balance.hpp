@@ -5,6 +5,7 @@
 
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/shard_table.hpp>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <numeric>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Divides bytes that several processes could send, so that none sends much more than it must.
@@ -22,7 +22,7 @@ namespace reshard::detail {
 
 /// Bytes that each of some processes could send.
 struct shared_load {
-    std::vector<holder_t> senders; ///< ascending, each once, and one at least
+    vector<holder_t> senders; ///< ascending, each once, and one at least
     index_t bytes = 0;
     bool leaves_node = false;
 };
@@ -46,8 +46,8 @@ struct busiest_load {
 /// level. Returns the share of each vessel.
 ///
 /// \pre `levels` is not empty
-constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_t bytes) {
-    std::vector<std::uint32_t> order(levels.size(), 0);
+constexpr vector<index_t> poured(vector<index_t> const& levels, index_t bytes) {
+    vector<std::uint32_t> order(levels.size(), 0);
     std::iota(order.begin(), order.end(), std::uint32_t{0});
     sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return levels[a] < levels[b]; });
     std::size_t reached = 1;
@@ -55,7 +55,7 @@ constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_
     while (reached < order.size() && sum / static_cast<index_t>(reached) > levels[order[reached]])
         sum += levels[order[reached++]];
     auto const count = static_cast<index_t>(reached);
-    std::vector<index_t> result(levels.size(), 0);
+    vector<index_t> result(levels.size(), 0);
     for (std::size_t i = 0; i < reached; ++i)
         result[order[i]] = sum / count + (static_cast<index_t>(i) < sum % count) - levels[order[i]];
     return result;
@@ -65,8 +65,8 @@ constexpr std::vector<index_t> poured(std::vector<index_t> const& levels, index_
 /// gets.
 ///
 /// \pre `levels` is not empty
-constexpr std::vector<index_t> dealt(std::vector<index_t> levels, index_t bytes, index_t count) {
-    std::vector<index_t> counts = poured(levels, bytes * count);
+constexpr vector<index_t> dealt(vector<index_t> levels, index_t bytes, index_t count) {
+    vector<index_t> counts = poured(levels, bytes * count);
     index_t remainder = count;
     for (std::size_t i = 0; i < counts.size(); ++i) {
         counts[i] = bytes == 0 ? 0 : counts[i] / bytes;
@@ -92,8 +92,8 @@ constexpr holder_t node_count(holder_t processes, holder_t per_node) {
 
 /// The index at which each node's senders begin, and the end of the last node's senders. All
 /// senders are one group if nothing leaves a node, or if each process is a node.
-constexpr std::vector<std::size_t> node_bounds(shared_load const& load, holder_t per_node) {
-    std::vector<std::size_t> bounds{0};
+constexpr vector<std::size_t> node_bounds(shared_load const& load, holder_t per_node) {
+    vector<std::size_t> bounds{0};
     for (std::size_t i = 1; load.leaves_node && per_node > 1 && i < load.senders.size(); ++i)
         if (load.senders[i] / per_node != load.senders[i - 1] / per_node)
             bounds.push_back(i);
@@ -106,18 +106,17 @@ constexpr std::vector<std::size_t> node_bounds(shared_load const& load, holder_t
 ///
 /// \param counts true for a load that goes into a vessel
 /// \param vessel_of the vessel of a sender
-constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
-                                  std::vector<shared_load> const& loads, auto&& counts,
-                                  auto&& vessel_of) {
-    std::vector<holder_t> order;
+constexpr busiest_load busiest_of(vector<index_t> const& levels, vector<shared_load> const& loads,
+                                  auto&& counts, auto&& vessel_of) {
+    vector<holder_t> order;
     for (holder_t i = 0; i < levels.size(); ++i)
         if (levels[i] > 0)
             order.push_back(i);
     sort_numbers(order, [&](holder_t a, holder_t b) { return levels[b] < levels[a]; });
-    std::vector<std::size_t> positions(levels.size(), order.size()); // empty vessels come last
+    vector<std::size_t> positions(levels.size(), order.size()); // empty vessels come last
     for (std::size_t i = 0; i < order.size(); ++i)
         positions[order[i]] = i;
-    std::vector<index_t> confined(order.size() + 1, 0);
+    vector<index_t> confined(order.size() + 1, 0);
     for (shared_load const& load : loads) {
         std::size_t last = 0;
         for (holder_t const sender : load.senders)
@@ -135,15 +134,15 @@ constexpr busiest_load busiest_of(std::vector<index_t> const& levels,
     return result;
 }
 
-constexpr busiest_load busiest_sender(std::vector<index_t> const& sent,
-                                      std::vector<shared_load> const& loads) {
+constexpr busiest_load busiest_sender(vector<index_t> const& sent,
+                                      vector<shared_load> const& loads) {
     return busiest_of(
         sent, loads, [](shared_load const&) { return true; },
         [](holder_t process) { return process; });
 }
 
-constexpr busiest_load busiest_link(std::vector<index_t> const& left,
-                                    std::vector<shared_load> const& loads, holder_t per_node) {
+constexpr busiest_load busiest_link(vector<index_t> const& left, vector<shared_load> const& loads,
+                                    holder_t per_node) {
     return busiest_of(
         left, loads, [](shared_load const& load) { return load.leaves_node; },
         [&](holder_t process) { return process / per_node; });
@@ -159,32 +158,32 @@ class load_balance {
 public:
     /// \param per_node process `p` is on node `p / per_node`; 0: each process is a node
     /// \pre   every sender is below `processes`
-    constexpr load_balance(std::vector<shared_load> loads, holder_t processes, holder_t per_node)
+    constexpr load_balance(vector<shared_load> loads, holder_t processes, holder_t per_node)
         : loads_(std::move(loads)),
           per_node_(std::max<holder_t>(per_node, 1)),
           sent_(processes, 0),
           left_(node_count(processes, per_node_), 0),
           prices_(left_.size(), 0) {
         for (shared_load const& load : loads_)
-            shares_.push_back(std::vector<index_t>(load.senders.size(), 0));
+            shares_.push_back(vector<index_t>(load.senders.size(), 0));
         if (per_node_ > 1)
             level_links();
         level_senders();
     }
 
     /// The bytes that each sender of load `i` sends.
-    constexpr std::vector<index_t> const& shares(std::size_t i) const { return shares_[i]; }
+    constexpr vector<index_t> const& shares(std::size_t i) const { return shares_[i]; }
     /// The bytes that each process sends.
-    constexpr std::vector<index_t> const& sent() const { return sent_; }
+    constexpr vector<index_t> const& sent() const { return sent_; }
     /// The bytes that leave each node.
-    constexpr std::vector<index_t> const& left() const { return left_; }
+    constexpr vector<index_t> const& left() const { return left_; }
     constexpr holder_t node_of(holder_t process) const { return process / per_node_; }
 
     constexpr busiest_load sender() const { return busiest_sender(sent_, loads_); }
     constexpr busiest_load link() const { return busiest_link(left_, loads_, per_node_); }
 
 private:
-    using share_lists = std::vector<std::vector<index_t>>;
+    using share_lists = vector<vector<index_t>>;
 
     /// The number of passes over all loads. It is smaller for many loads, so that nobody waits for
     /// the last thousandth.
@@ -261,21 +260,21 @@ private:
 
     /// Pours a load into the senders from `first` up to `last`.
     constexpr void pour(std::size_t i, std::size_t first, std::size_t last, index_t bytes) {
-        std::vector<index_t> levels;
+        vector<index_t> levels;
         for (std::size_t which = first; which < last; ++which)
             levels.push_back(level_of(i, which));
-        std::vector<index_t> const shares = poured(levels, bytes);
+        vector<index_t> const shares = poured(levels, bytes);
         for (std::size_t which = first; which < last; ++which)
             set_share(i, which, shares[which - first]);
     }
 
     constexpr void pour_into_nodes(std::size_t i) {
         take_out(i);
-        std::vector<std::size_t> const bounds = node_bounds(loads_[i], per_node_);
-        std::vector<index_t> levels;
+        vector<std::size_t> const bounds = node_bounds(loads_[i], per_node_);
+        vector<index_t> levels;
         for (std::size_t k = 0; k + 1 < bounds.size(); ++k)
             levels.push_back(left_[node_of(loads_[i].senders[bounds[k]])]);
-        std::vector<index_t> const shares = poured(levels, loads_[i].bytes);
+        vector<index_t> const shares = poured(levels, loads_[i].bytes);
         for (std::size_t k = 0; k < shares.size(); ++k)
             pour(i, bounds[k], bounds[k + 1], shares[k]);
     }
@@ -285,12 +284,12 @@ private:
         pour(i, 0, loads_[i].senders.size(), loads_[i].bytes);
     }
 
-    std::vector<shared_load> loads_;
+    vector<shared_load> loads_;
     holder_t per_node_;
-    share_lists shares_;          ///< by load, by sender
-    std::vector<index_t> sent_;   ///< by process
-    std::vector<index_t> left_;   ///< by node
-    std::vector<index_t> prices_; ///< by node, of its link
+    share_lists shares_;     ///< by load, by sender
+    vector<index_t> sent_;   ///< by process
+    vector<index_t> left_;   ///< by node
+    vector<index_t> prices_; ///< by node, of its link
     index_t highest_link_ = std::numeric_limits<index_t>::max() / 2;
 };
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_MAKE_PATTERNS_HPP
 #define RESHARD_PLAN_MAKE_PATTERNS_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_kinds.hpp>
@@ -13,7 +14,6 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Makes the patterns of some holders' transfers from two layouts and a mapping.
@@ -89,7 +89,7 @@ private:
         equal_classes kinds = kinds_.classes();
         if (!turns_.stripes().any())
             return kinds;
-        std::vector<std::pair<std::uint32_t, std::uint32_t>> cut_kinds; // and their stripes
+        vector<std::pair<std::uint32_t, std::uint32_t>> cut_kinds; // and their stripes
         auto const whole = static_cast<std::uint32_t>(kinds.representative.size());
         for (std::uint32_t t = 0; t < kinds.class_of.size(); ++t) {
             std::uint32_t& kind = kinds.class_of[t];

@@ -3,13 +3,13 @@
 #ifndef RESHARD_PLAN_MAKE_PLAN_HPP
 #define RESHARD_PLAN_MAKE_PLAN_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/make_patterns.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Makes the transfers of some holders from two layouts and a mapping.
@@ -50,7 +50,7 @@ private:
 
     /// What a class has in common, and the transfers and relays of its first tensor.
     struct tensor_class {
-        std::vector<std::uint64_t> key;
+        vector<std::uint64_t> key;
         std::size_t first = 0;
         std::size_t last = 0;
         std::size_t first_relay = 0;
@@ -153,10 +153,10 @@ private:
     plan_scope const& scope_;
     given_cuts& cuts_;
     plan result_;
-    std::vector<std::uint16_t> chains_; ///< by piece of a tensor
-    std::vector<std::uint64_t> key_;    ///< of a tensor
+    vector<std::uint16_t> chains_; ///< by piece of a tensor
+    vector<std::uint64_t> key_;    ///< of a tensor
     class_table class_numbers_;
-    std::vector<tensor_class> classes_;
+    vector<tensor_class> classes_;
 };
 
 } // namespace detail

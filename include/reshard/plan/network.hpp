@@ -6,12 +6,12 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 /// \file
 /// The network that bytes travel over: memory of ranks and nodes, links of nodes, racks. Also the
@@ -114,7 +114,7 @@ struct simulated_flow {
     holder_t source = 0;
     holder_t target = 0;
     index_t bytes = 0; ///< 0: the flow ends as soon as it can begin
-    std::vector<awaited> waits_for = {};
+    vector<awaited> waits_for = {};
     index_t runs = 0; ///< the number of runs: bytes that are contiguous on both sides are one run
 };
 

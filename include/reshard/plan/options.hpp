@@ -5,6 +5,7 @@
 
 #include <reshard/core/digest.hpp>
 #include <reshard/core/members.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/plan/network.hpp>
 
@@ -13,7 +14,6 @@
 #include <limits>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The holders that a plan is made for, and the choice of a sender if several holders could give.
@@ -26,18 +26,17 @@ public:
     /// All holders.
     constexpr holder_set() = default;
 
-    constexpr holder_set(std::vector<holder_t> listed)
-        : everybody_(false), listed_(std::move(listed)) {
+    constexpr holder_set(vector<holder_t> listed) : everybody_(false), listed_(std::move(listed)) {
         std::sort(listed_.begin(), listed_.end());
         listed_.erase(std::unique(listed_.begin(), listed_.end()), listed_.end());
     }
 
-    static constexpr holder_set nobody() { return holder_set(std::vector<holder_t>{}); }
+    static constexpr holder_set nobody() { return holder_set(vector<holder_t>{}); }
 
     constexpr bool is_everybody() const { return everybody_; }
 
     /// The listed holders, in order and each once; empty if the set has all holders.
-    constexpr std::vector<holder_t> const& listed() const { return listed_; }
+    constexpr vector<holder_t> const& listed() const { return listed_; }
 
     constexpr bool contains(holder_t holder) const {
         return everybody_ || std::binary_search(listed_.begin(), listed_.end(), holder);
@@ -51,7 +50,7 @@ public:
 
 private:
     bool everybody_ = true;
-    std::vector<holder_t> listed_;
+    vector<holder_t> listed_;
 };
 
 namespace detail {
@@ -64,7 +63,7 @@ inline constexpr stored_form form_of<holder_set>{"set of holders"};
 /// \throws error with errc::bad_layout if a set of all holders has a list, or a list is out of
 ///         order
 constexpr void validate(holder_set const& some) {
-    std::vector<holder_t> const& listed = some.listed();
+    vector<holder_t> const& listed = some.listed();
     if (some.is_everybody() && !listed.empty())
         fail(errc::bad_layout, "it lists some holders of everybody");
     if (std::adjacent_find(listed.begin(), listed.end(),

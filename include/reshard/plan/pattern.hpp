@@ -5,10 +5,10 @@
 
 #include <reshard/core/axis_joins.hpp>
 #include <reshard/core/index_rows.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 
 #include <cstdint>
-#include <vector>
 
 /// \file
 /// The boxes of a cut on both sides, for any sender: the geometry that transfers share.
@@ -225,7 +225,7 @@ public:
     constexpr bool operator==(pattern const&) const = default;
 
 private:
-    std::vector<permutation> orders_;
+    vector<permutation> orders_;
     index_rows source_offsets_;
     index_rows target_offsets_;
     index_rows extents_;

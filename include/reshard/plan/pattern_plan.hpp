@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_PATTERN_PLAN_HPP
 
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/plan.hpp>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A plan before its transfers are listed for each tensor: one pattern for all tensors of a kind.
@@ -68,7 +68,7 @@ public:
     constexpr void sort() {
         if (is_sorted_)
             return;
-        std::vector<std::uint32_t> order(size(), 0);
+        vector<std::uint32_t> order(size(), 0);
         for (std::uint32_t i = 0; i < order.size(); ++i)
             order[i] = i;
         sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) {
@@ -94,7 +94,7 @@ public:
 
 private:
     /// Puts cut `order[i]` at index `i`, for every index, without more memory.
-    constexpr void bring_into(std::vector<std::uint32_t> order) {
+    constexpr void bring_into(vector<std::uint32_t> order) {
         for (std::uint32_t start = 0; start < order.size(); ++start) {
             if (order[start] == start)
                 continue;
@@ -124,7 +124,7 @@ private:
     }
 
     pattern geometry_;
-    std::vector<cut_place> places_;
+    vector<cut_place> places_;
     pattern_order last_; ///< of the last cut that was added
     bool is_sorted_ = true;
 };
@@ -152,8 +152,7 @@ public:
     static constexpr std::uint32_t alone = 0xfffffffe; ///< in a separate pattern
 
     constexpr sender_table() = default;
-    constexpr explicit sender_table(std::vector<member> by_tensor)
-        : members_(std::move(by_tensor)) {}
+    constexpr explicit sender_table(vector<member> by_tensor) : members_(std::move(by_tensor)) {}
 
     constexpr bool has(std::uint32_t tensor) const {
         return tensor < members_.size() && members_[tensor].group != none;
@@ -169,7 +168,7 @@ public:
     /// Adds the next cut of the class that was added last.
     ///
     /// \pre the last share ends after all tensors of the class
-    constexpr void add_cut(std::vector<share> const& shares) {
+    constexpr void add_cut(vector<share> const& shares) {
         shares_.insert(shares_.end(), shares.begin(), shares.end());
         ends_.push_back(static_cast<std::uint32_t>(shares_.size()));
     }
@@ -194,10 +193,10 @@ public:
     }
 
 private:
-    std::vector<member> members_;          ///< by tensor
-    std::vector<std::uint32_t> first_cut_; ///< by class: the number of its first cut
-    std::vector<std::uint32_t> ends_;      ///< by cut: the end of its shares
-    std::vector<share> shares_;
+    vector<member> members_;          ///< by tensor
+    vector<std::uint32_t> first_cut_; ///< by class: the number of its first cut
+    vector<std::uint32_t> ends_;      ///< by cut: the end of its shares
+    vector<share> shares_;
 };
 
 /// All transfers of some holders. Tensors of a kind share a pattern.
@@ -205,10 +204,10 @@ private:
 /// 126 equal layers are one pattern here. `transfer_lister` makes the `plan` from it, which is a
 /// hundred times as large.
 struct pattern_plan {
-    std::vector<data_type> source_dtypes;  ///< by source key
-    std::vector<data_type> target_dtypes;  ///< by target key
-    std::vector<std::uint32_t> pattern_of; ///< by target key
-    std::vector<placed_pattern> patterns;
+    vector<data_type> source_dtypes;  ///< by source key
+    vector<data_type> target_dtypes;  ///< by target key
+    vector<std::uint32_t> pattern_of; ///< by target key
+    vector<placed_pattern> patterns;
     sender_table senders;
 
     /// The replica of its source box that gives this cut, if senders were balanced.

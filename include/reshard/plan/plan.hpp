@@ -3,7 +3,7 @@
 #ifndef RESHARD_PLAN_PLAN_HPP
 #define RESHARD_PLAN_PLAN_HPP
 
-#include <reshard/core/short_list.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/plan/pattern.hpp>
 #include <reshard/plan/relays.hpp>
@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The plan as a value: senders, receivers and elements.
@@ -48,14 +47,14 @@ struct transfer {
 /// \invariant `transfers` is sorted by target key, target shard, and position in the target shard,
 ///            so that sender and receiver have their transfers in the same order
 struct plan {
-    std::vector<data_type> source_dtypes;  ///< by source key
-    std::vector<data_type> target_dtypes;  ///< by target key
-    std::vector<std::uint32_t> pattern_of; ///< by target key
-    std::vector<detail::pattern> patterns;
-    std::vector<detail::cast_chain> chains;
-    std::vector<transfer> transfers;
+    vector<data_type> source_dtypes;  ///< by source key
+    vector<data_type> target_dtypes;  ///< by target key
+    vector<std::uint32_t> pattern_of; ///< by target key
+    vector<detail::pattern> patterns;
+    vector<detail::cast_chain> chains;
+    vector<transfer> transfers;
     detail::relay_trees trees = {};
-    std::vector<detail::relay> relays = {}; ///< by transfer; others come from the source
+    vector<detail::relay> relays = {}; ///< by transfer; others come from the source
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source_dtypes, self.target_dtypes, self.pattern_of, self.patterns, self.chains,
@@ -174,7 +173,7 @@ constexpr void check_relays(plan const& plan) {
 /// The number of a chain; adds the chain if it is new.
 ///
 /// \throws error with errc::limit_exceeded for more chains than a transfer can number
-constexpr std::uint16_t chain_number(std::vector<cast_chain>& chains, cast_chain const& chain) {
+constexpr std::uint16_t chain_number(vector<cast_chain>& chains, cast_chain const& chain) {
     auto const number =
         static_cast<std::size_t>(std::find(chains.begin(), chains.end(), chain) - chains.begin());
     if (number > std::numeric_limits<std::uint16_t>::max())

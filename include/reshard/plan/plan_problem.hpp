@@ -4,13 +4,13 @@
 #define RESHARD_PLAN_PLAN_PROBLEM_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece_list.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The input of a plan: tensors by number, and their shards with holders.
@@ -47,9 +47,9 @@ struct target_side {
 struct plan_problem {
     holder_t source_holders = 0;
     holder_t target_holders = 0;
-    std::vector<source_side> sources;
-    std::vector<target_side> targets;
-    std::vector<std::string> const* source_names = nullptr; ///< of holders that are files
+    vector<source_side> sources;
+    vector<target_side> targets;
+    vector<std::string> const* source_names = nullptr; ///< of holders that are files
 };
 
 /// The text for the rank that wants a shard, between two commas, as messages use it; empty if

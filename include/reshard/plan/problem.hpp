@@ -4,12 +4,12 @@
 #define RESHARD_PLAN_PROBLEM_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/plan/plan_problem.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// Makes the problem of a plan from layouts and a mapping: names become numbers.
@@ -36,8 +36,8 @@ struct unread_use {
 /// The results of a program that need unread tensors (`layout::unread`), each tensor once.
 ///
 /// \param target the wanted tensors; null: all tensors that the program yields
-RESHARD_DECL std::vector<unread_use> find_unread(mapping const& program, layout const& source,
-                                                 layout const* target);
+RESHARD_DECL vector<unread_use> find_unread(mapping const& program, layout const& source,
+                                            layout const* target);
 
 /// \throws error with errc::unsupported for the first unread tensor
 RESHARD_DECL void check_readable(mapping const& program, layout const& source,
@@ -52,8 +52,7 @@ struct scales_apart {
 /// The tensors of `target` that a program relates to scales, if some holder of elements does not
 /// have the scales of all their blocks; each tensor once. Flat shards are not judged, because they
 /// are joined before anybody uses them. A target without scales is not judged either.
-RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
-                                                         layout const& target);
+RESHARD_DECL vector<scales_apart> find_scales_apart(mapping const& program, layout const& target);
 
 /// \throws error with errc::bad_layout for the first such tensor
 RESHARD_DECL void check_scales(mapping const& program, layout const& target);

@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_RELAY_FINDER_HPP
 
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/senders.hpp>
 #include <reshard/plan/target_boxes.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Finds the ranks that relay elements, from layouts: the result is the same on every rank.
@@ -43,7 +43,7 @@ public:
           trees_(options) {
         if (!options.between_nodes.has_relays() || options.shared_sources)
             return;
-        boxes_ = std::vector<std::optional<target_boxes>>(targets.representatives().size());
+        boxes_ = vector<std::optional<target_boxes>>(targets.representatives().size());
         chunks_ = chunks_of_holder();
     }
 
@@ -111,9 +111,9 @@ private:
     /// The holders that want a box, from any sender: the first one of each process.
     struct box_receivers {
         spread_box box;
-        std::vector<holder_t> holders;    ///< by process
-        std::vector<shard_part> parts;    ///< of the holders
-        std::vector<std::uint32_t> lists; ///< by stripe; `none` before it is needed
+        vector<holder_t> holders;    ///< by process
+        vector<shard_part> parts;    ///< of the holders
+        vector<std::uint32_t> lists; ///< by stripe; `none` before it is needed
     };
 
     /// \pre relays are asked for
@@ -126,7 +126,7 @@ private:
 
     /// The bytes that a target holder gets, on average.
     constexpr std::size_t chunks_of_holder() const {
-        std::vector<double> elements;
+        vector<double> elements;
         for (tensor_shards const& shards : targets_.spreads())
             elements.push_back(shards ? elements_of(shards) : 0);
         double bytes = 0;
@@ -179,7 +179,7 @@ private:
 
     constexpr box_receivers receivers_of(spread_box const& box, std::uint32_t tensor) {
         tensor_shards const& shards = problem_.targets[tensor].shards;
-        std::vector<shard_part> parts;
+        vector<shard_part> parts;
         boxes_of(tensor).for_each_holder(box.second,
                                          [&](shard_part part) { parts.push_back(part); });
         auto const process = [&](shard_part part) {
@@ -192,11 +192,11 @@ private:
             std::unique(parts.begin(), parts.end(),
                         [&](shard_part a, shard_part b) { return process(a) == process(b); }),
             parts.end());
-        std::vector<holder_t> holders;
+        vector<holder_t> holders;
         for (shard_part const part : parts)
             holders.push_back(shards.holder(part.shard));
         return {box, std::move(holders), std::move(parts),
-                std::vector<std::uint32_t>(turns_.stripes().count(box.first), tree_table::none)};
+                vector<std::uint32_t>(turns_.stripes().count(box.first), tree_table::none)};
     }
 
     /// The list of the receivers of a stripe: on each node, they begin at another one.
@@ -204,7 +204,7 @@ private:
         std::uint32_t& number = receivers.lists[stripe];
         if (number != tree_table::none)
             return number;
-        std::vector<holder_t> holders = receivers.holders;
+        vector<holder_t> holders = receivers.holders;
         for (auto first = holders.begin(); first != holders.end();) {
             auto const last = std::find_if(first, holders.end(), [&](holder_t holder) {
                 return options_.node_of(holder) != options_.node_of(*first);
@@ -230,11 +230,11 @@ private:
     shard_kinds const& targets_;
     target_turns const& turns_;
     std::size_t chunks_ = 0;
-    std::vector<std::optional<target_boxes>> boxes_; ///< by kind of targets; none without relays
+    vector<std::optional<target_boxes>> boxes_; ///< by kind of targets; none without relays
     class_table known_numbers_;
-    std::vector<known_tree> known_;
+    vector<known_tree> known_;
     class_table receivers_numbers_;
-    std::vector<box_receivers> receivers_;
+    vector<box_receivers> receivers_;
     tree_table trees_;
 };
 

@@ -6,6 +6,7 @@
 #include <reshard/core/digest.hpp>
 #include <reshard/core/members.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The receivers of relayed elements and their order. Trees share lists of receivers.
@@ -35,9 +35,9 @@ struct receiver_run {
 struct stored_tree {
     holder_t source = 0;
     std::uint32_t list = 0;
-    std::uint32_t size = 0;         ///< how many receivers there are
-    std::uint32_t branches = 1;     ///< the most receivers that one passes to; 1: a chain
-    std::vector<receiver_run> runs; ///< by place
+    std::uint32_t size = 0;     ///< how many receivers there are
+    std::uint32_t branches = 1; ///< the most receivers that one passes to; 1: a chain
+    vector<receiver_run> runs;  ///< by place
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.source, self.list, self.size, self.branches, self.runs);
@@ -58,7 +58,7 @@ struct stored_tree {
 /// Refers to the list and the tree that it is made from, which must live as long.
 class relay_receivers {
 public:
-    constexpr relay_receivers(std::vector<holder_t> const& list, stored_tree const& tree)
+    constexpr relay_receivers(vector<holder_t> const& list, stored_tree const& tree)
         : list_(&list), tree_(&tree) {}
 
     constexpr std::uint32_t size() const { return tree_->size; }
@@ -90,7 +90,7 @@ public:
     }
 
 private:
-    std::vector<holder_t> const* list_;
+    vector<holder_t> const* list_;
     stored_tree const* tree_;
 };
 
@@ -107,8 +107,8 @@ struct relay_tree {
 /// Trees, and the lists of their receivers. The holders that want one box are one list, for any
 /// number of sources.
 struct relay_trees {
-    std::vector<std::vector<holder_t>> lists;
-    std::vector<stored_tree> trees;
+    vector<vector<holder_t>> lists;
+    vector<stored_tree> trees;
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.lists, self.trees); }
 
@@ -130,9 +130,9 @@ struct relay_trees {
 };
 
 /// The position of each holder in a list.
-using holder_places = std::vector<std::pair<holder_t, std::size_t>>;
+using holder_places = vector<std::pair<holder_t, std::size_t>>;
 
-constexpr holder_places places_of(std::vector<holder_t> const& list) {
+constexpr holder_places places_of(vector<holder_t> const& list) {
     holder_places places;
     for (std::size_t i = 0; i < list.size(); ++i)
         places.push_back({list[i], i});
@@ -171,8 +171,8 @@ constexpr char const* tree_fault(stored_tree const& tree, holder_places const& l
 }
 
 /// The sums of the digests of a list's first holders: none, one, and so on.
-constexpr std::vector<std::uint64_t> sums_of_digests(std::vector<holder_t> const& list) {
-    std::vector<std::uint64_t> sums{0};
+constexpr vector<std::uint64_t> sums_of_digests(vector<holder_t> const& list) {
+    vector<std::uint64_t> sums{0};
     for (holder_t const holder : list)
         sums.push_back(sums.back() + digest_of_all(holder));
     return sums;
@@ -191,8 +191,8 @@ struct tree_key {
 };
 
 /// \pre `tree_fault` finds no error in the tree
-constexpr tree_key key_of(stored_tree const& tree, std::vector<holder_t> const& list,
-                          std::vector<std::uint64_t> const& sums) {
+constexpr tree_key key_of(stored_tree const& tree, vector<holder_t> const& list,
+                          vector<std::uint64_t> const& sums) {
     tree_key key{tree.source, list[tree.runs[0].first], tree.size, tree.branches, 0};
     for (std::size_t i = 0; i < tree.runs.size(); ++i) {
         std::size_t const first = tree.runs[i].first, end = first + tree.count(i);
@@ -206,10 +206,10 @@ constexpr tree_key key_of(stored_tree const& tree, std::vector<holder_t> const& 
 ///
 /// \pre `tree_fault` finds no error in any tree
 constexpr bool has_tree_twice(relay_trees const& trees) {
-    std::vector<std::vector<std::uint64_t>> sums;
-    for (std::vector<holder_t> const& list : trees.lists)
+    vector<vector<std::uint64_t>> sums;
+    for (vector<holder_t> const& list : trees.lists)
         sums.push_back(sums_of_digests(list));
-    std::vector<std::pair<tree_key, std::uint32_t>> sorted;
+    vector<std::pair<tree_key, std::uint32_t>> sorted;
     for (std::uint32_t i = 0; i < trees.size(); ++i) {
         std::uint32_t const list = trees.trees[i].list;
         sorted.emplace_back(key_of(trees.trees[i], trees.lists[list], sums[list]), i);
@@ -228,8 +228,8 @@ constexpr bool has_tree_twice(relay_trees const& trees) {
 
 /// The reason why the trees of a plan are not valid, or null.
 constexpr char const* tree_fault(relay_trees const& trees) {
-    std::vector<holder_places> lists;
-    for (std::vector<holder_t> const& list : trees.lists) {
+    vector<holder_places> lists;
+    for (vector<holder_t> const& list : trees.lists) {
         lists.push_back(places_of(list));
         holder_places const& places = lists.back();
         if (std::adjacent_find(places.begin(), places.end(),

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/shard_table.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
@@ -17,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Divides a plan into rounds, so that no process exceeds its memory budget.
@@ -51,9 +51,9 @@ constexpr void add_bytes(index_t& sum, index_t bytes) {
 
 /// Adds up the bytes of each process. Each process occurs once; processes without bytes are
 /// omitted.
-constexpr std::vector<process_share> add_up(std::vector<process_share> shares) {
+constexpr vector<process_share> add_up(vector<process_share> shares) {
     sort_by(shares, [](auto const& a, auto const& b) { return a.process < b.process; });
-    std::vector<process_share> sums;
+    vector<process_share> sums;
     for (process_share const& share : shares) {
         if (share.bytes == 0)
             continue;
@@ -64,9 +64,9 @@ constexpr std::vector<process_share> add_up(std::vector<process_share> shares) {
     return sums;
 }
 
-constexpr std::vector<process_share> shares_of(tensor_shards const& shards, data_type dtype,
-                                               plan_options const& options) {
-    std::vector<process_share> shares;
+constexpr vector<process_share> shares_of(tensor_shards const& shards, data_type dtype,
+                                          plan_options const& options) {
+    vector<process_share> shares;
     for (std::size_t i = 0; shards && i < shards.size(); ++i) {
         shares.push_back(
             {options.process_of(shards.holder(i)), byte_count(shards.elements(i), dtype)});
@@ -79,12 +79,12 @@ class side_shares {
 public:
     /// \tparam Side `source_side` or `target_side`
     template <class Side>
-    constexpr side_shares(std::vector<Side> const& sides, plan_options const& options)
+    constexpr side_shares(vector<Side> const& sides, plan_options const& options)
         : number_(sides.size(), 0) {
         auto const kind = [&](std::uint32_t i) {
             return std::pair{sides[i].spread, bits(sides[i].dtype)};
         };
-        std::vector<std::uint32_t> order;
+        vector<std::uint32_t> order;
         for (std::uint32_t i = 0; i < sides.size(); ++i)
             order.push_back(i);
         sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) { return kind(a) < kind(b); });
@@ -98,13 +98,13 @@ public:
     }
 
     /// \pre there is a tensor of that number
-    constexpr std::vector<process_share> const& operator[](std::size_t tensor) const {
+    constexpr vector<process_share> const& operator[](std::size_t tensor) const {
         return lists_[number_[tensor]];
     }
 
 private:
-    std::vector<std::vector<process_share>> lists_;
-    std::vector<std::uint32_t> number_; ///< by tensor
+    vector<vector<process_share>> lists_;
+    vector<std::uint32_t> number_; ///< by tensor
 };
 
 } // namespace detail
@@ -115,10 +115,10 @@ private:
 /// \par Units bytes
 /// \pre `options.process_of(h) < processes` for every holder `h`
 /// \throws error with errc::overflow if the bytes of one process do not fit 64 bits
-constexpr std::vector<detail::process_memory> memory_of(detail::plan_problem const& problem,
-                                                        holder_t processes,
-                                                        plan_options const& options = {}) {
-    std::vector<detail::process_memory> memories(processes, detail::process_memory{});
+constexpr vector<detail::process_memory> memory_of(detail::plan_problem const& problem,
+                                                   holder_t processes,
+                                                   plan_options const& options = {}) {
+    vector<detail::process_memory> memories(processes, detail::process_memory{});
     auto const add = [&](auto const& sides, index_t detail::process_memory::*bytes) {
         detail::side_shares const shares(sides, options);
         for (std::size_t i = 0; i < sides.size(); ++i)
@@ -142,9 +142,9 @@ namespace detail {
 ///
 /// \par Units bytes
 struct plan_round {
-    std::uint32_t first = 0;              ///< the first of the problem's target tensors
-    std::uint32_t last = 0;               ///< one after the last
-    std::vector<detail::key_id> released; ///< source tensors that no later round needs, in order
+    std::uint32_t first = 0;         ///< the first of the problem's target tensors
+    std::uint32_t last = 0;          ///< one after the last
+    vector<detail::key_id> released; ///< source tensors that no later round needs, in order
     index_t transfers = 0;
     index_t bytes = 0;         ///< all written bytes
     index_t bytes_local = 0;   ///< bytes moved within a process
@@ -156,7 +156,7 @@ struct plan_round {
 
 /// All rounds, in their order.
 struct plan_rounds {
-    std::vector<plan_round> rounds;
+    vector<plan_round> rounds;
     index_t least_budget = 0; ///< the smallest budget that has rounds
 
     constexpr bool operator==(plan_rounds const&) const = default;

@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_SENDER_CLASSES_HPP
 
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/load_balance.hpp>
 #include <reshard/plan/senders.hpp>
 
@@ -13,7 +14,6 @@
 #include <iterator>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The possible senders of cuts: equal tensors are listed once, with the bytes that each sender
@@ -31,9 +31,9 @@ struct box_sender {
 
 /// The possible senders of a cut.
 struct candidate_senders {
-    std::vector<box_sender> senders; ///< by process, each once; empty without a source
-    bool has_receiver = false;       ///< the sender is the receiver's process: nothing is sent
-    bool leaves_node = false;        ///< no sender is on the receiver's node
+    vector<box_sender> senders; ///< by process, each once; empty without a source
+    bool has_receiver = false;  ///< the sender is the receiver's process: nothing is sent
+    bool leaves_node = false;   ///< no sender is on the receiver's node
 };
 
 /// The possible senders of boxes; each box is worked out once.
@@ -55,12 +55,12 @@ public:
         if (source == zero_source)
             return {};
         holder_t const receiver = options_.process_of(target.shards.holder(cut.target_shard));
-        std::vector<box_sender> const& senders = holders_of(source, cut.source_box);
+        vector<box_sender> const& senders = holders_of(source, cut.source_box);
         auto const own = std::lower_bound(senders.begin(), senders.end(), box_sender{receiver, 0});
         if (own != senders.end() && own->process == receiver)
             return {{*own}, true, false};
         if (options_.processes_per_node > 1) {
-            std::vector<box_sender> near;
+            vector<box_sender> near;
             std::ranges::copy_if(senders, std::back_inserter(near), [&](box_sender const& sender) {
                 return options_.node_of(sender.process) == options_.node_of(receiver);
             });
@@ -71,8 +71,8 @@ public:
     }
 
 private:
-    constexpr std::vector<box_sender> const& holders_of(key_id source, std::uint32_t source_box) {
-        std::vector<box_sender>& senders = of_box_[sources_.kinds().spread(source)][source_box];
+    constexpr vector<box_sender> const& holders_of(key_id source, std::uint32_t source_box) {
+        vector<box_sender>& senders = of_box_[sources_.kinds().spread(source)][source_box];
         if (!senders.empty())
             return senders;
         shard_index const& index = sources_.of(source);
@@ -91,7 +91,7 @@ private:
     plan_problem const& problem_;
     plan_options const& options_;
     source_indices const& sources_;
-    std::vector<std::vector<std::vector<box_sender>>> of_box_; ///< by spread, by box
+    vector<vector<vector<box_sender>>> of_box_; ///< by spread, by box
 };
 
 /// A cut that all tensors of a class have.
@@ -104,23 +104,23 @@ struct class_cut {
     std::uint32_t first = 0;      ///< `replicas[first + i]` is the replica of sender `i` of the
                                   ///< load
     index_t bytes = 0;
-    std::vector<sender_table::share> shares = {}; ///< its senders, as far as they are chosen
+    vector<sender_table::share> shares = {}; ///< its senders, as far as they are chosen
 };
 
 /// Tensors whose cuts have the same possible senders are a class, and are counted together. Bytes
 /// with the same possible senders are one load.
 struct sender_classes {
-    std::vector<sender_table::member> members; ///< by tensor
-    std::vector<std::uint32_t> examples;       ///< by class: one of its tensors
-    std::vector<std::uint32_t> counts;         ///< by class: how many tensors
-    std::vector<class_cut> cuts;               ///< class by class
-    std::vector<std::uint16_t> replicas;       ///< by cut, by sender
-    std::vector<shared_load> loads;
+    vector<sender_table::member> members; ///< by tensor
+    vector<std::uint32_t> examples;       ///< by class: one of its tensors
+    vector<std::uint32_t> counts;         ///< by class: how many tensors
+    vector<class_cut> cuts;               ///< class by class
+    vector<std::uint16_t> replicas;       ///< by cut, by sender
+    vector<shared_load> loads;
 
     /// The cuts that are sent. Cuts that only one process can give come first, then the others, the
     /// largest first: small cuts fill the gaps.
-    constexpr std::vector<std::uint32_t> largest_first() const {
-        std::vector<std::uint32_t> order;
+    constexpr vector<std::uint32_t> largest_first() const {
+        vector<std::uint32_t> order;
         for (std::uint32_t i = 0; i < cuts.size(); ++i)
             if (cuts[i].load != class_cut::no_load)
                 order.push_back(i);
@@ -181,7 +181,7 @@ private:
             classify_by_key(problem_.targets.size(),
                             [&](std::uint32_t tensor, auto&& visit) { visit_key(tensor, visit); });
         result_.examples = std::move(classes.representative);
-        result_.counts = std::vector<std::uint32_t>(result_.examples.size(), 0);
+        result_.counts = vector<std::uint32_t>(result_.examples.size(), 0);
         result_.members.reserve(problem_.targets.size());
         for (std::uint32_t const group : classes.class_of)
             result_.members.push_back({group, result_.counts[group]++});
@@ -225,16 +225,16 @@ private:
         if (!possible.leaves_node)
             return load_number(possible);
         key_id const source = problem_.targets[tensor].pieces->source(cut.piece);
-        std::vector<std::uint32_t>& candidates = loads_of_all_[sources_.kinds().spread(source)];
+        vector<std::uint32_t>& candidates = loads_of_all_[sources_.kinds().spread(source)];
         if (candidates.empty())
-            candidates = std::vector<std::uint32_t>(sources_.of(source).size(), class_cut::no_load);
+            candidates = vector<std::uint32_t>(sources_.of(source).size(), class_cut::no_load);
         if (candidates[cut.source_box] == class_cut::no_load)
             candidates[cut.source_box] = load_number(possible);
         return candidates[cut.source_box];
     }
 
     constexpr std::uint32_t load_number(candidate_senders const& possible) {
-        std::vector<holder_t> senders;
+        vector<holder_t> senders;
         hasher digest;
         digest.add(std::uint64_t{possible.leaves_node});
         for (box_sender const& sender : possible.senders) {
@@ -259,7 +259,7 @@ private:
     sender_lists lists_;
     sender_classes result_;
     class_table load_numbers_;
-    std::vector<std::vector<std::uint32_t>> loads_of_all_; ///< by source spread, by box
+    vector<vector<std::uint32_t>> loads_of_all_; ///< by source spread, by box
 };
 
 } // namespace reshard::detail

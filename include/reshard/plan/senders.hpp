@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_SENDERS_HPP
 #define RESHARD_PLAN_SENDERS_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/relay_trees.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 /// \file
 /// Chooses the sender of each cut of each target tensor, if several hold it: by turns, or balanced.
@@ -27,8 +27,8 @@ namespace reshard::detail {
 /// Then shards that want the same source box are neighbours, and their turns fall evenly on all its
 /// replicas. Rank numbers would not do this, because ranks that want the same box are often a power
 /// of two apart.
-constexpr std::vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
-    std::vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
+constexpr vector<std::uint32_t> places_by_box(tensor_shards const& shards) {
+    vector<std::uint32_t> places(shards ? shards.size() : 0, 0);
     shard_index const index(shards);
     std::uint32_t next = 0;
     for (std::size_t i = 0; i < index.size(); ++i)
@@ -53,7 +53,7 @@ public:
         if (!are_taken || !sources.have_replicas() || options.shared_sources)
             return;
         count_tensors(sources);
-        places_ = std::vector<std::vector<std::uint32_t>>(targets.representatives().size());
+        places_ = vector<vector<std::uint32_t>>(targets.representatives().size());
         for (std::size_t kind = 0; kind < places_.size(); ++kind)
             if (tensor_shards const& shards = targets.spreads()[targets.representatives()[kind]];
                 shards.table() && options.between_nodes.choice != sender_choice::by_target)
@@ -84,7 +84,7 @@ private:
         if (shards.grid())
             return shards.grid()->box_of(shard) * shards.grid()->replicas() +
                    shards.grid()->replica_of(shard);
-        std::vector<std::uint32_t> const& places = places_[targets_.kind(targets_.spread(tensor))];
+        vector<std::uint32_t> const& places = places_[targets_.kind(targets_.spread(tensor))];
         return places.empty() ? shard : places[shard];
     }
 
@@ -92,7 +92,7 @@ private:
     /// holders want it, equal tensors stay equal, and are counted together. With relays, each
     /// wanted box is given once, and tensors always begin at successive turns.
     constexpr void count_tensors(source_indices const& sources) {
-        std::vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
+        vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
         for (target_side const& target : problem_.targets) {
             key_id const source = first_source(target);
@@ -119,8 +119,8 @@ private:
     plan_problem const& problem_;
     plan_options const& options_;
     shard_kinds const& targets_;
-    std::vector<std::uint32_t> first_;               ///< by tensor; empty without a choice
-    std::vector<std::vector<std::uint32_t>> places_; ///< by kind of targets; for listed shards
+    vector<std::uint32_t> first_;          ///< by tensor; empty without a choice
+    vector<vector<std::uint32_t>> places_; ///< by kind of targets; for listed shards
     tensor_stripes stripes_;
 };
 

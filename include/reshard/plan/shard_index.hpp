@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_SHARD_INDEX_HPP
 
 #include <reshard/core/flat_range.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/cover.hpp>
 #include <reshard/layout/tensor_shards.hpp>
 #include <reshard/plan/options.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 /// \file
 /// A searchable index of the different boxes of a tensor, for listed and computed shards.
@@ -21,10 +21,10 @@ namespace reshard::detail {
 
 /// The different boxes of a tensor's shards, a search tree over them, and the holders of each.
 struct part_index {
-    box_index boxes;                  ///< each different box once
-    std::vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
-    std::vector<std::uint32_t> first; ///< `parts[first[i]]` to `parts[first[i + 1]]` hold box `i`
-    std::vector<shard_part> parts;
+    box_index boxes;             ///< each different box once
+    vector<axis_cycles> cycles;  ///< of `boxes`; empty if all are whole
+    vector<std::uint32_t> first; ///< `parts[first[i]]` to `parts[first[i + 1]]` hold box `i`
+    vector<shard_part> parts;
 
     /// The axes along which box `i` is blocks.
     constexpr axis_cycles cycles_of(std::size_t i) const {
@@ -45,8 +45,8 @@ struct part_index {
 
 struct listed_parts {
     box_list boxes;
-    std::vector<axis_cycles> cycles; ///< by box; empty if all are whole
-    std::vector<shard_part> parts;
+    vector<axis_cycles> cycles; ///< by box; empty if all are whole
+    vector<shard_part> parts;
 };
 
 constexpr listed_parts list_parts(shard_table const& table, bool splits_blocks) {
@@ -87,13 +87,13 @@ constexpr part_index index_parts(shard_table const& table, bool splits_blocks = 
     listed_parts const listed = list_parts(table, splits_blocks);
     distinct_boxes different = distinct(listed.boxes, listed.cycles);
     part_index result;
-    result.first = std::vector<std::uint32_t>(different.boxes.size() + 1, 0);
+    result.first = vector<std::uint32_t>(different.boxes.size() + 1, 0);
     for (std::uint32_t const which : different.which)
         ++result.first[which + 1];
     for (std::size_t i = 1; i < result.first.size(); ++i)
         result.first[i] += result.first[i - 1];
-    std::vector<std::uint32_t> next(result.first.begin(), result.first.end());
-    result.parts = std::vector<shard_part>(listed.parts.size(), shard_part{});
+    vector<std::uint32_t> next(result.first.begin(), result.first.end());
+    result.parts = vector<shard_part>(listed.parts.size(), shard_part{});
     for (std::size_t i = 0; i < listed.parts.size(); ++i)
         result.parts[next[different.which[i]]++] = listed.parts[i];
     result.boxes = box_index(std::move(different.boxes));
@@ -257,7 +257,7 @@ private:
         if (options.processes_per_node <= 1)
             return std::nullopt;
         holder_t const first = options.node_of(target) * options.processes_per_node;
-        std::vector<std::size_t> near;
+        vector<std::size_t> near;
         for (holder_t on_node = 0; on_node < options.processes_per_node; ++on_node)
             if (auto const which = replica_held(i, shards, first + on_node))
                 near.push_back(*which);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_SOURCE_INDICES_HPP
 #define RESHARD_PLAN_SOURCE_INDICES_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The search trees of all source tensors, one for all tensors with the same shards.
@@ -19,8 +19,8 @@ namespace reshard::detail {
 
 /// Numbers things so that equal ones, and only those, have the same number.
 struct equal_classes {
-    std::vector<std::uint32_t> class_of;       ///< by thing
-    std::vector<std::uint32_t> representative; ///< by class: one of its things
+    vector<std::uint32_t> class_of;       ///< by thing
+    vector<std::uint32_t> representative; ///< by class: one of its things
 };
 
 /// Numbers classes in the order of their arrival. It is a hash table by the digest of their things,
@@ -58,8 +58,7 @@ private:
     constexpr void make_room() {
         if (2 * (std::size_t{size_} + 1) <= slots_.size())
             return;
-        std::vector<slot> const before =
-            std::exchange(slots_, std::vector<slot>(2 * slots_.size()));
+        vector<slot> const before = std::exchange(slots_, vector<slot>(2 * slots_.size()));
         for (slot const& entry : before)
             if (entry.number != none)
                 find(entry.digest, [](std::uint32_t) { return false; }) = entry;
@@ -68,7 +67,7 @@ private:
     constexpr std::size_t mask() const { return slots_.size() - 1; }
 
     /// The number of slots is a power of two. At most half of them are taken.
-    std::vector<slot> slots_ = std::vector<slot>(16);
+    vector<slot> slots_ = vector<slot>(16);
     std::uint32_t size_ = 0;
 };
 
@@ -79,7 +78,7 @@ private:
 ///
 /// \pre  equal things have equal digests
 /// \post classes are numbered in the order of their first things, which represent them
-constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto&& equal) {
+constexpr equal_classes classify(vector<std::uint64_t> const& digests, auto&& equal) {
     equal_classes result;
     result.class_of.reserve(digests.size());
     class_table table;
@@ -97,7 +96,7 @@ constexpr equal_classes classify(std::vector<std::uint64_t> const& digests, auto
 /// Classifies things 0 to `count - 1` by keys: `visit_key(i, visit)` calls `visit(number)` for each
 /// number of the key, in order.
 constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
-    std::vector<std::uint64_t> digests, keys[2];
+    vector<std::uint64_t> digests, keys[2];
     digests.reserve(count);
     for (std::uint32_t i = 0; i < count; ++i) {
         hasher digest;
@@ -105,7 +104,7 @@ constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
         digests.push_back(digest.value());
     }
     return classify(digests, [&](std::uint32_t a, std::uint32_t b) {
-        for (std::vector<std::uint64_t>& key : keys)
+        for (vector<std::uint64_t>& key : keys)
             key.clear();
         visit_key(a, [&](std::uint64_t number) { keys[0].push_back(number); });
         visit_key(b, [&](std::uint64_t number) { keys[1].push_back(number); });
@@ -121,8 +120,8 @@ class shard_kinds {
 public:
     /// \tparam Side `source_side` or `target_side`
     template <class Side>
-    constexpr explicit shard_kinds(std::vector<Side> const& sides) {
-        std::vector<std::uint32_t> spread_of_number;
+    constexpr explicit shard_kinds(vector<Side> const& sides) {
+        vector<std::uint32_t> spread_of_number;
         spread_of_.reserve(sides.size());
         for (Side const& side : sides)
             add(side.shards, side.spread, spread_of_number);
@@ -130,11 +129,9 @@ public:
     }
 
     /// The shards of each spread.
-    constexpr std::vector<tensor_shards> const& spreads() const { return spreads_; }
+    constexpr vector<tensor_shards> const& spreads() const { return spreads_; }
     /// One spread of each kind.
-    constexpr std::vector<std::uint32_t> const& representatives() const {
-        return kinds_.representative;
-    }
+    constexpr vector<std::uint32_t> const& representatives() const { return kinds_.representative; }
     /// The spread of a tensor.
     constexpr std::uint32_t spread(std::size_t tensor) const { return spread_of_[tensor]; }
     /// The kind of a spread.
@@ -145,7 +142,7 @@ public:
 private:
     /// Adds a tensor. `number` is that of its spread, or `no_spread`.
     constexpr void add(tensor_shards const& shards, std::uint32_t number,
-                       std::vector<std::uint32_t>& spread_of_number) {
+                       vector<std::uint32_t>& spread_of_number) {
         auto const next = static_cast<std::uint32_t>(spreads_.size());
         std::uint32_t spread = next;
         if (number != no_spread) {
@@ -163,7 +160,7 @@ private:
     }
 
     constexpr void find_kinds() {
-        std::vector<std::uint64_t> digests;
+        vector<std::uint64_t> digests;
         for (tensor_shards const& shards : spreads_) {
             hasher digest;
             shards.add_geometry(digest);
@@ -174,10 +171,10 @@ private:
         });
     }
 
-    std::vector<tensor_shards> spreads_;
-    std::vector<std::uint32_t> first_;     ///< by spread
-    std::vector<std::uint32_t> spread_of_; ///< by tensor
-    equal_classes kinds_;                  ///< of spreads
+    vector<tensor_shards> spreads_;
+    vector<std::uint32_t> first_;     ///< by spread
+    vector<std::uint32_t> spread_of_; ///< by tensor
+    equal_classes kinds_;             ///< of spreads
 };
 
 /// A `shard_index` for each source tensor; tensors with the same shards and holders share one.
@@ -202,9 +199,9 @@ public:
 
     /// The values of `number_of(holder)` for the holders of a source's box, ascending and each
     /// once.
-    constexpr std::vector<holder_t> senders_of(key_id source, std::uint32_t box,
-                                               auto&& number_of) const {
-        std::vector<holder_t> senders;
+    constexpr vector<holder_t> senders_of(key_id source, std::uint32_t box,
+                                          auto&& number_of) const {
+        vector<holder_t> senders;
         shard_index const& index = of(source);
         for (std::size_t i = 0; i < index.replicas(box); ++i)
             senders.push_back(
@@ -236,7 +233,7 @@ private:
 
     plan_problem const& problem_;
     shard_kinds kinds_;
-    std::vector<shard_index> indices_; ///< by kind
+    vector<shard_index> indices_; ///< by kind
 };
 
 } // namespace reshard::detail

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_SUBPLAN_HPP
 #define RESHARD_PLAN_SUBPLAN_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/plan.hpp>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The subplan that the maker of a plan sends to a source holder.
@@ -20,7 +20,7 @@ namespace reshard::detail {
 
 /// Transfers from a larger plan, with separate numbers for targets, patterns, chains and sources.
 struct subplan {
-    std::vector<key_id> sources; ///< by source key of `part`: its number in the larger plan
+    vector<key_id> sources; ///< by source key of `part`: its number in the larger plan
     plan part;
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.sources, self.part); }
@@ -101,7 +101,7 @@ inline std::map<holder_t, subplan> subplans_of(plan const& plan, holder_t target
 inline void append(plan& plan, subplan subplan) {
     auto const targets = static_cast<key_id>(plan.target_dtypes.size());
     auto const patterns = static_cast<std::uint32_t>(plan.patterns.size());
-    std::vector<std::uint16_t> chains;
+    vector<std::uint16_t> chains;
     for (cast_chain const& chain : subplan.part.chains)
         chains.push_back(chain_number(plan.chains, chain));
     for (transfer moved : subplan.part.transfers) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_TARGET_BOXES_HPP
 #define RESHARD_PLAN_TARGET_BOXES_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/shard_index.hpp>
 #include <reshard/plan/source_indices.hpp>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Finds target shards that want the same elements, and the stripes in which nodes get these.
@@ -48,11 +48,11 @@ public:
 
 private:
     constexpr void number_listed(tensor_shards const& shards) {
-        first_ = std::vector<std::uint32_t>(shards.size() + 1, 0);
+        first_ = vector<std::uint32_t>(shards.size() + 1, 0);
         for_each_part([&](std::uint32_t, shard_part at) { ++first_[at.shard + 1]; });
         for (std::size_t i = 1; i < first_.size(); ++i)
             first_[i] += first_[i - 1];
-        numbers_ = std::vector<std::uint32_t>(first_.back(), none);
+        numbers_ = vector<std::uint32_t>(first_.back(), none);
         for_each_part(
             [&](std::uint32_t box, shard_part at) { numbers_[first_[at.shard] + at.part] = box; });
     }
@@ -64,8 +64,8 @@ private:
     }
 
     shard_index index_;
-    std::vector<std::uint32_t> first_;   ///< by shard; of listed shards
-    std::vector<std::uint32_t> numbers_; ///< by part
+    vector<std::uint32_t> first_;   ///< by shard; of listed shards
+    vector<std::uint32_t> numbers_; ///< by part
 };
 
 /// The first source of a tensor, if holders want elements of it.
@@ -127,7 +127,7 @@ private:
 
     /// The most processes of one node that want the first box.
     constexpr std::uint32_t most_on_node(tensor_shards const& shards) const {
-        std::vector<holder_t> processes;
+        vector<holder_t> processes;
         box const first = shards.region(0);
         for (std::uint32_t i = 0; i < shards.size(); ++i)
             if (shards.region(i) == first)
@@ -146,13 +146,13 @@ private:
 
     constexpr void choose(plan_problem const& problem, shard_kinds const& sources,
                           shard_kinds const& targets) {
-        std::vector<group> groups(sources.spreads().size(), group{});
-        std::vector<double> elements; // of a receiver, by target spread
+        vector<group> groups(sources.spreads().size(), group{});
+        vector<double> elements; // of a receiver, by target spread
         for (tensor_shards const& shards : targets.spreads())
             elements.push_back(shards && shards.size() > 0 ? static_cast<double>(shards.elements(0))
                                                            : 0);
-        first_ = std::vector<std::uint32_t>(problem.targets.size(), 0);
-        cuts_ = std::vector<std::uint32_t>(problem.targets.size(), 1);
+        first_ = vector<std::uint32_t>(problem.targets.size(), 0);
+        cuts_ = vector<std::uint32_t>(problem.targets.size(), 1);
         for (std::uint32_t t = 0; t < first_.size(); ++t)
             if (key_id const source = first_source(problem.targets[t]); source != zero_source) {
                 group& equal = groups[sources.spread(source)];
@@ -173,19 +173,19 @@ private:
     }
 
     /// Gives each group that is small beside a stripe the emptiest stripe, large ones first.
-    static constexpr void assign_small(std::vector<group>& groups) {
+    static constexpr void assign_small(vector<group>& groups) {
         double sum = 0;
         std::uint32_t most = 1;
         for (group const& entry : groups) {
             sum += entry.bytes;
             most = std::max(most, entry.stripes);
         }
-        std::vector<std::pair<double, std::uint32_t>> small;
+        vector<std::pair<double, std::uint32_t>> small;
         for (std::uint32_t i = 0; i < groups.size(); ++i)
             if (groups[i].stripes > 1 && 4 * groups[i].stripes * groups[i].bytes <= sum)
                 small.push_back({-groups[i].bytes, i});
         std::sort(small.begin(), small.end());
-        std::vector<double> loads(most, 0);
+        vector<double> loads(most, 0);
         for (auto const& [bytes, i] : small) {
             auto const end = loads.begin() + groups[i].stripes;
             auto const least = std::min_element(loads.begin(), end);
@@ -195,9 +195,9 @@ private:
     }
 
     plan_options options_;
-    std::vector<std::uint32_t> counts_; ///< by target spread; empty without relays
-    std::vector<std::uint32_t> first_;  ///< by tensor, here and below; empty with one stripe
-    std::vector<std::uint32_t> cuts_;
+    vector<std::uint32_t> counts_; ///< by target spread; empty without relays
+    vector<std::uint32_t> first_;  ///< by tensor, here and below; empty with one stripe
+    vector<std::uint32_t> cuts_;
 };
 
 } // namespace reshard::detail

@@ -4,6 +4,7 @@
 #define RESHARD_PLAN_TARGET_KINDS_HPP
 
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/source_indices.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Finds target tensors that have the same plan.
@@ -20,13 +20,13 @@ namespace reshard::detail {
 
 /// The boxes that a scope could give, and the shards that it wants.
 struct scope_parts {
-    using numbers = std::vector<std::uint32_t>;
+    using numbers = vector<std::uint32_t>;
 
     /// For each spread of the sources, the boxes of its `shard_index` that a holder in the scope
     /// holds. Empty if no holder outside the scope gets elements.
-    std::vector<numbers> given;
+    vector<numbers> given;
     /// For each spread of the targets, the shards that a holder in the scope wants.
-    std::vector<numbers> wanted;
+    vector<numbers> wanted;
 
     constexpr scope_parts(plan_scope const& scope, plan_options const& options,
                           source_indices const& sources, shard_kinds const& targets)
@@ -104,7 +104,7 @@ public:
     /// The kinds, numbered; the kind of idle tensors comes last.
     constexpr equal_classes classes() const {
         numbers busy;
-        std::vector<std::uint64_t> digests;
+        vector<std::uint64_t> digests;
         auto idle = static_cast<std::uint32_t>(problem_.targets.size());
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t) {
             if (is_idle(t)) {
@@ -117,7 +117,7 @@ public:
         equal_classes result = classify(
             digests, [&](std::uint32_t a, std::uint32_t b) { return same_kind(busy[a], busy[b]); });
         auto const last = static_cast<std::uint32_t>(result.representative.size());
-        std::vector<std::uint32_t> class_of(problem_.targets.size(), last);
+        vector<std::uint32_t> class_of(problem_.targets.size(), last);
         for (std::size_t i = 0; i < busy.size(); ++i)
             class_of[busy[i]] = result.class_of[i];
         result.class_of = std::move(class_of);
@@ -219,7 +219,7 @@ private:
 
     /// True if two spreads are of one kind and have the same parts in the scope.
     static constexpr bool same_parts(shard_kinds const& kinds,
-                                     std::vector<numbers> const& numbers_in_scope, std::uint32_t a,
+                                     vector<numbers> const& numbers_in_scope, std::uint32_t a,
                                      std::uint32_t b) {
         return a == b ||
                (kinds.kind(a) == kinds.kind(b) && numbers_in_scope[a] == numbers_in_scope[b]);
@@ -242,7 +242,7 @@ private:
     /// For each piece, the first piece with the same source. Tensors with equal results repeat
     /// their sources at the same positions, so planning them by number gives the same plan.
     static constexpr numbers first_uses(piece_list const& pieces) {
-        std::vector<std::pair<key_id, std::uint32_t>> uses;
+        vector<std::pair<key_id, std::uint32_t>> uses;
         for (std::uint32_t i = 0; i < pieces.size(); ++i)
             uses.push_back({pieces.source(i), i});
         sort_by(uses, std::less<>());
@@ -258,8 +258,8 @@ private:
     source_indices const& sources_;
     shard_kinds const& targets_;
     scope_parts const& parts_;
-    std::vector<std::uint64_t> source_digests_; ///< by spread
-    std::vector<std::uint64_t> target_digests_;
+    vector<std::uint64_t> source_digests_; ///< by spread
+    vector<std::uint64_t> target_digests_;
 };
 
 } // namespace reshard::detail

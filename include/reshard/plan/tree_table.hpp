@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_TREE_TABLE_HPP
 #define RESHARD_PLAN_TREE_TABLE_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/relays.hpp>
 #include <reshard/plan/source_indices.hpp>
@@ -14,7 +15,6 @@
 #include <ranges>
 #include <span>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Stores trees and lists of receivers once each, without looking at every receiver of every tree.
@@ -37,8 +37,8 @@ public:
     /// The number of a list.
     ///
     /// \pre different processes play the holders, which are sorted as above
-    constexpr std::uint32_t add_list(std::vector<holder_t> holders) {
-        std::vector<std::uint64_t> sums = sums_of_digests(holders);
+    constexpr std::uint32_t add_list(vector<holder_t> holders) {
+        vector<std::uint64_t> sums = sums_of_digests(holders);
         std::uint32_t const number =
             list_numbers_.number(sums.back(), [&](std::uint32_t candidate) {
                 return trees_.lists[candidate] == holders;
@@ -55,8 +55,8 @@ public:
     ///
     /// \param chunks the chunks that a holder gets
     /// \pre   `near` is sorted, without duplicates, and has the source's node
-    constexpr std::uint32_t add_tree(holder_t source, std::uint32_t list,
-                                     std::vector<holder_t> near, std::size_t chunks) {
+    constexpr std::uint32_t add_tree(holder_t source, std::uint32_t list, vector<holder_t> near,
+                                     std::size_t chunks) {
         std::rotate(near.begin(), std::find(near.begin(), near.end(), options_.node_of(source)),
                     near.end());
         stored_tree tree{source, list, 0, 1, {}};
@@ -116,8 +116,8 @@ public:
 private:
     /// Adds the receivers between each node of `near` and the next one. Returns a digest of them
     /// that does not depend on the list.
-    constexpr std::uint64_t add_far(stored_tree& tree, std::vector<holder_t> const& near) const {
-        std::vector<std::uint64_t> const& sums = sums_[tree.list];
+    constexpr std::uint64_t add_far(stored_tree& tree, vector<holder_t> const& near) const {
+        vector<std::uint64_t> const& sums = sums_[tree.list];
         std::size_t const listed = trees_.lists[tree.list].size();
         std::uint64_t digest = sums.back();
         for (std::size_t i = 0; i < near.size(); ++i) {
@@ -145,7 +145,7 @@ private:
     /// The range of a node's holders in a list: from the first position on, and before the last.
     constexpr std::pair<std::size_t, std::size_t> range_of(std::uint32_t list,
                                                            holder_t node) const {
-        std::vector<holder_t> const& holders = trees_.lists[list];
+        vector<holder_t> const& holders = trees_.lists[list];
         auto const match = std::ranges::equal_range(
             holders, node, {}, [&](holder_t holder) { return options_.node_of(holder); });
         return {static_cast<std::size_t>(match.begin() - holders.begin()),
@@ -156,7 +156,7 @@ private:
     relay_trees trees_;
     class_table list_numbers_;
     class_table tree_numbers_;
-    std::vector<std::vector<std::uint64_t>> sums_; ///< sums of its first holders' digests
+    vector<vector<std::uint64_t>> sums_; ///< sums of its first holders' digests
 };
 
 } // namespace reshard::detail

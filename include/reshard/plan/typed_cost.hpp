@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_TYPED_COST_HPP
 #define RESHARD_PLAN_TYPED_COST_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/cost.hpp>
 #include <reshard/plan/typed_plan.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The traffic of a typed plan, rank by rank, and its cost: for a `static_assert`.
@@ -105,7 +105,7 @@ constexpr plan_cost cost_of(traffic<Ranks> const& traffic) {
     constexpr std::string_view all_bytes = "the bytes of all transfers";
     plan_cost cost;
     cost.transfers = traffic.transfers;
-    cost.by_process = std::vector<process_cost>(Ranks, process_cost{});
+    cost.by_process = vector<process_cost>(Ranks, process_cost{});
     for (std::size_t rank = 0; rank < Ranks; ++rank) {
         process_cost& process = cost.by_process[rank];
         process.bytes_local = traffic.bytes_local[rank];
@@ -155,10 +155,10 @@ struct transfer {
 ///
 /// \pre `rank` is one of either layout
 template <class Plan>
-constexpr std::vector<transfer> transfers_of(holder_t rank) {
+constexpr vector<transfer> transfers_of(holder_t rank) {
     auto const contents = Plan::contents();
     auto const operands = Plan::operands();
-    std::vector<transfer> result;
+    vector<transfer> result;
     for (std::size_t target = 0; target < Plan::size; ++target)
         for (detail::typed_transfer const& t : contents[target]->transfers) {
             if (t.source_holder != rank && t.target_holder != rank)

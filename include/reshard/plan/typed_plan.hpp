@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_TYPED_PLAN_HPP
 #define RESHARD_PLAN_TYPED_PLAN_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/distribution_grid.hpp>
 #include <reshard/plan/cut_list.hpp>
 #include <reshard/plan/typed_definition.hpp>
@@ -17,7 +18,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The plan from one typed layout to another as a type; tensors of a kind are planned once.
@@ -57,7 +57,7 @@ struct kind_table {
 /// The expression of a tensor of that kind whose sources are of those kinds; `void` is the source
 /// itself.
 template <class Value>
-constexpr expression expression_of(std::vector<typed::kind const*> const& sources) {
+constexpr expression expression_of(vector<typed::kind const*> const& sources) {
     if constexpr (std::is_void_v<Value>) {
         return source_tensor(0, sources[0]->shape, sources[0]->dtype);
     } else {
@@ -71,13 +71,13 @@ constexpr expression expression_of(std::vector<typed::kind const*> const& source
 /// Plans a tensor of that kind.
 template <class Value>
 constexpr kind_transfers plan_kind(typed::kind const& target,
-                                   std::vector<typed::kind const*> const& sources) {
+                                   vector<typed::kind const*> const& sources) {
     if constexpr (requires { Value::keeps_memory; })
         return {};
     expression const value = expression_of<Value>(sources);
     part_shards const wanted(target.part());
-    std::vector<part_shards> held;
-    std::vector<index_vector> shapes;
+    vector<part_shards> held;
+    vector<index_vector> shapes;
     plan_problem problem{0, target.part().spread.held_by().rank_end(), {}, {}};
     for (typed::kind const* const source : sources) {
         held.push_back(part_shards(source->part()));

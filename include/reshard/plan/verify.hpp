@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_VERIFY_HPP
 #define RESHARD_PLAN_VERIFY_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/options.hpp>
 #include <reshard/plan/plan.hpp>
 #include <reshard/plan/plan_problem.hpp>
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Checks that a plan writes every element of every wanted shard exactly once.
@@ -34,7 +34,7 @@ struct plan_fault {
 /// What transfers write into a shard.
 struct written_parts {
     box_list regions;
-    std::vector<axis_cycles> cycles; ///< by region: the axes along which it is blocks
+    vector<axis_cycles> cycles; ///< by region: the axes along which it is blocks
     bool have_cycles = false;
 
     /// Adds a region or, if boxes repeat twice along an axis, one for each of the inner boxes.
@@ -86,9 +86,8 @@ constexpr written_parts written_into(plan const& plan, std::size_t& first, key_i
 }
 
 /// The error in the boxes that are written into one shard, if any. `boxes` are the shard's boxes.
-constexpr std::optional<plan_fault> find_fault(std::vector<box> const& boxes,
-                                               box_list const& written) {
-    std::vector<box_list> inside(boxes.size(), box_list(written.ndim()));
+constexpr std::optional<plan_fault> find_fault(vector<box> const& boxes, box_list const& written) {
+    vector<box_list> inside(boxes.size(), box_list(written.ndim()));
     box_list list(written.ndim());
     for (box const& box : boxes)
         list.push_back(box);

@@ -6,6 +6,7 @@
 #include <reshard/bind/shard_views.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/row_major_files.hpp>
 #include <reshard/format/safetensors.hpp>
@@ -29,7 +30,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A checkpoint that is open for reading: its files are holders of shards, as ranks are.
@@ -127,12 +127,12 @@ public:
     checkpoint_metadata const& metadata() const { return metadata_; }
 
     /// Adds to the warnings of opening it.
-    void add_warnings(std::vector<std::string> const& texts);
+    void add_warnings(vector<std::string> const& texts);
 
     /// The layout that says which file holds which shards; holder `i` is file `i`. The first call
     /// makes it.
     layout const& files_layout() const;
-    std::vector<std::string> const& file_names() const { return names_; }
+    vector<std::string> const& file_names() const { return names_; }
 
     /// All shards, without memory (see `shapes_in_files`). The first call makes them.
     detail::shard_views<const_tensor_view> const& shapes() const;
@@ -145,7 +145,7 @@ public:
     ///
     /// \throws error with errc::unsupported if the format has such values, and they cannot be
     ///         carried
-    std::vector<detail::saved_object> read_objects() const;
+    vector<detail::saved_object> read_objects() const;
 
     /// True if the format has values that can be read.
     bool can_read_objects() const { return static_cast<bool>(read_objects_); }
@@ -186,17 +186,17 @@ private:
 
     std::shared_ptr<file_store const> files_;
     checkpoint_metadata metadata_;
-    std::function<std::vector<detail::saved_object>(std::set<std::string, std::less<>> const&)>
+    std::function<vector<detail::saved_object>(std::set<std::string, std::less<>> const&)>
         read_objects_;
     std::unique_ptr<views> views_ = std::make_unique<views>();
     /// The first files. They are read without a lookup, and as they were opened, even if a new file
     /// has replaced one.
-    std::vector<std::unique_ptr<file_store::file>> kept_;
+    vector<std::unique_ptr<file_store::file>> kept_;
     std::list<detail::mapped_input> mapped_;
-    std::vector<std::byte const*> first_bytes_;      ///< of each mapped file
+    vector<std::byte const*> first_bytes_;           ///< of each mapped file
     detail::row_major_files const* shown_ = nullptr; ///< if mapped files have other content, too
-    std::vector<detail::file_identity> identities_;
-    std::vector<std::string> names_;
+    vector<detail::file_identity> identities_;
+    vector<std::string> names_;
 };
 
 /// The catalog of a checkpoint, for programs.
@@ -205,7 +205,7 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source);
 namespace detail {
 
 /// The keys of the readable values that are not tensors, in their order.
-RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata);
+RESHARD_DECL vector<std::string> readable_keys(checkpoint_metadata const& metadata);
 
 /// A digest of a checkpoint's tensors, files and save, without paths: it is the same on all ranks.
 RESHARD_DECL std::uint64_t digest_of(checkpoint_metadata const& metadata);
@@ -218,15 +218,15 @@ RESHARD_DECL std::shared_ptr<merged_directories const> united(checkpoint const& 
 RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source);
 
 /// True if the digests of all ranks are of one checkpoint; the digest 0 means an error.
-RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests);
+RESHARD_DECL bool are_same(vector<std::uint64_t> const& digests);
 
 /// The error. If another rank has opened the checkpoint, it names both ranks.
 RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
-                                        std::vector<std::uint64_t> const& digests);
+                                        vector<std::uint64_t> const& digests);
 
 /// Refuses checkpoints that ranks have opened, unless all are the same.
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
-                                    std::vector<std::uint64_t> const& digests);
+                                    vector<std::uint64_t> const& digests);
 
 /// Opens the files that all ranks see together, if they are more than the files of `own`, which
 /// this rank sees by itself.

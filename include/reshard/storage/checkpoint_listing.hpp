@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_CHECKPOINT_LISTING_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 /// \file
 /// The saves in a directory, and the newest of them.
@@ -45,15 +45,15 @@ struct listed_save {
 /// All directories in a directory, sorted by name, without links. Only headers are read.
 ///
 /// \throws error with errc::missing_file or errc::io if the directory cannot be read
-RESHARD_DECL std::vector<listed_save> saves_in(std::filesystem::path const& directory);
+RESHARD_DECL vector<listed_save> saves_in(std::filesystem::path const& directory);
 
 /// The indices of the complete saves, the newest first.
-RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> const& saves);
+RESHARD_DECL vector<std::size_t> newest_first(vector<listed_save> const& saves);
 
 /// The newest complete save of a directory.
 struct newest_save {
     std::string name;
-    std::vector<std::string> passed_over; ///< sentences about other entries
+    vector<std::string> passed_over; ///< sentences about other entries
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.name, self.passed_over); }
 };

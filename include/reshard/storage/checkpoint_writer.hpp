@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 #define RESHARD_STORAGE_CHECKPOINT_WRITER_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/written_formats.hpp>
 #include <reshard/group/agree.hpp>
@@ -17,7 +18,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// A checkpoint that all ranks write together, and that then appears all at once.
@@ -94,7 +94,7 @@ public:
     written_files& files() { return files_; }
 
     /// The files of earlier writers that were removed.
-    std::vector<std::string> removed() const { return target_.removed(); }
+    vector<std::string> removed() const { return target_.removed(); }
 
     /// Waits for the disk, then makes the whole checkpoint appear; the record is written last.
     ///
@@ -104,8 +104,7 @@ public:
     /// \par Collective every rank of the group
     /// \return the id of the save; empty for a single file
     /// \throws error with errc::io on every rank, and the target is unchanged
-    std::string commit(group auto const& world,
-                       std::vector<std::filesystem::path> const& beside = {},
+    std::string commit(group auto const& world, vector<std::filesystem::path> const& beside = {},
                        std::optional<std::string> const& config = {}) {
         sealed_checkpoint sealed;
         auto const values = gather_values(world, files_.runs());
@@ -141,11 +140,10 @@ public:
     index_t reused() const { return reused_; }
 
 private:
-    void copy_beside(std::vector<std::filesystem::path> files,
+    void copy_beside(vector<std::filesystem::path> files,
                      std::optional<std::string> const& config) {
         if (config) {
-            std::erase_if(files,
-                          [](auto const& path) { return path.filename() == hf_config_name; });
+            erase_if(files, [](auto const& path) { return path.filename() == hf_config_name; });
             write_new_file(target_.target(), hf_config_name, *config, how_.sync);
         }
         if (how_.files)

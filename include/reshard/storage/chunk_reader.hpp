@@ -5,6 +5,7 @@
 
 #include <reshard/copy/cut_loop.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/storage/checkpoint.hpp>
 
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Reads the bytes of a checkpoint, and compares them with the digests that were saved with them.
@@ -78,7 +78,7 @@ public:
     RESHARD_DECL void read_to(std::byte* target, shard_place shard_place, byte_run chunks);
 
     /// The chunks of a shard that differ.
-    RESHARD_DECL std::vector<bad_chunk> find_bad(shard_place shard_place, progress_count& count);
+    RESHARD_DECL vector<bad_chunk> find_bad(shard_place shard_place, progress_count& count);
 
     /// Refuses a source if files that were read without verification were written to meanwhile.
     ///
@@ -107,10 +107,10 @@ private:
     checkpoint const& source_;
     bool verify_;
     running_digest digest_;
-    std::vector<bool> unverified_;           ///< by file: true if it was read so
+    vector<bool> unverified_;                ///< by file: true if it was read so
     std::unique_ptr<file_store::file> open_; ///< if the checkpoint does not keep all files open
     holder_t open_number_ = 0;
-    std::vector<std::byte> buffer_;
+    vector<std::byte> buffer_;
     std::optional<shard_place> queried_; ///< the last shard that `mapped` was asked for
     std::byte const* mapped_ = nullptr;  ///< its first byte, or null
     std::optional<shard_place> held_;

@@ -5,6 +5,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/gather_layout.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/redistribute.hpp>
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Compares the tensors of two checkpoints, regardless of how each of them is sharded.
@@ -43,7 +43,7 @@ public:
     shard_descriptor const& descriptor() const { return descriptor_; }
 
 private:
-    std::vector<std::byte> bytes_;
+    vector<std::byte> bytes_;
     shard_descriptor descriptor_;
 };
 
@@ -114,11 +114,11 @@ struct object_comparison {
     index_t in_b = 0;
     /// True if the values were compared: each format can hold the values of the other.
     bool are_identical = true;
-    std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
-    std::vector<std::string> only_b;
-    std::vector<object_difference> different; ///< by key
+    vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
+    vector<std::string> only_b;
+    vector<object_difference> different; ///< by key
     /// Keys of both whose values could not be read, ...
-    std::vector<std::string> unread;
+    vector<std::string> unread;
     std::string why_unread; ///< ... and the first reason
 
     bool equal() const { return only_a.empty() && only_b.empty() && different.empty(); }
@@ -140,10 +140,10 @@ struct compare_options {
 struct comparison {
     /// Of the lowest key that differs, the first element in row-major order.
     std::optional<detail::tensor_difference> first;
-    std::vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
-    std::vector<std::string> only_b;
+    vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
+    vector<std::string> only_b;
     /// Keys of both checkpoints whose tensor or value cannot be read in one of them, sorted.
-    std::vector<std::string> not_compared;
+    vector<std::string> not_compared;
     /// The number of tensors that are equal by their saved digests; they were not read.
     index_t by_digests = 0;
     /// The number of tensors that were read since their shards differ, ...
@@ -185,7 +185,7 @@ RESHARD_DECL digest_verdict compare_digests(checkpoint_metadata const& a, std::s
                                             checkpoint_metadata const& b, std::size_t number_in_b);
 
 /// The indices in two checkpoints of the tensors that both have, by key.
-using common_tensors = std::vector<std::pair<std::size_t, std::size_t>>;
+using common_tensors = vector<std::pair<std::size_t, std::size_t>>;
 
 /// Sorts the keys of two layouts into common keys, and keys of one layout only.
 RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, comparison& result);
@@ -228,16 +228,16 @@ private:
     checkpoint const& b_;
     compare_options const& how_;
     comparison& counts_;
-    std::vector<kept_pair> kept_;
+    vector<kept_pair> kept_;
 };
 
 /// The counts of tensors, in the order of the members.
-inline std::vector<index_t> counts_of(comparison const& comparison) {
+inline vector<index_t> counts_of(comparison const& comparison) {
     return {comparison.by_digests, comparison.other_shards, comparison.no_digests};
 }
 
-inline void add_counts(comparison& result, std::vector<std::vector<index_t>> const& by_rank) {
-    for (std::vector<index_t> const& counts : by_rank) {
+inline void add_counts(comparison& result, vector<vector<index_t>> const& by_rank) {
+    for (vector<index_t> const& counts : by_rank) {
         result.by_digests += counts[0];
         result.other_shards += counts[1];
         result.no_digests += counts[2];

@@ -6,6 +6,7 @@
 #include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -16,7 +17,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Converts a checkpoint to another checkpoint, without tensors in between.
@@ -52,9 +52,9 @@ RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source);
 /// The treatment of the texts that other libraries put into the metadata of safetensors files.
 struct carried_texts {
     std::map<std::string, std::string> texts = {}; ///< for each written file
-    std::vector<std::string> no_place = {};        ///< names that the format cannot hold
-    std::vector<std::string> differing = {};       ///< names that files of the source disagree on
-    std::vector<std::string> misread = {};         ///< readers would take them for names of tensors
+    vector<std::string> no_place = {};             ///< names that the format cannot hold
+    vector<std::string> differing = {};            ///< names that files of the source disagree on
+    vector<std::string> misread = {};              ///< readers would take them for names of tensors
 };
 
 /// \param format by its name; empty: safetensors
@@ -121,18 +121,18 @@ struct convert_report {
     index_t peak_extra_bytes = 0;
     /// Keys that `options.strict` reports, and omitted values.
     strict_verdict keys_judged = {};
-    index_t objects = 0;                   ///< carried values that are not tensors
-    std::vector<std::string> carried = {}; ///< the files that were copied beside the tensors
+    index_t objects = 0;              ///< carried values that are not tensors
+    vector<std::string> carried = {}; ///< the files that were copied beside the tensors
     /// Files beside a replaced checkpoint that the source does not have: they stay.
-    std::vector<std::string> kept = {};
+    vector<std::string> kept = {};
     /// Other names of tensors, with their keys: they are not separate tensors in the new files.
     std::map<std::string, std::string> aliases = {};
     /// The removed files of earlier writers of the target that died.
-    std::vector<std::string> removed = {};
+    vector<std::string> removed = {};
     /// Sentences for people: interleaved tensors that were written one after the other, since the
     /// target has them whole; the new text of `config.json` about tied word embeddings; directories
     /// beside the source that were not copied.
-    std::vector<std::string> notes = {};
+    vector<std::string> notes = {};
 };
 
 namespace detail {
@@ -142,7 +142,7 @@ namespace detail {
 struct tied_names {
     std::map<std::string, std::string> aliases; ///< names without tensors, with their keys
     std::optional<std::string> config = {};     ///< its new text, if it has to change
-    std::vector<std::string> notes = {};
+    vector<std::string> notes = {};
 };
 
 /// In a Hugging Face directory each name of the source is a tensor. The exception are the output

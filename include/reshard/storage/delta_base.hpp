@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_DELTA_BASE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/save_record.hpp>
 #include <reshard/group/agree.hpp>
@@ -18,7 +19,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The checkpoint that a delta refers to for unchanged bytes.
@@ -57,10 +57,10 @@ public:
                                                    std::size_t hint) const;
 
     /// The files that have its bytes: its own, and its bases' files.
-    std::vector<base_file> const& sources() const { return sources_; }
+    vector<base_file> const& sources() const { return sources_; }
 
     /// The runs of the sources that have the bytes of one of its files, as the file was opened.
-    std::vector<delta_run> const& runs(holder_t file) const { return runs_[file]; }
+    vector<delta_run> const& runs(holder_t file) const { return runs_[file]; }
 
     /// Refuses a base that was removed or replaced since it was opened, if a delta needs it.
     ///
@@ -77,7 +77,7 @@ private:
     std::filesystem::path record_of(std::string const& save) const;
 
     /// \pre the record lists a file of that name
-    std::vector<delta_run> runs_of(std::string const& file) const;
+    vector<delta_run> runs_of(std::string const& file) const;
 
     std::shared_ptr<file_store const> files_;
     std::filesystem::path target_;
@@ -87,9 +87,9 @@ private:
     std::map<std::string, std::filesystem::path> directories_;
     checkpoint_metadata metadata_;
     save_record record_;
-    std::vector<base_file> sources_;
-    std::vector<std::vector<delta_run>> runs_;
-    std::vector<file_descriptor> held_; ///< directories with shared locks
+    vector<base_file> sources_;
+    vector<vector<delta_run>> runs_;
+    vector<file_descriptor> held_; ///< directories with shared locks
 };
 
 /// The base of a save at `target`, or null if it is not a delta; the same on every rank.

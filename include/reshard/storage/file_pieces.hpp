@@ -4,12 +4,11 @@
 #define RESHARD_STORAGE_FILE_PIECES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/storage/chunk_reader.hpp>
-
-#include <vector>
 
 /// \file
 /// Divides the bytes of a checkpoint among the processes that write them.
@@ -29,7 +28,7 @@ struct file_piece {
 
 /// The pieces of all files in the order of tensors, shards and bytes. A shard without elements has
 /// a piece, too.
-using file_pieces = std::vector<file_piece>;
+using file_pieces = vector<file_piece>;
 
 /// One piece for each shard. The process that plays the rank of its file writes it.
 RESHARD_DECL file_pieces pieces_by_rank(checkpoint_plan const& files, int size);

@@ -7,6 +7,7 @@
 #include <reshard/bind/options.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/storage/checkpoint.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Loads a checkpoint into tensors.
@@ -60,21 +60,21 @@ namespace detail {
 /// The request of one rank for a checkpoint, with the tensors to fill.
 struct state_load {
     built_state built;
-    std::vector<bytes_to_load> bytes;
+    vector<bytes_to_load> bytes;
     state_dict tensors;
 
     /// \pre `state` stays as it is
     void prepare(model_state const& state, layout const& stored);
 
     /// The keys of the objects' cells.
-    std::vector<std::string> cells() const;
+    vector<std::string> cells() const;
 
     /// Merges the built tensors, and stores the objects' bytes.
     void finish(model_state& state);
 };
 
 /// Refuses a common value of a checkpoint if its name means something else in the state.
-RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes);
+RESHARD_DECL void check_names(model_state const& state, vector<bytes_to_load> const& bytes);
 
 /// Judges the common values that a state has and a checkpoint lacks. They are unexpected keys, and
 /// an error unless `strict` skips such keys.
@@ -84,8 +84,8 @@ RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const&
                                          std::optional<strictness> strict);
 
 /// Adds unexpected keys to a verdict.
-RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::string> const& logged,
-                                 std::vector<std::string> const& returned);
+RESHARD_DECL void add_unexpected(strict_verdict& verdict, vector<std::string> const& logged,
+                                 vector<std::string> const& returned);
 
 /// Loads into the state that `state_of` returns. The state must not move after that.
 ///

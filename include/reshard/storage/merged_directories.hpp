@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_MERGED_DIRECTORIES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/file_store.hpp>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The files of a checkpoint, if each machine has only some of them.
@@ -48,21 +48,21 @@ struct seen_file {
 /// The files of a checkpoint in a directory; empty if the directory does not exist.
 ///
 /// \throws error with errc::io
-RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
-                                               std::filesystem::path const& directory);
+RESHARD_DECL vector<seen_file> seen_files(file_store const& files,
+                                          std::filesystem::path const& directory);
 
 /// A file and the ranks that see it, ascending.
 struct merged_file {
     std::uint64_t bytes = 0;
-    std::vector<int> ranks;
+    vector<int> ranks;
     std::string beginning{}; ///< if not all ranks see the file
 };
 
 /// The files by name, with the ranks that see each.
 ///
 /// \throws error with errc::ranks_disagree if a file differs between two ranks, naming both
-RESHARD_DECL std::map<std::string, merged_file>
-unite(std::filesystem::path const& directory, std::vector<std::vector<seen_file>> const& by_rank);
+RESHARD_DECL std::map<std::string, merged_file> unite(std::filesystem::path const& directory,
+                                                      vector<vector<seen_file>> const& by_rank);
 
 /// The end of a sentence: the rank that wrote the file of a sharded save that the sentence names.
 RESHARD_DECL std::string writer_of(std::string_view sentence);
@@ -79,12 +79,12 @@ public:
           rank_(rank) {}
 
     RESHARD_DECL kind find(std::filesystem::path const& path) const override;
-    RESHARD_DECL std::vector<std::filesystem::path>
+    RESHARD_DECL vector<std::filesystem::path>
     list(std::filesystem::path const& directory) const override;
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
 
     /// \pre the file is one of the directory
-    std::vector<int> const& ranks_of(std::filesystem::path const& path) const {
+    vector<int> const& ranks_of(std::filesystem::path const& path) const {
         return files_.at(path.filename().string()).ranks;
     }
 
@@ -93,7 +93,7 @@ public:
     bool is_here(std::filesystem::path const& path) const { return sees(ranks_of(path)); }
 
 private:
-    bool sees(std::vector<int> const& ranks) const;
+    bool sees(vector<int> const& ranks) const;
     merged_file const* find_file(std::filesystem::path const& path) const;
 
     std::shared_ptr<file_store const> own_;
@@ -121,7 +121,7 @@ void name_missing(int ranks, auto&& work) {
 std::shared_ptr<merged_directories const>
 merge_directories(group auto const& world, std::shared_ptr<file_store const> const& own,
                   std::filesystem::path const& directory) {
-    std::vector<seen_file> own_files;
+    vector<seen_file> own_files;
     agree_on(world, [&] { own_files = seen_files(*own, directory); });
     auto const values = gather_values(world, own_files);
     if (std::count(values.begin(), values.end(), values.front()) == world.size())

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/check_objects.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/layout/layout.hpp>
@@ -23,7 +24,6 @@
 #include <tuple>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// All that a program has under names: tensors, objects, common values and unsaved values.
@@ -163,10 +163,10 @@ model_state state_of_all(std::tuple<Objects&...> const& objects) {
 RESHARD_DECL bool is_sharded(model_state const& state);
 
 /// The common values of a state, in the order of names. They refer to it.
-RESHARD_DECL std::vector<common_value> common_values(model_state const& state);
+RESHARD_DECL vector<common_value> common_values(model_state const& state);
 
 /// The objects of a state. They refer to it.
-RESHARD_DECL std::vector<held_object> held_objects(model_state const& state);
+RESHARD_DECL vector<held_object> held_objects(model_state const& state);
 
 /// The prefix of a common value's key in a checkpoint; its name follows.
 inline constexpr std::string_view common_prefix = "common/";
@@ -183,7 +183,7 @@ inline tensor_view view_of_bytes(std::string& bytes) {
 }
 
 /// The results of `build` for the deferred tensors of a state, in their order.
-using built_state = std::vector<std::pair<deferred_tensor const*, deferred_tensor::built>>;
+using built_state = vector<std::pair<deferred_tensor const*, deferred_tensor::built>>;
 
 RESHARD_DECL built_state build_all(model_state const& state);
 
@@ -212,11 +212,11 @@ RESHARD_DECL std::optional<object_cell> cell_of(std::string_view key);
 /// The cells of some arrays in a checkpoint that no rank takes.
 ///
 /// \param taken the keys of the cells that each rank takes
-RESHARD_DECL std::vector<std::string>
-cells_left(layout const& stored, std::vector<std::vector<std::string>> const& taken);
+RESHARD_DECL vector<std::string> cells_left(layout const& stored,
+                                            vector<vector<std::string>> const& taken);
 
 /// Memory for the objects that a state wants, and for all common values that a checkpoint has.
-RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored);
+RESHARD_DECL vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored);
 
 } // namespace detail
 

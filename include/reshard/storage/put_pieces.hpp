@@ -6,6 +6,7 @@
 #include <reshard/bind/bind.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/copy/cut_loop.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/file_pieces.hpp>
 #include <reshard/storage/written_files.hpp>
 
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Turns transfers into the bytes of files. Each piece is put together and written a window at a
@@ -31,8 +31,8 @@ struct piece_part {
 
 /// The transfers into each piece: those into piece `i` begin at `first[i]`.
 struct piece_transfers {
-    std::vector<transfer const*> all;
-    std::vector<std::size_t> first;
+    vector<transfer const*> all;
+    vector<std::size_t> first;
 
     std::span<transfer const* const> of(std::size_t piece) const {
         return std::span(all).subspan(first[piece], first[piece + 1] - first[piece]);
@@ -66,9 +66,9 @@ inline piece_transfers transfers_of(plan const& plan, file_pieces const& pieces)
 }
 
 /// The parts in all windows of a piece, in the order of windows.
-inline std::vector<piece_part>
-parts_of(bound_plan const& bound, std::span<transfer const* const> transfers, index_t window) {
-    std::vector<piece_part> parts;
+inline vector<piece_part> parts_of(bound_plan const& bound,
+                                   std::span<transfer const* const> transfers, index_t window) {
+    vector<piece_part> parts;
     for (transfer const* const t : transfers)
         if (t->source_key != zero_source)
             cut_to_windows(loop_of(bound, *t), target_of_loop, window,
@@ -160,7 +160,7 @@ inline std::span<std::byte const> bytes_in_memory(bound_plan const& bound, std::
 /// already holds them in order.
 inline std::span<std::byte const> content_from_memory(bound_plan const& bound, std::uint64_t size,
                                                       std::span<piece_part const> parts,
-                                                      std::vector<std::byte>& buffer) {
+                                                      vector<std::byte>& buffer) {
     if (auto const bytes = bytes_in_memory(bound, size, parts); !bytes.empty())
         return bytes;
     buffer.assign(size, std::byte{0});

@@ -4,12 +4,12 @@
 #define RESHARD_STORAGE_REPLACEMENT_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 
 #include <filesystem>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The paths that a new checkpoint may replace, and the files that stay. Nothing here writes.
@@ -39,17 +39,17 @@ stranger_in(std::filesystem::path const& directory);
 /// The files beside the checkpoint in a directory that hold no tensors, such as a configuration or
 /// a tokenizer. A pin is not among them: it is for that checkpoint alone. Empty if the checkpoint
 /// is a single file.
-RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint);
+RESHARD_DECL vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint);
 
 /// The names of the directories beside the checkpoint in a directory, except hidden ones.
-RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const& checkpoint);
+RESHARD_DECL vector<std::string> side_directories(checkpoint_metadata const& checkpoint);
 
 /// The files of a directory that stay if a new checkpoint replaces the old one: the files beside it
 /// that hold no tensors, such as a tokenizer.
 ///
 /// \throws error with errc::already_exists that names the entry that would be lost: a directory, or
 ///         a file that may hold tensors and is not listed; any entry if there is no checkpoint
-RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target);
+RESHARD_DECL vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target);
 
 /// Refuses a file that is not a checkpoint by itself.
 RESHARD_DECL void check_replaced_file(std::filesystem::path const& target);

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/storage/checkpoint_listing.hpp>
@@ -13,7 +14,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Decides which checkpoints of a directory may be deleted, and deletes them.
@@ -53,8 +53,8 @@ struct retention_verdict {
 /// numbers, the newer save is better.
 ///
 /// \throws error with errc::usage for a number below 0, or if no record has the number `by`
-RESHARD_DECL std::vector<retention_verdict> judge(std::vector<listed_save> const& saves,
-                                                  retention const& rules);
+RESHARD_DECL vector<retention_verdict> judge(vector<listed_save> const& saves,
+                                             retention const& rules);
 
 /// A save, and the decision on it.
 struct retained_save {
@@ -83,13 +83,13 @@ struct retained_save {
 RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_save const& save);
 
 /// The same as `retain`, for one process.
-RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const& directory,
-                                                    retention const& rules, bool do_delete);
+RESHARD_DECL vector<retained_save> retain_here(std::filesystem::path const& directory,
+                                               retention const& rules, bool do_delete);
 
 } // namespace detail
 
 /// The saves that `retain` found in a directory, sorted by name, with the decision on each.
-using retention_report = std::vector<detail::retained_save>;
+using retention_report = vector<detail::retained_save>;
 
 /// Reports which checkpoints of a directory may be deleted, and deletes them if `do_delete` is
 /// true.

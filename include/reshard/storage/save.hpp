@@ -6,6 +6,7 @@
 #include <reshard/bind/job.hpp>
 #include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/layout/strictness.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -16,7 +17,6 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <vector>
 
 /// \file
 /// Saves tensors as a checkpoint.
@@ -50,7 +50,7 @@ struct save_options {
     detail::write_options writing = {};
     detail::wait_duration deadline = 0.0; ///< as `options::deadline`
     /// The tensors that all ranks together must have. If a key is missing, nothing is written.
-    std::vector<state_need> needs = {};
+    vector<state_need> needs = {};
     /// Other names of tensors, with their keys, as in `{"lm_head.weight", "embed.weight"}`. A
     /// tensor is written once, under its key, and loads find it under all its names. If ranks have
     /// tensors of both names, the key's tensor is written.
@@ -81,10 +81,10 @@ struct save_report {
     /// written.
     index_t reused = 0;
     /// The removed files of earlier writers of the target that died.
-    std::vector<std::string> removed = {};
+    vector<std::string> removed = {};
     /// Sentences for people: interleaved tensors that were written one after the other, since files
     /// have them whole.
-    std::vector<std::string> notes = {};
+    vector<std::string> notes = {};
 };
 
 /// Writes the tensors of all ranks as a checkpoint at `target`.

@@ -5,6 +5,7 @@
 
 #include <reshard/bind/options.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/solo.hpp>
 #include <reshard/mpi/mpi_group.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 /// \file
 /// Reads windows of files that several ranks need. On a node, one rank reads and verifies each
@@ -28,12 +28,12 @@ namespace reshard::detail {
 /// The nodes of a group.
 struct group_nodes {
     node_ranks own;
-    std::uint32_t number = 0;            ///< number of this rank's node
-    std::vector<std::vector<int>> ranks; ///< by node, ascending
-    std::size_t least_ranks = 0;         ///< the fewest ranks of a node
+    std::uint32_t number = 0;    ///< number of this rank's node
+    vector<vector<int>> ranks;   ///< by node, ascending
+    std::size_t least_ranks = 0; ///< the fewest ranks of a node
 
     /// The rank that sends a value that all nodes of `some` have.
-    int teller(std::vector<std::uint32_t> const& some) const { return ranks[some.front()].front(); }
+    int teller(vector<std::uint32_t> const& some) const { return ranks[some.front()].front(); }
 };
 
 /// \par Collective every rank of the group, in the same order
@@ -58,7 +58,7 @@ public:
         : node_(nodes.number), next_(nodes.ranks.size(), 0) {}
 
     /// \param nodes the nodes that need the window, ascending
-    void add(window_run const& window, std::vector<std::uint32_t> const& nodes) {
+    void add(window_run const& window, vector<std::uint32_t> const& nodes) {
         if (sets_.empty() || nodes != sets_[set_])
             change_set(nodes);
         if (std::ranges::binary_search(nodes, node_))
@@ -66,7 +66,7 @@ public:
         ++turn_;
     }
 
-    std::vector<relayed_window> const& windows() const { return windows_; }
+    vector<relayed_window> const& windows() const { return windows_; }
 
     /// The window of a turn, or null.
     relayed_window const* find(std::uint64_t turn) const {
@@ -74,12 +74,12 @@ public:
         return at != windows_.end() && at->turn == turn ? &*at : nullptr;
     }
 
-    std::vector<std::uint32_t> const& nodes(relayed_window const& window) const {
+    vector<std::uint32_t> const& nodes(relayed_window const& window) const {
         return sets_[window.set];
     }
 
 private:
-    void change_set(std::vector<std::uint32_t> const& nodes) {
+    void change_set(vector<std::uint32_t> const& nodes) {
         if (!sets_.empty())
             for (std::uint32_t const node : sets_[set_])
                 next_[node] = turn_;
@@ -94,11 +94,11 @@ private:
     }
 
     std::uint32_t node_;
-    std::vector<relayed_window> windows_;
-    std::vector<std::vector<std::uint32_t>> sets_;
-    std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;
-    std::vector<std::uint64_t> next_; ///< by node, since the last change of the set
-    std::uint32_t set_ = 0;           ///< the set of the last window; `turn_` is the turn after it
+    vector<relayed_window> windows_;
+    vector<vector<std::uint32_t>> sets_;
+    std::map<vector<std::uint32_t>, std::uint32_t> numbers_;
+    vector<std::uint64_t> next_; ///< by node, since the last change of the set
+    std::uint32_t set_ = 0;      ///< the set of the last window; `turn_` is the turn after it
     std::uint64_t turn_ = 0;
 };
 
@@ -116,7 +116,7 @@ struct found_windows {
 ///      `file_reads`
 RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes const& nodes,
                                         chunk_reader const& reader, window_reads const& reads,
-                                        std::vector<window_run> const& runs, file_reads file_reads);
+                                        vector<window_run> const& runs, file_reads file_reads);
 
 /// Reads each window that several nodes need once, and removes these windows from `runs`.
 ///
@@ -132,19 +132,18 @@ RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes cons
 /// \return the first error of this rank's reads; the rank goes on, since others wait for it
 /// \throws error as `agreed_node_of`; errc::deadline
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
-                                      window_reads& reads, std::vector<window_run>& runs,
+                                      window_reads& reads, vector<window_run>& runs,
                                       file_reads file_reads);
 
 /// The planned reads of a rank.
 struct planned_reads {
     /// \param verify as in `chunk_reader`
     /// \pre   `source` outlives this object
-    RESHARD_DECL planned_reads(checkpoint const& source, std::vector<stored_loop> wanted,
-                               bool verify);
+    RESHARD_DECL planned_reads(checkpoint const& source, vector<stored_loop> wanted, bool verify);
 
     chunk_reader reader;
     window_reads loops;
-    std::vector<window_run> windows; ///< in the order of files
+    vector<window_run> windows; ///< in the order of files
 };
 
 /// The message of a rank to the others about its reads.
@@ -163,7 +162,7 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
 /// Reads the bytes that the loops of this rank need.
 ///
 /// \throws error as `chunk_reader::read`; errc::corrupt_file for a file that was changed meanwhile
-inline void read_windows(solo const&, planned_reads& reads, std::vector<read_notice> const&,
+inline void read_windows(solo const&, planned_reads& reads, vector<read_notice> const&,
                          options const&) {
     run(reads.reader, reads.loops);
     reads.reader.check_unchanged();
@@ -175,7 +174,7 @@ inline void read_windows(solo const&, planned_reads& reads, std::vector<read_not
 /// \par Collective every rank of the group, in the same order, with the same checkpoint and options
 /// \throws error as `chunk_reader::read`, on every rank
 RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
-                               std::vector<read_notice> const& notices, options const& options);
+                               vector<read_notice> const& notices, options const& options);
 
 } // namespace reshard::detail
 

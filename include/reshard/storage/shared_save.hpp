@@ -5,13 +5,13 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file.hpp>
 #include <reshard/storage/written_files.hpp>
 
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <vector>
 
 /// \file
 /// The notes that the writers of one checkpoint leave each other, in files beside its own. Nothing
@@ -29,12 +29,12 @@ struct shared_save {
 };
 
 /// The files that each rank has written.
-using runs_by_rank = std::vector<std::vector<written_run>>;
+using runs_by_rank = vector<vector<written_run>>;
 
 /// Publishes the runs that this process has written.
 ///
 /// \throws error with errc::io
-RESHARD_DECL void publish_runs(shared_save const& save, std::vector<written_run> const& runs);
+RESHARD_DECL void publish_runs(shared_save const& save, vector<written_run> const& runs);
 
 /// Publishes that this process has failed. If the note cannot be written, an empty file says so.
 ///

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_STAGING_HPP
 #define RESHARD_STORAGE_STAGING_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/os/file_bytes.hpp>
@@ -19,7 +20,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A target that is written under a temporary name, and then appears all at once.
@@ -53,7 +53,7 @@ inline void check_target(std::filesystem::path const& target, bool replace) {
 }
 
 /// Copies files into a directory, except files whose names exist there.
-inline void copy_files(std::vector<std::filesystem::path> const& files,
+inline void copy_files(vector<std::filesystem::path> const& files,
                        std::filesystem::path const& directory) {
     for (std::filesystem::path const& file : files) {
         std::error_code problem;
@@ -65,11 +65,10 @@ inline void copy_files(std::vector<std::filesystem::path> const& files,
 }
 
 /// Copies files of the file system into a target of another store.
-inline void copy_files(std::vector<std::filesystem::path> const& files,
-                       file_store::unfinished& target) {
+inline void copy_files(vector<std::filesystem::path> const& files, file_store::unfinished& target) {
     for (std::filesystem::path const& path : files) {
         input_file const file(path);
-        std::vector<std::byte> bytes(file.facts().bytes);
+        vector<std::byte> bytes(file.facts().bytes);
         file.read(0, bytes);
         target.open(path.filename(), bytes.size())->write(0, bytes);
     }
@@ -158,11 +157,11 @@ public:
 
     void commit() override { staged_.appear(); }
     void clean_up() noexcept override { staged_.remove_temporary(); }
-    std::vector<std::string> removed() const override { return removed_; }
+    vector<std::string> removed() const override { return removed_; }
 
 private:
     staged_directory staged_;
-    std::vector<std::string> removed_;
+    vector<std::string> removed_;
     file_descriptor directory_; ///< locked while this object lives: its writer is not dead
 };
 
@@ -236,7 +235,7 @@ public:
     std::unique_ptr<file_store::unfinished> release() { return std::move(target_); }
 
     /// The removed files of dead writers; on the first rank only.
-    std::vector<std::string> removed() const { return target_->removed(); }
+    vector<std::string> removed() const { return target_->removed(); }
 
     /// Makes the target appear.
     ///

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file.hpp>
 
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Files and directories that dead writers left beside their targets.
@@ -54,7 +54,7 @@ RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::
 /// kept, as these may be alive.
 ///
 /// \return the removed paths
-RESHARD_DECL std::vector<std::string> remove_stale_files(std::filesystem::path const& target);
+RESHARD_DECL vector<std::string> remove_stale_files(std::filesystem::path const& target);
 
 /// Creates a temporary file or directory with `create()`, and locks it, so that others see that its
 /// writer lives.

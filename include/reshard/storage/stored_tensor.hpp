@@ -7,6 +7,7 @@
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/plan/plan_problem.hpp>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Access to the elements of a tensor in the files of a checkpoint.
@@ -87,8 +87,7 @@ public:
     /// Adds the digests of replicas in files that `rank` sees, and that no lower rank sees.
     ///
     /// \throws error with errc::io
-    void add_digests(merged_directories const& files, int rank,
-                     std::vector<box_digest>& digests) const;
+    void add_digests(merged_directories const& files, int rank, vector<box_digest>& digests) const;
 
 private:
     shard_place place_of(std::uint32_t shard) const {
@@ -119,18 +118,17 @@ RESHARD_DECL std::optional<index_vector>
 first_difference(stored_tensor const& a, stored_tensor const& b, progress_count* count = nullptr);
 
 /// The indices in `layout` of the tensors that any target is made of, ascending.
-RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout);
+RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout);
 
 /// Refuses copies of a box whose digests differ.
 ///
 /// \throws error with errc::overlap, naming both files and the key
 RESHARD_DECL void compare_replicas(checkpoint const& source,
-                                   std::vector<std::vector<box_digest>> const& by_rank);
+                                   vector<vector<box_digest>> const& by_rank);
 
 /// Compares the replicas of every `ranks`-th tensor, from number `rank` on. Does not communicate.
-RESHARD_DECL void check_saved_replicas(checkpoint const& source,
-                                       std::vector<std::size_t> const& numbers, int rank,
-                                       int ranks);
+RESHARD_DECL void check_saved_replicas(checkpoint const& source, vector<std::size_t> const& numbers,
+                                       int rank, int ranks);
 
 /// Refuses replicas that differ: equal boxes in two files must have equal elements, bit by bit.
 ///
@@ -142,9 +140,9 @@ RESHARD_DECL void check_saved_replicas(checkpoint const& source,
 /// \throws error with errc::overlap, naming both files, the key and the first element that differs,
 ///         on every rank
 void check_replicas(group auto const& world, checkpoint const& source,
-                    std::vector<std::size_t> const& numbers) {
+                    vector<std::size_t> const& numbers) {
     if (auto const files = united(source)) {
-        std::vector<box_digest> digests;
+        vector<box_digest> digests;
         agree_on(world, [&] {
             for (std::size_t const number : numbers)
                 stored_tensor(source, number).add_digests(*files, world.rank(), digests);

@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_TARGET_FILES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/layout/layout.hpp>
@@ -15,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Assigns the results of a program to files.
@@ -83,8 +83,7 @@ struct write_options {
     /// with the fewest bytes to write. It is called on every rank, once for each such shard, the
     /// largest first, and must return the same rank everywhere. Only a rank that holds the shard
     /// may write it. Used for sharded saves.
-    std::function<holder_t(std::string const& key, index_t bytes,
-                           std::vector<holder_t> const& ranks)>
+    std::function<holder_t(std::string const& key, index_t bytes, vector<holder_t> const& ranks)>
         writer = {};
     /// The number of files over which the shards that a rank writes are spread, by bytes. There are
     /// fewer files if the rank has fewer shards, and more if it has more shards of one key. Used
@@ -151,7 +150,7 @@ RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& aliases = {},
-                                       std::vector<saved_object> objects = {});
+                                       vector<saved_object> objects = {});
 
 } // namespace detail
 

@@ -4,13 +4,13 @@
 #define RESHARD_STORAGE_VERIFY_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 
 #include <string>
-#include <vector>
 
 /// \file
 /// Compares all data of a checkpoint with the digests that were saved with it.
@@ -19,9 +19,9 @@ namespace reshard {
 
 /// The result of comparing all data of a checkpoint with its digests.
 struct verification {
-    index_t bytes = 0;                     ///< compared bytes
-    std::vector<detail::bad_chunk> bad;    ///< chunks that differ
-    std::vector<std::string> unverified{}; ///< files without digests
+    index_t bytes = 0;                ///< compared bytes
+    vector<detail::bad_chunk> bad;    ///< chunks that differ
+    vector<std::string> unverified{}; ///< files without digests
 
     bool ok() const { return bad.empty(); }
 };
@@ -30,8 +30,8 @@ namespace detail {
 
 /// The findings of process `rank` of `size`. It compares every `size`-th tensor. If processes see
 /// different files, it compares each file that it sees, and that no lower process sees.
-RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
-                                               progress_function const& progress);
+RESHARD_DECL vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
+                                          progress_function const& progress);
 
 /// The result before the data is read: the number of bytes with digests, and the files without
 /// digests.
@@ -53,7 +53,7 @@ verification verify(group auto const& world, checkpoint const& source,
     detail::compared_values fingerprint;
     fingerprint.add_digest("checkpoint of that name", detail::digest_of(source.metadata()));
     detail::agree_to_run(world, detail::call_on("verify", source), fingerprint);
-    std::vector<detail::bad_chunk> chunks;
+    vector<detail::bad_chunk> chunks;
     agree_on(world,
              [&] { chunks = detail::bad_chunks(source, world.rank(), world.size(), progress); });
     verification result = detail::verifiable(source);

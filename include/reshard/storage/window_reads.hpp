@@ -7,6 +7,7 @@
 #include <reshard/copy/affine_copy.hpp>
 #include <reshard/copy/copy_elements.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/checkpoint.hpp>
 #include <reshard/storage/chunk_reader.hpp>
 
@@ -16,7 +17,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Loops that read shards of a checkpoint. They are cut so that each window of a shard is read
@@ -58,7 +58,7 @@ struct window_part {
 class window_reads {
 public:
     /// \pre `from` outlives this object
-    RESHARD_DECL window_reads(checkpoint_metadata const& from, std::vector<stored_loop> loops);
+    RESHARD_DECL window_reads(checkpoint_metadata const& from, vector<stored_loop> loops);
 
     /// Calls `take` for each window that the loops read, in the order of files and their bytes.
     void for_each_window(auto&& take) {
@@ -91,10 +91,10 @@ private:
     bool is_before(shard_place a, shard_place b) const;
 
     checkpoint_metadata const& from_;
-    std::vector<stored_loop> loops_; ///< in the order of files
+    vector<stored_loop> loops_; ///< in the order of files
     stores how_;
     std::optional<shard_place> held_;
-    std::vector<window_part> parts_; ///< the parts of that shard, by window
+    vector<window_part> parts_; ///< the parts of that shard, by window
 };
 
 /// A window, and the index of the list that has it.
@@ -105,9 +105,9 @@ struct listed_window {
 
 /// Calls `visit(window, entries)` for each window in any of the lists, in the order of files. The
 /// window has all bytes that any list needs; the entries are its `listed_window`s, by list.
-void for_each_listed(window_reads const& reads, std::vector<std::vector<window_run>> const& lists,
+void for_each_listed(window_reads const& reads, vector<vector<window_run>> const& lists,
                      auto&& visit) {
-    std::vector<listed_window> sorted;
+    vector<listed_window> sorted;
     for (std::uint32_t list = 0; list < lists.size(); ++list)
         for (window_run const& window : lists[list])
             sorted.push_back({window, list});
@@ -136,15 +136,15 @@ constexpr bool is_worth_reading_once(std::uint64_t alone, std::uint64_t once, fi
 /// The windows that are not among `others`.
 ///
 /// \pre both are in the order of files
-RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
-                                                     std::vector<window_run> const& windows,
-                                                     std::vector<window_run> const& others);
+RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,
+                                                vector<window_run> const& windows,
+                                                vector<window_run> const& others);
 
 /// Reads the bytes that the loops need, in the order of files, each run once.
 ///
 /// \throws error as `chunk_reader::read`; then targets hold the bytes copied before
 RESHARD_DECL void run(chunk_reader& reader, window_reads& reads);
-RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops);
+RESHARD_DECL void run(chunk_reader& reader, vector<stored_loop> loops);
 
 } // namespace reshard::detail
 

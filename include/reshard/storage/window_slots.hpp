@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_WINDOW_SLOTS_HPP
 #define RESHARD_STORAGE_WINDOW_SLOTS_HPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/mpi_group.hpp>
 #include <reshard/mpi/node_segments.hpp>
 #include <reshard/os/shared_barrier.hpp>
@@ -14,7 +15,6 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Passes windows of files between the ranks of a node through memory that they share.
@@ -110,9 +110,9 @@ inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint
 }
 
 /// All ranks of a node, beginning with this one.
-inline std::vector<std::size_t> ranks_from_own(mpi_group const& node) {
+inline vector<std::size_t> ranks_from_own(mpi_group const& node) {
     auto const size = static_cast<std::size_t>(node.size());
-    std::vector<std::size_t> order;
+    vector<std::size_t> order;
     for (std::size_t step = 0; step < size; ++step)
         order.push_back((static_cast<std::size_t>(node.rank()) + step) % size);
     return order;

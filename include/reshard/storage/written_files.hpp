@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_WRITTEN_FILES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/os/file_store.hpp>
@@ -18,7 +19,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Writes the files of a checkpoint, as one of several processes.
@@ -36,8 +36,8 @@ struct written_run {
     std::uint32_t tensor = 0;
     std::uint32_t shard = 0;
     std::uint64_t first_chunk = 0;
-    std::vector<std::uint64_t> digests;
-    std::vector<std::uint64_t> positions{}; ///< for a delta: positions in the file of the process
+    vector<std::uint64_t> digests;
+    vector<std::uint64_t> positions{}; ///< for a delta: positions in the file of the process
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.tensor, self.shard, self.first_chunk, self.digests, self.positions);
@@ -72,7 +72,7 @@ public:
                           std::span<std::byte const> bytes);
 
     /// The chunks that were put.
-    std::vector<written_run> const& runs() const { return runs_; }
+    vector<written_run> const& runs() const { return runs_; }
 
     /// Writes the parts that are known last; in our format, the header.
     ///
@@ -107,8 +107,8 @@ private:
     file_store::unfinished& target_;
     delta_base const* base_;
     int process_;
-    std::vector<bool> is_written_; ///< by file: true if this process wrote to it
-    std::vector<written_run> runs_;
+    vector<bool> is_written_; ///< by file: true if this process wrote to it
+    vector<written_run> runs_;
     running_digest digest_;
     std::unique_ptr<file_store::output> open_; ///< the last written file
     holder_t open_number_ = 0;
@@ -137,7 +137,7 @@ inline void put_delta_headers(written_files& files, sealed_checkpoint const& sea
 /// \param base the base of a delta
 /// \pre   together the runs contain each chunk exactly once
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
-                                         std::vector<std::vector<written_run>> const& runs,
+                                         vector<vector<written_run>> const& runs,
                                          std::string_view salt, save_facts const& facts = {},
                                          delta_base const* base = nullptr);
 

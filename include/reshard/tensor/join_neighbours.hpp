@@ -4,11 +4,11 @@
 #define RESHARD_TENSOR_JOIN_NEIGHBOURS_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/tensor/state_dict.hpp>
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Joins shards that are neighbours in their tensor and in memory into one shard.
@@ -23,7 +23,7 @@ struct joined_shard {
 };
 
 /// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
-RESHARD_DECL std::vector<joined_shard> joined_shards(std::vector<joined_shard> shards);
+RESHARD_DECL vector<joined_shard> joined_shards(vector<joined_shard> shards);
 
 /// The same elements in fewer shards, if some shards are neighbours along an axis and have the same
 /// extents along the other axes.
@@ -35,7 +35,7 @@ RESHARD_DECL std::vector<joined_shard> joined_shards(std::vector<joined_shard> s
 /// \post every element keeps its address
 template <class View>
 basic_state_dict<View> join_neighbours(basic_state_dict<View> const& shards) {
-    std::vector<joined_shard> parts;
+    vector<joined_shard> parts;
     parts.reserve(shards.size());
     for (auto const& [descriptor, tensor] : shards)
         parts.push_back({{descriptor, tensor}, parts.size(), parts.size()});

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/descriptor.hpp>
 #include <reshard/layout/holder.hpp>
 #include <reshard/tensor/view.hpp>
@@ -18,7 +19,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The shards that one rank holds, and the tensors that contain their elements.
@@ -68,8 +68,8 @@ struct placed_shard {
 /// The elements of a tensor that a rank holds in a local array.
 ///
 /// \throws error as `basic_state_dict::add`
-RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
-                                                     index_t rank, const_tensor_view const& local);
+RESHARD_DECL vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
+                                                index_t rank, const_tensor_view const& local);
 
 /// Elements that are only read may share addresses.
 inline void check_writable(shard_descriptor const&, const_tensor_view const&) {}
@@ -174,7 +174,7 @@ public:
     /// After an error, it adds nothing.
     void add(std::string_view key, layout const& layout, index_t rank, View const& local) {
         keep_error([&] {
-            std::vector<value_type> added;
+            vector<value_type> added;
             for (placed_shard& shard : placed_shards(key, layout, rank, local)) {
                 View part = local;
                 using byte =
@@ -208,7 +208,7 @@ public:
     }
 
     /// The handles that were added: they keep their elements alive.
-    std::vector<std::shared_ptr<void const>> const& handles() const { return handles_; }
+    vector<std::shared_ptr<void const>> const& handles() const { return handles_; }
 
     std::size_t size() const { return shards_.size(); }
     bool empty() const { return shards_.empty(); }
@@ -217,8 +217,8 @@ public:
     value_type const& operator[](std::size_t i) const { return shards_[i]; }
 
     /// The shards, without the elements, in order.
-    std::vector<shard_descriptor> descriptors() const {
-        std::vector<shard_descriptor> result;
+    vector<shard_descriptor> descriptors() const {
+        vector<shard_descriptor> result;
         result.reserve(size());
         for (value_type const& shard : shards_)
             result.push_back(shard.descriptor);
@@ -269,8 +269,8 @@ private:
             return reshard::view(t);
     }
 
-    std::vector<value_type> shards_;
-    std::vector<std::shared_ptr<void const>> handles_;
+    vector<value_type> shards_;
+    vector<std::shared_ptr<void const>> handles_;
     std::optional<error> first_error_;
 };
 

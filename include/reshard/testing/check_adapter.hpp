@@ -5,6 +5,7 @@
 
 #include <reshard/bind/redistribute.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/equal_shares.hpp>
 #include <reshard/tensor/self_overlap.hpp>
 #include <reshard/tensor/state_dict.hpp>
@@ -17,7 +18,6 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 /// \file
 /// The laws of `tensor_traits`, for any tensor type and any test framework.
@@ -34,11 +34,11 @@ struct adapter_case {
     std::function<int(T const& t, index_vector const& index)> read;
 
     /// How many axes the type can have.
-    std::vector<std::size_t> ndims = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    vector<std::size_t> ndims = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     /// Shapes to try in place of those that `ndims` gives.
-    std::vector<index_vector> shapes = {};
+    vector<index_vector> shapes = {};
     /// Data types to try; for one that is known at compile time, nothing.
-    std::vector<data_type> dtypes = {};
+    vector<data_type> dtypes = {};
     /// The memory of the elements that `make` returns. Elements on a device are not touched.
     memory_kind memory = memory_kind::host;
 };
@@ -66,12 +66,12 @@ struct adapted {
         return static_cast<std::byte const*>(seen.data) +
                linear_offset(index(i), seen.strides) * static_cast<index_t>(bytes());
     }
-    bool has(index_t i, std::vector<std::byte> const& value) const {
+    bool has(index_t i, vector<std::byte> const& value) const {
         return std::memcmp(element(i), value.data(), bytes()) == 0;
     }
-    std::vector<std::byte> copy_of(index_t i) const { return {element(i), element(i) + bytes()}; }
+    vector<std::byte> copy_of(index_t i) const { return {element(i), element(i) + bytes()}; }
 
-    void set(index_t i, std::vector<std::byte> const& value) const {
+    void set(index_t i, vector<std::byte> const& value) const {
         auto const offset = element(i) - static_cast<std::byte const*>(seen.data);
         std::memcpy(static_cast<std::byte*>(writable->data) + offset, value.data(), bytes());
     }
@@ -112,7 +112,7 @@ inline void check_apart(adapted const& t) {
 }
 
 /// The first element that has another value in the view than in `bytes`, or -1.
-inline index_t changed_element(adapted const& t, std::vector<std::byte> const& bytes) {
+inline index_t changed_element(adapted const& t, vector<std::byte> const& bytes) {
     for (index_t i = 0; i < t.count(); ++i)
         if (!t.has(i, bytes))
             return i;
@@ -156,8 +156,8 @@ inline void check_reads(adapted const& t) {
 }
 
 /// The elements of a tensor in row-major order, each byte another one than its neighbours'.
-inline std::vector<std::byte> numbered_bytes(adapted const& t) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(t.count()) * t.bytes());
+inline vector<std::byte> numbered_bytes(adapted const& t) {
+    vector<std::byte> bytes(static_cast<std::size_t>(t.count()) * t.bytes());
     for (std::size_t i = 0; i < bytes.size(); ++i)
         bytes[i] = static_cast<std::byte>(t.dtype == data_type::boolean ? i % 2 : i % 251);
     return bytes;
@@ -166,7 +166,7 @@ inline std::vector<std::byte> numbered_bytes(adapted const& t) {
 /// Elements go into the tensor and out of it by `redistribute`.
 inline void check_moves(adapted const& t) {
     auto bytes = numbered_bytes(t);
-    std::vector<std::byte> back(bytes.size());
+    vector<std::byte> back(bytes.size());
     shard_descriptor const descriptor = replicated("t", t.dtype, t.shape);
     index_vector const steps = row_major_strides(t.shape);
     state_dict tensors, filled, returned;
@@ -177,7 +177,7 @@ inline void check_moves(adapted const& t) {
     redistribute(solo{}, filled, returned);
     for (index_t i = 0; i < t.count(); ++i) {
         std::size_t const index = static_cast<std::size_t>(i) * t.bytes();
-        std::vector<std::byte> const expected(&bytes[index], &bytes[index] + t.bytes());
+        vector<std::byte> const expected(&bytes[index], &bytes[index] + t.bytes());
         if (!t.has(i, expected) || std::memcmp(&back[index], expected.data(), t.bytes()) != 0)
             broken("redistribute", t, "element ", t.index(i),
                    " is another one after it was moved in and out");
@@ -196,7 +196,7 @@ inline void check_elements(adapted const& t) {
 }
 
 /// Shapes of `ndim` axes: different extents, one of 1, and an extent of 0 at either end.
-inline std::vector<index_vector> shapes_of(std::size_t ndim) {
+inline vector<index_vector> shapes_of(std::size_t ndim) {
     constexpr index_t extents[max_ndim] = {2, 3, 2, 1, 2, 1, 1, 2};
     index_vector const full(extents, extents + ndim);
     if (ndim == 0)
@@ -209,10 +209,10 @@ inline std::vector<index_vector> shapes_of(std::size_t ndim) {
 }
 
 template <class T>
-std::vector<index_vector> shapes_of(adapter_case<T> const& adapter) {
+vector<index_vector> shapes_of(adapter_case<T> const& adapter) {
     if (!adapter.shapes.empty())
         return adapter.shapes;
-    std::vector<index_vector> values;
+    vector<index_vector> values;
     for (std::size_t const ndim : adapter.ndims)
         for (index_vector const& shape : shapes_of(ndim))
             values.push_back(shape);
@@ -220,7 +220,7 @@ std::vector<index_vector> shapes_of(adapter_case<T> const& adapter) {
 }
 
 template <class T>
-std::vector<data_type> dtypes_of(adapter_case<T> const& adapter) {
+vector<data_type> dtypes_of(adapter_case<T> const& adapter) {
     if constexpr (has_dtype<T>)
         return adapter.dtypes;
     else

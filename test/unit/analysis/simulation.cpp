@@ -321,7 +321,7 @@ std::map<std::size_t, double> fair_rates(std::vector<std::map<std::string, doubl
                 least = (1 + free[link]) / sum;
                 first = link;
             }
-        std::erase_if(moving, [&](std::size_t f) {
+        erase_if(moving, [&](std::size_t f) {
             return ways[f].contains(first) && (rates[f] = least, true);
         });
     }

@@ -16,7 +16,7 @@ namespace reshard::test {
 inline std::vector<detail::vector_set> vector_sets() {
     using enum detail::vector_set;
     std::vector<detail::vector_set> sets{none, avx2, avx512};
-    std::erase_if(sets, [](detail::vector_set set) { return !detail::has(set); });
+    erase_if(sets, [](detail::vector_set set) { return !detail::has(set); });
     return sets;
 }
 

@@ -4,6 +4,7 @@
 #define RESHARD_ANALYSIS_IMPL_ASSIGNMENT_IPP
 
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/holder.hpp>
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <queue>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Assigns units of one kind to units of another, so that the sum of the gains is the greatest.
@@ -46,8 +46,7 @@ struct assigned {
 /// \par Source the Hungarian method, with lists of gains that are not 0, and capacities
 class path_solver {
 public:
-    path_solver(std::vector<gain> const& gains, std::vector<holder_t> supply,
-                std::vector<holder_t> demand)
+    path_solver(vector<gain> const& gains, vector<holder_t> supply, vector<holder_t> demand)
         : gains_(gains),
           supply_(std::move(supply)),
           demand_(std::move(demand)),
@@ -66,9 +65,9 @@ public:
 
     /// The assignment; std::nullopt if it takes more steps than this. Each step looks at one gain.
     /// The limit is a count, not a time, so that all ranks decide the same.
-    std::optional<std::vector<assigned>> solve_within(std::uint64_t steps) && {
+    std::optional<vector<assigned>> solve_within(std::uint64_t steps) && {
         // The most valuable first: they are seldom displaced by those that follow.
-        std::vector<std::uint32_t> order(supply_.size());
+        vector<std::uint32_t> order(supply_.size());
         std::iota(order.begin(), order.end(), 0u);
         std::ranges::stable_sort(order, std::greater<>(),
                                  [&](std::uint32_t row) { return row_value_[row]; });
@@ -80,7 +79,7 @@ public:
                 if (steps_ > steps)
                     return std::nullopt;
             }
-        std::vector<assigned> all;
+        vector<assigned> all;
         for (std::uint32_t column = 0; column < given_.size(); ++column)
             for (auto const& [row, count] : given_[column])
                 all.push_back({row, column, count});
@@ -210,29 +209,29 @@ private:
             column_value_[column] += length - columns_[column].distance;
     }
 
-    std::vector<gain> const& gains_;
-    std::vector<holder_t> supply_, demand_;
-    std::vector<std::size_t> first_; ///< by row, into the gains
-    std::vector<index_t> row_value_, column_value_;
-    std::vector<std::map<std::uint32_t, holder_t>> given_; ///< by column: units of rows
-    std::vector<reached> rows_, columns_;
+    vector<gain> const& gains_;
+    vector<holder_t> supply_, demand_;
+    vector<std::size_t> first_; ///< by row, into the gains
+    vector<index_t> row_value_, column_value_;
+    vector<std::map<std::uint32_t, holder_t>> given_; ///< by column: units of rows
+    vector<reached> rows_, columns_;
     std::uint64_t search_ = 0, steps_ = 0;
-    std::vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, below its end
+    vector<std::uint32_t> found_rows_, found_columns_; ///< in this search, below its end
     using place = std::pair<index_t, std::uint32_t>;
-    std::priority_queue<place, std::vector<place>, std::greater<>> nearest_;
+    std::priority_queue<place, vector<place>, std::greater<>> nearest_;
 };
 
 /// The number of units of all kinds.
-inline std::size_t unit_count(std::vector<holder_t> const& counts) {
+inline std::size_t unit_count(vector<holder_t> const& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
 /// The kind of each unit.
-inline std::vector<std::uint32_t> kinds_of(std::vector<holder_t> const& counts) {
-    std::vector<std::uint32_t> values;
+inline vector<std::uint32_t> kinds_of(vector<holder_t> const& counts) {
+    vector<std::uint32_t> values;
     values.reserve(unit_count(counts));
     for (std::uint32_t kind = 0; kind < counts.size(); ++kind)
-        values.insert(values.end(), counts[kind], kind);
+        values.resize(values.size() + counts[kind], kind);
     return values;
 }
 
@@ -253,8 +252,8 @@ class assignment_auction {
 public:
     /// \pre the greatest gain is not 0, and 64 times it, times one more than there are units, fits
     ///      `index_t`: prices rise by little more than the greatest gain with each step
-    assignment_auction(std::vector<gain> const& gains, std::vector<holder_t> const& supply,
-                       std::vector<holder_t> const& demand)
+    assignment_auction(vector<gain> const& gains, vector<holder_t> const& supply,
+                       vector<holder_t> const& demand)
         : row_of_(kinds_of(supply)), column_of_(kinds_of(demand)) {
         // The numbers of rows and columns are equal; added ones gain nothing.
         std::size_t const units = std::max(row_of_.size(), column_of_.size());
@@ -262,7 +261,7 @@ public:
         scale_ = static_cast<index_t>(units) + 1;
         price_.resize(units, 0);
         gains_.resize((supply.size() + 1) * units, 0);
-        std::vector<std::size_t> first(demand.size() + 1, 0);
+        vector<std::size_t> first(demand.size() + 1, 0);
         std::partial_sum(demand.begin(), demand.end(), first.begin() + 1);
         for (gain const& gain : gains) {
             std::fill_n(gains_of(gain.row) + first[gain.column], demand[gain.column],
@@ -271,12 +270,12 @@ public:
         }
     }
 
-    std::vector<assigned> solve() && {
+    vector<assigned> solve() && {
         for (index_t step = most_ * scale_; step > 1;) {
             step = std::max(step / finer, index_t{1});
             sell_all(step);
         }
-        std::vector<assigned> all;
+        vector<assigned> all;
         for (std::size_t column = 0; column < column_of_.size(); ++column)
             if (std::uint32_t const row = row_of_[owner_[column]]; gains_of(row)[column] > 0)
                 all.push_back({row, column_of_[column], 1});
@@ -340,20 +339,19 @@ private:
         return static_cast<index_t>(gains[column]) * scale_ - price_[column];
     }
 
-    std::vector<std::uint32_t> row_of_, column_of_; ///< by unit
-    std::vector<Value> gains_;                      ///< by row, by unit of the columns
+    vector<std::uint32_t> row_of_, column_of_; ///< by unit
+    vector<Value> gains_;                      ///< by row, by unit of the columns
     index_t most_ = 0, scale_ = 1;
-    std::vector<index_t> price_;       ///< by unit of the columns, here and below
-    std::vector<std::uint32_t> owner_; ///< a unit of the rows
+    vector<index_t> price_;       ///< by unit of the columns, here and below
+    vector<std::uint32_t> owner_; ///< a unit of the rows
 };
 
 /// How many steps along paths are tried before an auction, which looks at all pairs again and
 /// again, with a gain or none. If most pairs have one, no steps are tried, which is enough if rows
 /// want different columns. If few have, most paths are short, and the auction is for the long ones.
 /// Of few kinds, each path assigns many units; and bids must not become too large to count.
-inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
-                                          std::vector<holder_t> const& supply,
-                                          std::vector<holder_t> const& demand) {
+inline std::uint64_t steps_before_auction(vector<gain> const& gains, vector<holder_t> const& supply,
+                                          vector<holder_t> const& demand) {
     constexpr std::uint64_t total = std::numeric_limits<std::uint64_t>::max();
     constexpr std::size_t fewest = 32, most_copies = 4, steps_a_pair = 16;
     constexpr std::size_t most_gains = std::size_t{1} << 26; // of 4 or 8 bytes, most of them 0
@@ -379,9 +377,8 @@ inline std::uint64_t steps_before_auction(std::vector<gain> const& gains,
 /// \param gains in the order of rows, each pair at most once; none is negative
 /// \param supply by row: how many units there are
 /// \param demand by column: how many it takes
-inline std::vector<assigned> best_assignment(std::vector<gain> const& gains,
-                                             std::vector<holder_t> supply,
-                                             std::vector<holder_t> demand) {
+inline vector<assigned> best_assignment(vector<gain> const& gains, vector<holder_t> supply,
+                                        vector<holder_t> demand) {
     std::uint64_t const steps = steps_before_auction(gains, supply, demand);
     if (auto match = path_solver(gains, supply, demand).solve_within(steps))
         return *std::move(match);

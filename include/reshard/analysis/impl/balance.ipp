@@ -4,6 +4,7 @@
 #define RESHARD_ANALYSIS_IMPL_BALANCE_IPP
 
 #include <reshard/analysis/balance.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/plan/flows.hpp>
 #include <reshard/plan/load_balance.hpp>
@@ -13,13 +14,12 @@
 #include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
 namespace detail {
 
-inline plan_balance::extreme extreme_of(std::vector<index_t> const& bytes, index_t least) {
+inline plan_balance::extreme extreme_of(vector<index_t> const& bytes, index_t least) {
     if (bytes.empty())
         return {};
     auto const most = std::max_element(bytes.begin(), bytes.end());
@@ -74,8 +74,8 @@ inline void keep_longest(least_time& longest, double seconds, double latency, au
 }
 
 /// What each rank gets.
-inline std::vector<wanted_bytes> wanted_by_rank(plan_flows const& flows, holder_t processes) {
-    std::vector<wanted_bytes> ranks(processes, wanted_bytes{});
+inline vector<wanted_bytes> wanted_by_rank(plan_flows const& flows, holder_t processes) {
+    vector<wanted_bytes> ranks(processes, wanted_bytes{});
     auto const add = [&](flow const& flow, double bytes) {
         wanted_bytes& target = ranks[flow.target];
         target.ranks = 1;
@@ -103,8 +103,8 @@ inline std::vector<wanted_bytes> wanted_by_rank(plan_flows const& flows, holder_
 
 /// The least time until the bytes have left the ranks and nodes that have them.
 inline least_time least_time_out(plan_flows const& flows, network const& over, holder_t processes) {
-    std::vector<shared_load> loads = flows.loads();
-    std::erase_if(loads, [](shared_load const& load) { return !load.leaves_node; });
+    vector<shared_load> loads = flows.loads();
+    erase_if(loads, [](shared_load const& load) { return !load.leaves_node; });
     load_balance const best(std::move(loads), processes, over.ranks_per_node);
     least_time longest;
     double const latency = over.link.latency_seconds;
@@ -134,7 +134,7 @@ RESHARD_DECL least_time least_time_of(plan_flows const& relayed, network const& 
     byte_seconds const of_rank{seconds_per_byte(over.link.rank_bytes_per_second),
                                seconds_per_byte(over.memory.rank_bytes_per_second),
                                seconds_per_byte(over.copy.rank_bytes_per_second)};
-    std::vector<wanted_bytes> const ranks = wanted_by_rank(relayed, processes);
+    vector<wanted_bytes> const ranks = wanted_by_rank(relayed, processes);
     for (std::size_t first = 0; first < ranks.size(); first += over.ranks_per_node) {
         wanted_bytes node;
         for (std::size_t i = first; i < std::min(ranks.size(), first + over.ranks_per_node); ++i) {
@@ -156,8 +156,8 @@ RESHARD_DECL least_time least_time_of(plan_flows const& relayed, network const& 
 
 RESHARD_DECL plan_balance balance_of(plan_flows const& flows, holder_t processes) {
     plan_options const& options = flows.options();
-    std::vector<index_t> sent(processes, 0), received(processes, 0);
-    std::vector<index_t> left(processes, 0); // by node
+    vector<index_t> sent(processes, 0), received(processes, 0);
+    vector<index_t> left(processes, 0); // by node
     for (std::size_t kind = 0; kind < flows.size(); ++kind)
         flows.for_each(kind, [&](detail::flow const& flow) {
             if (flow.source == flow.target)

@@ -5,6 +5,7 @@
 
 #include <reshard/core/digest.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/network.hpp>
 
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include <span>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Finds flows that always behave equally: they have the same bytes, over links that others share
@@ -28,7 +28,7 @@ template <class T>
 class ragged_list {
 public:
     /// Of pairs of the number of a list and an element, sorted by number.
-    ragged_list(std::size_t count, std::vector<std::pair<std::uint32_t, T>> const& elements)
+    ragged_list(std::size_t count, vector<std::pair<std::uint32_t, T>> const& elements)
         : first_(count + 1, 0) {
         elements_.reserve(elements.size());
         for (auto const& [list, element] : elements) {
@@ -45,8 +45,8 @@ public:
     }
 
 private:
-    std::vector<std::size_t> first_;
-    std::vector<T> elements_;
+    vector<std::size_t> first_;
+    vector<T> elements_;
 };
 
 /// Flows in classes, and the links that they use.
@@ -80,11 +80,11 @@ struct flow_classes {
 
     using link_name = std::pair<network::link_kind, holder_t>;
 
-    std::vector<std::uint32_t> class_of_flow;
-    std::vector<flow_class> flows; ///< after the flows that they wait for
-    ragged_list<wait> waits;       ///< by class of flows
-    std::vector<link_name> links;  ///< in order
-    std::vector<std::uint32_t> class_of_link;
+    vector<std::uint32_t> class_of_flow;
+    vector<flow_class> flows; ///< after the flows that they wait for
+    ragged_list<wait> waits;  ///< by class of flows
+    vector<link_name> links;  ///< in order
+    vector<std::uint32_t> class_of_link;
     std::size_t link_class_count = 0;
     ragged_list<use> flows_of; ///< by class of links
     ragged_list<use> links_of; ///< by class of flows
@@ -184,9 +184,9 @@ public:
         colour_flows();
     }
 
-    std::vector<flow_path> const& paths() const { return paths_; }
-    std::vector<flow_classes::link_name> const& names() const { return names_; }
-    std::vector<std::uint64_t> const& of_link() const { return of_link_; }
+    vector<flow_path> const& paths() const { return paths_; }
+    vector<flow_classes::link_name> const& names() const { return names_; }
+    vector<std::uint64_t> const& of_link() const { return of_link_; }
     /// The key that sorts flows after the flows that they wait for.
     std::pair<std::uint32_t, std::uint64_t> of_flow(std::size_t i) const {
         return {depth_[i], of_flow_[i]};
@@ -228,31 +228,31 @@ private:
 
     /// How many colours there are then.
     std::size_t refine_links() {
-        std::vector<std::uint64_t> sums(names_.size(), 0);
+        vector<std::uint64_t> sums(names_.size(), 0);
         for (std::size_t i = 0; i < flows_.size(); ++i)
             for (flow_path::step const& step : paths_[i].all())
                 sums[step.link] += digest_of_all(of_flow_[i]);
         for (std::size_t i = 0; i < names_.size(); ++i)
             of_link_[i] = digest_of_all(of_link_[i], sums[i]);
-        std::vector<std::uint64_t> different = of_link_;
+        vector<std::uint64_t> different = of_link_;
         std::ranges::sort(different);
         return static_cast<std::size_t>(std::ranges::unique(different).begin() - different.begin());
     }
 
     std::span<simulated_flow const> flows_;
-    std::vector<flow_path> paths_;
-    std::vector<flow_classes::link_name> names_;
-    std::vector<std::uint64_t> of_link_, of_flow_;
-    std::vector<std::uint32_t> depth_; ///< of flows that wait for each other
+    vector<flow_path> paths_;
+    vector<flow_classes::link_name> names_;
+    vector<std::uint64_t> of_link_, of_flow_;
+    vector<std::uint32_t> depth_; ///< of flows that wait for each other
 };
 
 /// The number of the class of each, by the order of their colours, and the first of each class.
 struct numbered_classes {
-    std::vector<std::uint32_t> class_of;
-    std::vector<std::size_t> examples;
+    vector<std::uint32_t> class_of;
+    vector<std::size_t> examples;
 
     numbered_classes(std::size_t count, auto&& colour_of) : class_of(count) {
-        std::vector<std::pair<decltype(colour_of(count)), std::size_t>> order;
+        vector<std::pair<decltype(colour_of(count)), std::size_t>> order;
         for (std::size_t i = 0; i < count; ++i)
             order.emplace_back(colour_of(i), i);
         std::ranges::sort(order);
@@ -264,7 +264,7 @@ struct numbered_classes {
     }
 };
 
-using numbered_uses = std::vector<std::pair<std::uint32_t, flow_classes::use>>;
+using numbered_uses = vector<std::pair<std::uint32_t, flow_classes::use>>;
 
 /// The flows that pass one link of each class.
 inline numbered_uses uses_by_link(flow_colours const& colours, numbered_classes const& flows,
@@ -300,7 +300,7 @@ inline numbered_uses by_flow(numbered_uses uses) {
 
 inline ragged_list<flow_classes::wait> waits_of(std::span<simulated_flow const> flows,
                                                 numbered_classes const& classes) {
-    std::vector<std::pair<std::uint32_t, flow_classes::wait>> pairs;
+    vector<std::pair<std::uint32_t, flow_classes::wait>> pairs;
     for (std::uint32_t c = 0; c < classes.examples.size(); ++c)
         for (auto const& [flow, ahead] : flows[classes.examples[c]].waits_for)
             pairs.push_back({c, {classes.class_of[flow], ahead}});

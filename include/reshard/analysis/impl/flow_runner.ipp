@@ -4,6 +4,7 @@
 #define RESHARD_ANALYSIS_IMPL_FLOW_RUNNER_IPP
 
 #include <reshard/analysis/simulation.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/analysis/impl/flow_classes.ipp>
 
@@ -14,7 +15,6 @@
 #include <functional>
 #include <queue>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Runs classes of flows, event by event.
@@ -32,7 +32,7 @@ public:
 
     /// \param moving classes of flows, in order
     /// \param held_by gives the flows that are not faster than a flow
-    void share(std::vector<std::uint32_t> const& moving, auto&& held_by) {
+    void share(vector<std::uint32_t> const& moving, auto&& held_by) {
         for (std::uint32_t const flow : moving)
             add(flow);
         for (std::uint32_t const link : touched_)
@@ -98,11 +98,11 @@ private:
     }
 
     flow_classes const& classes_;
-    std::vector<link_share> shares_; ///< by class of links
-    std::vector<double> rates_;      ///< by class of flows
-    std::vector<std::uint32_t> touched_;
+    vector<link_share> shares_; ///< by class of links
+    vector<double> rates_;      ///< by class of flows
+    vector<std::uint32_t> touched_;
     using place = std::pair<double, std::uint32_t>;
-    std::priority_queue<place, std::vector<place>, std::greater<>> queue_;
+    std::priority_queue<place, vector<place>, std::greater<>> queue_;
 };
 
 /// The bytes that move over one link in the course of time.
@@ -122,7 +122,7 @@ public:
     }
 
     double busy() const { return busy_; }
-    std::vector<simulation::interval> const& all() const { return all_; }
+    vector<simulation::interval> const& all() const { return all_; }
 
 private:
     static bool is_close(double a, double b) { return std::abs(a - b) <= 1e-9 * a; }
@@ -138,7 +138,7 @@ private:
     }
 
     double busy_ = 0;
-    std::vector<simulation::interval> all_;
+    vector<simulation::interval> all_;
 };
 
 /// Runs classes of flows from event to event: one begins, ends, is far enough ahead of another, or
@@ -152,7 +152,7 @@ public:
           flows_(classes.flows.size()),
           records_(classes.link_class_count),
           moved_(classes.link_class_count, 0) {
-        std::vector<std::pair<std::uint32_t, flow_classes::wait>> followers;
+        vector<std::pair<std::uint32_t, flow_classes::wait>> followers;
         for (std::uint32_t f = 0; f < flows_.size(); ++f) {
             waiting_.push_back(f);
             for (flow_classes::wait const& wait : classes.waits[f])
@@ -211,7 +211,7 @@ private:
     }
 
     /// Removes the elements for which `goes` is true from a list, in its order.
-    static void take_out(std::vector<std::uint32_t>& list, auto&& goes) {
+    static void take_out(vector<std::uint32_t>& list, auto&& goes) {
         std::size_t count = 0;
         for (std::uint32_t const f : list)
             if (!goes(f))
@@ -335,13 +335,13 @@ private:
     link_sharing sharing_;
     ragged_list<flow_classes::wait> followers_; ///< which classes wait for a class, and at what
                                                 ///< distance
-    std::vector<state> states_;   ///< by class; apart, since most are only asked for it
-    std::vector<progress> flows_; ///< by class
-    std::vector<std::uint32_t> waiting_, starting_, moving_;
-    std::vector<link_record> records_; ///< by class of links
-    std::vector<double> moved_;        ///< over each link in this step
-    std::vector<std::uint32_t> touched_;
-    std::vector<double> events_; ///< in how many seconds
+    vector<state> states_;   ///< by class; apart, since most are only asked for it
+    vector<progress> flows_; ///< by class
+    vector<std::uint32_t> waiting_, starting_, moving_;
+    vector<link_record> records_; ///< by class of links
+    vector<double> moved_;        ///< over each link in this step
+    vector<std::uint32_t> touched_;
+    vector<double> events_; ///< in how many seconds
     double now_ = 0;
 };
 

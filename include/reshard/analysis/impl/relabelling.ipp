@@ -28,10 +28,10 @@ namespace detail {
 
 /// Processes or ranks that hold the same boxes, which can be exchanged.
 struct holder_classes {
-    std::vector<std::uint32_t> class_of;        ///< by holder
-    std::vector<std::vector<holder_t>> members; ///< by class, ascending
-    std::vector<holder_t> counts() const {
-        std::vector<holder_t> holders;
+    vector<std::uint32_t> class_of;   ///< by holder
+    vector<vector<holder_t>> members; ///< by class, ascending
+    vector<holder_t> counts() const {
+        vector<holder_t> holders;
         for (auto const& member : members)
             holders.push_back(static_cast<holder_t>(member.size()));
         return holders;
@@ -48,7 +48,7 @@ inline holder_t confining_node(holder_t holder, holder_t processes_per_node) {
 /// is most unlikely, costs bytes, and makes the sums wrong.
 inline holder_classes holder_classes_of(shard_kinds const& kinds, holder_t count,
                                         holder_t processes_per_node) {
-    std::vector<hasher> digests(count);
+    vector<hasher> digests(count);
     auto const& spreads = kinds.spreads();
     for (std::size_t spread = 0; spread < spreads.size(); ++spread)
         for (std::size_t i = 0; spreads[spread] && i < spreads[spread].size(); ++i) {
@@ -123,7 +123,7 @@ public:
     }
 
 private:
-    using numbers = std::vector<std::uint64_t>;
+    using numbers = vector<std::uint64_t>;
 
     /// Target tensors with the same cuts, holders and conversions.
     struct kind {
@@ -156,7 +156,7 @@ private:
     }
 
     void add_source(numbers& key, std::uint32_t t, std::size_t piece,
-                    std::vector<std::uint32_t> const& stated) const {
+                    vector<std::uint32_t> const& stated) const {
         key_id const source = problem_.targets[t].pieces->source(piece);
         key.push_back(source == zero_source
                           ? std::uint64_t{0}
@@ -211,15 +211,15 @@ private:
     plan_problem const& problem_;
     source_indices sources_;
     shard_kinds targets_;
-    std::vector<kind> kinds_;
-    std::vector<std::size_t> first_; ///< by rank, into `shards_`
-    std::vector<kind_shard> shards_;
+    vector<kind> kinds_;
+    vector<std::size_t> first_; ///< by rank, into `shards_`
+    vector<kind_shard> shards_;
 };
 
 /// The wanted bytes, and the ones that stay.
 struct kept_gains {
     index_t wanted = 0;
-    std::vector<gain> gains; ///< rows: kinds of ranks; columns: kinds of processes that play them
+    vector<gain> gains; ///< rows: kinds of ranks; columns: kinds of processes that play them
 
     index_t of(std::uint32_t ranks, std::uint32_t processes) const {
         auto const row = std::ranges::equal_range(gains, ranks, {}, &gain::row);
@@ -232,8 +232,8 @@ inline kept_gains kept_gains_of(plan_problem const& problem, holder_classes cons
                                 holder_classes const& ranks, holder_t processes_per_node) {
     kept_gains result;
     overlap_finder const overlaps(problem);
-    std::vector<index_t> kept(processes.members.size(), 0); // by the ranks of one kind
-    std::vector<std::uint32_t> keepers;
+    vector<index_t> kept(processes.members.size(), 0); // by the ranks of one kind
+    vector<std::uint32_t> keepers;
     for (std::uint32_t kind = 0; kind < ranks.members.size(); ++kind) {
         holder_t const rank = ranks.members[kind].front();
         holder_t const node = confining_node(rank, processes_per_node);
@@ -272,14 +272,14 @@ public:
           process_of_(ranks.class_of.size(), no_process),
           is_taken_(processes.class_of.size(), false) {}
 
-    void give(std::vector<assigned> assignments) {
+    void give(vector<assigned> assignments) {
         for (assigned& units : assignments)
             for (holder_t const rank : ranks_.members[units.row])
                 if (units.count > 0 && rank < is_taken_.size() && is_free(rank, rank) &&
                     processes_.class_of[rank] == units.column)
                     take(rank, rank, units);
-        std::vector<std::size_t> next(processes_.members.size(),
-                                      0); // by class: those before are taken
+        vector<std::size_t> next(processes_.members.size(),
+                                 0); // by class: those before are taken
         for (assigned& units : assignments)
             for (holder_t const rank : ranks_.members[units.row])
                 if (units.count > 0 && process_of_[rank] == no_process) {
@@ -292,7 +292,7 @@ public:
 
     /// Assigns ranks that keep nothing: to their own processes if these are free, else to the first
     /// free process of the node, or of all.
-    std::vector<holder_t> give_rest(holder_t processes_per_node) && {
+    vector<holder_t> give_rest(holder_t processes_per_node) && {
         auto const count = static_cast<holder_t>(process_of_.size());
         for (holder_t rank = 0; rank < count; ++rank)
             if (is_free(rank, rank))
@@ -331,8 +331,8 @@ private:
 
     holder_classes const& processes_;
     holder_classes const& ranks_;
-    std::vector<holder_t> process_of_;
-    std::vector<bool> is_taken_;
+    vector<holder_t> process_of_;
+    vector<bool> is_taken_;
 };
 
 } // namespace detail
@@ -371,7 +371,7 @@ RESHARD_DECL relabelling best_relabelling(layout const& source, layout const& ta
 }
 
 RESHARD_DECL layout relabelling::of_processes(layout const& ranks) const {
-    std::vector<std::vector<shard_descriptor>> by_process;
+    vector<vector<shard_descriptor>> by_process;
     for (holder_t rank = 0; rank < process_of.size(); ++rank) {
         by_process.resize(std::max<std::size_t>(by_process.size(), process_of[rank] + 1));
         by_process[process_of[rank]] = shards_of(ranks, rank);

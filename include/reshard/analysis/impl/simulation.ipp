@@ -27,9 +27,9 @@ struct link_load {
     double least_seconds = 0; ///< the same after the shortest latency
 };
 
-inline std::vector<link_load> loads_of(flow_classes const& classes) {
+inline vector<link_load> loads_of(flow_classes const& classes) {
     constexpr auto noun = "the bytes over a link";
-    std::vector<link_load> loads(classes.link_class_count);
+    vector<link_load> loads(classes.link_class_count);
     for (std::size_t link = 0; link < loads.size(); ++link) {
         link_load& load = loads[link];
         double latency = std::numeric_limits<double>::infinity();
@@ -45,7 +45,7 @@ inline std::vector<link_load> loads_of(flow_classes const& classes) {
     return loads;
 }
 
-inline simulation result_of(flow_classes const& classes, std::vector<link_load> const& loads,
+inline simulation result_of(flow_classes const& classes, vector<link_load> const& loads,
                             flow_runner const& runner) {
     simulation result;
     for (std::uint32_t const flow : classes.class_of_flow) {
@@ -78,7 +78,7 @@ public:
     }
 
     /// In order.
-    std::vector<std::pair<std::uint64_t, index_t>> take() && {
+    vector<std::pair<std::uint64_t, index_t>> take() && {
         add_up();
         return std::move(entries_);
     }
@@ -97,7 +97,7 @@ private:
     }
 
     std::string_view what_;
-    std::vector<std::pair<std::uint64_t, index_t>> entries_;
+    vector<std::pair<std::uint64_t, index_t>> entries_;
     std::size_t distinct_ = 0; ///< how many there were when last added up
 };
 
@@ -107,7 +107,7 @@ inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
 
 /// The relayed bytes, by tree and by index: each flow is a chunk after the one that brings it.
 inline void add_trees(plan_flows const& flows, sums_by_number relayed,
-                      std::vector<simulated_flow>& simulated_flows) {
+                      vector<simulated_flow>& simulated_flows) {
     std::size_t first = simulated_flows.size(); // of the tree
     std::uint32_t last = flow::no_tree;
     for (auto const& [number, bytes] : std::move(relayed).take()) {
@@ -129,7 +129,7 @@ inline void add_trees(plan_flows const& flows, sums_by_number relayed,
 /// flows come last.
 ///
 /// \param has_runs whether runs cost anything: to count them takes time
-inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_runs) {
+inline vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool has_runs) {
     sums_by_number pairs("the bytes between two processes"), relayed("the bytes of a tree"),
         runs("the runs between two processes");
     for (std::size_t kind = 0; kind < flows.size(); ++kind) {
@@ -146,7 +146,7 @@ inline std::vector<simulated_flow> flows_by_pair(plan_flows const& flows, bool h
         };
         flows.for_each(kind, add, has_runs);
     }
-    std::vector<simulated_flow> simulated_flows;
+    vector<simulated_flow> simulated_flows;
     for (auto const& [pair, bytes] : std::move(pairs).take())
         simulated_flows.push_back(
             {static_cast<holder_t>(pair >> 32), static_cast<holder_t>(pair), bytes});

@@ -39,7 +39,7 @@ RESHARD_DECL std::string why_not_invertible(program_report const& of) {
 namespace detail {
 
 /// Puts findings in the order of the program's text; findings without a position come last.
-inline void sort_findings(std::vector<finding>& findings) {
+inline void sort_findings(vector<finding>& findings) {
     auto const position_of = [](finding const& finding) {
         return finding.where.last > finding.where.first ? std::pair(0, finding.where.first)
                                                         : std::pair(1, 0u);
@@ -54,7 +54,7 @@ public:
                     catalog const* target)
         : expanded_(expanded), lowered_(lowered), source_(source), target_(target) {}
 
-    program_report run(std::vector<state_suffix> const& suffixes) {
+    program_report run(vector<state_suffix> const& suffixes) {
         result_.code = expanded_.code;
         result_.findings = expanded_.findings;
         result_.findings.insert(result_.findings.end(), lowered_.findings.begin(),
@@ -93,7 +93,7 @@ private:
             }
     }
 
-    void add_report(reshard::report&& report, std::vector<state_suffix> const& suffixes) {
+    void add_report(reshard::report&& report, vector<state_suffix> const& suffixes) {
         std::unordered_set<std::string_view> const left(lowered_.unexpected.begin(),
                                                         lowered_.unexpected.end());
         for (mapping_finding const& finding : report.findings)
@@ -108,7 +108,7 @@ private:
     }
 
     /// Notes losses that no other finding reports; the state of a tensor goes with the tensor.
-    void note_losses(data_loss_finder const& finder, std::vector<state_suffix> const& suffixes) {
+    void note_losses(data_loss_finder const& finder, vector<state_suffix> const& suffixes) {
         auto const usages = usages_of(lowered_.map);
         std::unordered_set<std::string_view> keys, shadowed;
         for (data_loss const& loss : result_.losses)

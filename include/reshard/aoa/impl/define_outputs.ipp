@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_DEFINE_OUTPUTS_IPP
 
 #include <reshard/aoa/define_outputs.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/impl/missing_makers.ipp>
 #include <reshard/core/config.hpp>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -33,7 +33,7 @@ public:
     }
 
     void define_exports() {
-        std::vector<std::string> keys;
+        vector<std::string> keys;
         for (catalog_entry const& entry : in_.source.tensors())
             if (is_exported(entry.key))
                 keys.push_back(entry.key);
@@ -253,7 +253,7 @@ private:
     }
 
     /// Adds a result that no statement has read, with its states.
-    void add_made(name const& name, std::vector<std::string>& keys) {
+    void add_made(name const& name, vector<std::string>& keys) {
         binding const& bound = in_.names[name];
         if (bound.value == binding::none || bound.uses > 0)
             return;
@@ -271,7 +271,7 @@ private:
 
     /// Adds a state of a statement's result, under its new key.
     void add_state(std::string const& parameter, bound_value const& value,
-                   state_suffix const& state, std::vector<std::string>& keys) {
+                   state_suffix const& state, vector<std::string>& keys) {
         auto const has = has_state(in_.source, value, state);
         if (has == false || &state != &first_of_kind(state) ||
             (state.is_found && is_named(value, state)))

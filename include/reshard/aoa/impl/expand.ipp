@@ -22,7 +22,7 @@ namespace reshard::aoa {
 namespace detail {
 
 /// Whether a statement has the word of a macro. The macro itself checks its attributes then.
-inline bool has_macro_word(std::vector<attribute> const& list) {
+inline bool has_macro_word(vector<attribute> const& list) {
     return std::ranges::any_of(list, [](attribute const& attribute) {
         attribute_word const* const word = find_attribute_word(attribute.word);
         return word && word->value == value_kind::none;
@@ -32,7 +32,7 @@ inline bool has_macro_word(std::vector<attribute> const& list) {
 /// The words of a program's macros, for names that look like one with a typing mistake.
 class misspelt_words {
 public:
-    misspelt_words(macro_context const& context, std::vector<statement> const& statements)
+    misspelt_words(macro_context const& context, vector<statement> const& statements)
         : context_(context), is_read_(context.code.text_count()) {
         for (statement const& statement : statements)
             for (name const& read : context.code.left(statement))
@@ -74,13 +74,13 @@ private:
     }
 
     macro_context const& context_;
-    std::vector<bool> is_read_; ///< by the number of the text
+    vector<bool> is_read_; ///< by the number of the text
 };
 
 /// Refuses all attributes that a statement cannot have; false if it has any.
 inline bool has_sound_attributes(macro_context& context, statement const& statement) {
     bool is_sound = true;
-    std::vector<attribute> const& list = context.code.attributes(statement);
+    vector<attribute> const& list = context.code.attributes(statement);
     if (!has_macro_word(list))
         for (attribute const& each_attribute : list)
             is_sound &= succeeds(context, statement, [&] {
@@ -92,7 +92,7 @@ inline bool has_sound_attributes(macro_context& context, statement const& statem
 
 /// Breaks the statements with attributes that no statement can have, so that each fault is reported
 /// once, and not for each layer.
-inline void check_attributes(macro_context& context, std::vector<statement>& statements) {
+inline void check_attributes(macro_context& context, vector<statement>& statements) {
     misspelt_words const misspelt(context, statements);
     for (statement& statement : statements) {
         bool is_sound = succeeds(context, statement, [&] { misspelt.check(statement); });
@@ -105,7 +105,7 @@ inline void check_attributes(macro_context& context, std::vector<statement>& sta
 /// Keys by outline, which ignore numbers.
 class outline_set {
 public:
-    void add(std::vector<segment> const& segments) { outlines_.intern(outline_of(segments)); }
+    void add(vector<segment> const& segments) { outlines_.intern(outline_of(segments)); }
 
     bool has(std::string_view key) const {
         std::string outline;
@@ -120,9 +120,9 @@ private:
 };
 
 /// The keys of a side that some lost name may mean.
-inline std::vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
-                                             std::vector<state_suffix> const& suffixes) {
-    std::vector<std::string_view> matches;
+inline vector<std::string_view> keys_in(outline_set const& lost, catalog const* keys,
+                                        vector<state_suffix> const& suffixes) {
+    vector<std::string_view> matches;
     if (keys && !lost.empty())
         for (catalog_entry const& entry : *keys)
             for_each_parameter_name(*keys, entry, suffixes, [&](std::string_view key) {
@@ -133,9 +133,8 @@ inline std::vector<std::string_view> keys_in(outline_set const& lost, catalog co
 }
 
 /// The texts of a program and the keys of a side that some lost name may mean, as names.
-inline std::vector<name> names_of(macro_context& context, outline_set const& lost,
-                                  catalog const* keys) {
-    std::vector<name> names;
+inline vector<name> names_of(macro_context& context, outline_set const& lost, catalog const* keys) {
+    vector<name> names;
     if (!lost.empty())
         for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
             if (name const name{name::kind_type::text, false, id, {}};
@@ -148,23 +147,23 @@ inline std::vector<name> names_of(macro_context& context, outline_set const& los
 
 /// Inserts a broken statement before all others. It reads and binds all names that broken
 /// statements with open numbers may have meant.
-inline void restore_lost_names(macro_context& context, std::vector<statement>& statements) {
+inline void restore_lost_names(macro_context& context, vector<statement>& statements) {
     if (context.lost.empty())
         return;
     outline_set read, bound;
     for (lost_name const& name : context.lost)
         (name.is_read ? read : bound).add(context.code.pattern(name.open));
-    std::vector<name> left;
+    vector<name> left;
     for (std::string_view const key : keys_in(read, context.left, context.options.state_suffixes))
         left.push_back(context.code.make_text(key));
-    std::vector<name> const right = names_of(context, bound, context.right);
+    vector<name> const right = names_of(context, bound, context.right);
     statement like{};
     like.origin = context.code.make_origin({{}, 0, {}, true});
     statements.insert(statements.begin(), context.code.make_statement(left, right, like));
 }
 
 /// Whether any statement has the word of a macro that needs to know how tensors are cut.
-inline bool needs_chain(macro_context const& context, std::vector<statement> const& statements) {
+inline bool needs_chain(macro_context const& context, vector<statement> const& statements) {
     return std::ranges::any_of(statements, [&](statement const& statement) {
         return std::ranges::any_of(macros, [&](macro const& each_macro) {
             return each_macro.needs_chain && is_fused(context, statement, each_macro.name);
@@ -173,7 +172,7 @@ inline bool needs_chain(macro_context const& context, std::vector<statement> con
 }
 
 /// Warns of statements that share a line, as joined texts do if a comma is missing between them.
-inline void warn_of_joined(macro_context& context, std::vector<statement> const& statements) {
+inline void warn_of_joined(macro_context& context, vector<statement> const& statements) {
     for (std::size_t i = 1; i < statements.size(); ++i)
         if (text_span const where = statements[i].where;
             where.last > where.first && where.first == statements[i - 1].where.last)
@@ -185,7 +184,7 @@ inline void warn_of_joined(macro_context& context, std::vector<statement> const&
 /// Applies all macros in order, each to the results of the macro before it.
 ///
 /// \throws failed_statement with errc::limit_exceeded
-inline void apply_macros(macro_context& context, std::vector<statement>& statements) {
+inline void apply_macros(macro_context& context, vector<statement>& statements) {
     check_attributes(context, statements);
     std::optional<name_chain> chain;
     for (macro const& each_macro : macros) {
@@ -206,7 +205,7 @@ RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
     result.code.set_state_suffixes(expand_options.state_suffixes);
     macro_context context{result.code, options.reverse ? target : &source,
                           options.reverse ? &source : target, expand_options, result.findings};
-    std::vector<statement> statements = written.statements();
+    vector<statement> statements = written.statements();
     detail::warn_of_joined(context, statements);
     try {
         detail::apply_macros(context, statements);

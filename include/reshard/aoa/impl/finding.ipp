@@ -11,16 +11,15 @@
 
 namespace reshard::aoa {
 
-RESHARD_DECL finding const* first_error_of(std::vector<finding> const& findings) {
+RESHARD_DECL finding const* first_error_of(vector<finding> const& findings) {
     for (finding const& finding : findings)
         if (finding.level == detail::severity::error)
             return &finding;
     return nullptr;
 }
 
-RESHARD_DECL std::vector<std::string> macro_chain(program const& whole_program,
-                                                  std::uint32_t origin) {
-    std::vector<std::string> chain;
+RESHARD_DECL vector<std::string> macro_chain(program const& whole_program, std::uint32_t origin) {
+    vector<std::string> chain;
     for (; !whole_program.origin(origin).macro.empty();
          origin = whole_program.origin(origin).parent)
         chain.push_back(std::string(whole_program.origin(origin).macro) + " from " +

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_FOLLOW_SCALES_IPP
 
 #include <reshard/aoa/define_outputs.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/check.hpp>
@@ -13,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -75,8 +75,8 @@ private:
     /// The scales of the tensors that a value is made of; empty if none has any.
     ///
     /// \throws error with errc::unknown_key if only some have them
-    std::vector<key_id> sources(scale_pattern const& pattern, bound_value const& value) const {
-        std::vector<key_id> keys;
+    vector<key_id> sources(scale_pattern const& pattern, bound_value const& value) const {
+        vector<key_id> keys;
         std::string without, with;
         value.for_each_source([&](key_id id) {
             key_id const scales = scales_of(pattern, id);
@@ -119,14 +119,14 @@ private:
     lower_context& in_;
 };
 
-inline void follow_scales(lower_context& context, std::vector<scale_pattern> const& patterns) {
+inline void follow_scales(lower_context& context, vector<scale_pattern> const& patterns) {
     scale_follower follower(context);
     for (scale_pattern const& pattern : patterns)
         follower.follow(pattern);
 }
 
 /// Relates each output to the output that patterns name as its scales.
-inline void relate_scales(lower_context& context, std::vector<scale_pattern> const& patterns) {
+inline void relate_scales(lower_context& context, vector<scale_pattern> const& patterns) {
     mapping& map = context.result.map;
     for (scale_pattern const& pattern : patterns)
         for (mapping_output const& output : map.outputs()) {

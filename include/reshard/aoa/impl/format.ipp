@@ -30,9 +30,9 @@ constexpr std::string_view take_line(std::string_view& text) {
     return line;
 }
 
-RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std::string>& inside) {
+RESHARD_DECL std::size_t end_of_statement(std::string_view text, vector<std::string>& inside) {
     std::size_t end = 0;
-    std::vector<std::string> open; // comments since the last piece of the statement
+    vector<std::string> open; // comments since the last piece of the statement
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] == '#') {
             std::size_t const last = std::min(text.size(), text.find_first_of("\r\n", i));
@@ -49,8 +49,8 @@ RESHARD_DECL std::size_t end_of_statement(std::string_view text, std::vector<std
     return end;
 }
 
-RESHARD_DECL std::vector<std::string> comment_lines(std::string_view text) {
-    std::vector<std::string> lines;
+RESHARD_DECL vector<std::string> comment_lines(std::string_view text) {
+    vector<std::string> lines;
     while (!text.empty()) {
         bool const is_whole = text.find_first_of("\r\n") != std::string_view::npos;
         std::string_view const line = trimmed(take_line(text));
@@ -74,7 +74,7 @@ inline constexpr std::size_t page_width = 100;
 /// The most columns of a left side whose arrow is put below others.
 inline constexpr std::size_t left_width = 56;
 
-RESHARD_DECL std::string spread_statement::joined(std::vector<std::string> const& pieces) {
+RESHARD_DECL std::string spread_statement::joined(vector<std::string> const& pieces) {
     std::string text;
     for (std::string const& piece : pieces)
         text += (text.empty() ? "" : " ") + piece;
@@ -111,8 +111,7 @@ RESHARD_DECL spread_statement spread(program const& whole_program, statement con
 }
 
 /// Adds pieces to a text, in new lines if they would exceed the page width.
-inline void add_filled(std::string& text, std::vector<std::string> const& pieces,
-                       std::size_t column) {
+inline void add_filled(std::string& text, vector<std::string> const& pieces, std::size_t column) {
     for (std::string const& piece : pieces) {
         bool const fits = column + 1 + characters(piece) <= page_width;
         text += column == 0 ? "" : fits ? " " : "\n    ";
@@ -140,7 +139,7 @@ RESHARD_DECL std::string formatted(spread_statement const& statement, std::size_
 }
 
 /// The column for the arrows of consecutive statements.
-inline std::size_t arrow_column(std::vector<spread_statement> const& statements, std::size_t first,
+inline std::size_t arrow_column(vector<spread_statement> const& statements, std::size_t first,
                                 std::size_t last) {
     std::size_t column = 0;
     for (std::size_t i = first; i < last; ++i)
@@ -149,11 +148,11 @@ inline std::size_t arrow_column(std::vector<spread_statement> const& statements,
     return column;
 }
 
-RESHARD_DECL std::vector<spread_statement> spread(program const& whole_program,
-                                                  std::vector<std::string>& above) {
+RESHARD_DECL vector<spread_statement> spread(program const& whole_program,
+                                             vector<std::string>& above) {
     std::string_view const text = whole_program.source_text();
     auto const& statements = whole_program.statements();
-    std::vector<spread_statement> spread_statements;
+    vector<spread_statement> spread_statements;
     for (std::size_t i = 0; i < statements.size(); ++i) {
         std::size_t const first = statements[i].where.first;
         std::size_t const next =
@@ -169,10 +168,10 @@ RESHARD_DECL std::vector<spread_statement> spread(program const& whole_program,
 } // namespace detail
 
 RESHARD_DECL std::string format(program const& written) {
-    std::vector<std::string> above;
-    std::vector<detail::spread_statement> const statements = detail::spread(written, above);
+    vector<std::string> above;
+    vector<detail::spread_statement> const statements = detail::spread(written, above);
     std::string text;
-    auto const add_lines = [&](std::vector<std::string> const& lines) {
+    auto const add_lines = [&](vector<std::string> const& lines) {
         for (std::string const& line : lines)
             text += text.empty() && line.empty() ? "" : line + '\n';
     };

@@ -8,6 +8,7 @@
 #include <reshard/aoa/make_finding.hpp>
 #include <reshard/aoa/operation.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/layout.hpp>
@@ -22,7 +23,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// How the values of a program are interleaved.
@@ -58,7 +58,7 @@ inline bool makes_blocks(lower_context const& context, statement const& statemen
 }
 
 RESHARD_DECL void check_fused_again(lower_context const& context, statement const& statement,
-                                    std::vector<std::uint32_t> const& operands) {
+                                    vector<std::uint32_t> const& operands) {
     std::string const& macro = context.code.origin(statement.origin).macro;
     if (!macro.starts_with("fused") || macro == "fused_qkv")
         return;
@@ -84,18 +84,18 @@ RESHARD_DECL void check_fused_again(lower_context const& context, statement cons
 /// \param first_shape the shape of its first result
 /// \pre   the statement has been carried out, and all operands are fused
 inline mapping with_stand_ins(lower_context const& context, statement const& statement,
-                              std::vector<std::uint32_t> const& operands,
+                              vector<std::uint32_t> const& operands,
                               index_vector const& first_shape) {
     mapping mapping;
     layout layout;
-    std::vector<expression> tensors;
+    vector<expression> tensors;
     for (std::uint32_t const id : operands) {
         bound_value const& value = context.names.value(id);
         std::string const key = std::to_string(tensors.size());
         tensors.push_back(mapping.source(key, value.tensor.shape, value.tensor.dtype));
         layout.fused.emplace(key, context.fused[value.fused]);
     }
-    std::vector<expression const*> values;
+    vector<expression const*> values;
     for (expression const& tensor : tensors)
         values.push_back(&tensor);
     operation step(std::move(values), {}, statement.right);
@@ -108,8 +108,7 @@ inline mapping with_stand_ins(lower_context const& context, statement const& sta
 }
 
 RESHARD_DECL void note_fused(lower_context& context, statement const& statement,
-                             std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& values) {
+                             vector<std::uint32_t> const& operands, vector<bound_value>& values) {
     if (values.size() == 1 && makes_blocks(context, statement)) {
         values[0].fused = static_cast<std::uint32_t>(context.fused.size());
         context.fused.push_back(fused_of(context, statement, values[0].tensor.ndim()));
@@ -130,9 +129,9 @@ RESHARD_DECL void note_fused(lower_context& context, statement const& statement,
 }
 
 /// The source tensors that a macro takes apart with a statement: the sources of its operand.
-inline std::vector<taken_apart> apart_by(lower_context& context, statement const& statement,
-                                         std::vector<std::uint32_t> const& operands) {
-    std::vector<taken_apart> split_sources;
+inline vector<taken_apart> apart_by(lower_context& context, statement const& statement,
+                                    vector<std::uint32_t> const& operands) {
+    vector<taken_apart> split_sources;
     std::size_t const ndim = context.names.value(operands[0]).tensor.ndim();
     for (key_id const id : context.names.sources_of(operands))
         split_sources.push_back({id, fused_of(context, statement, ndim)});
@@ -140,9 +139,8 @@ inline std::vector<taken_apart> apart_by(lower_context& context, statement const
 }
 
 /// The source tensors of the operands that macros took apart completely.
-inline std::vector<taken_apart> apart_in(lower_context& context,
-                                         std::vector<std::uint32_t> const& operands) {
-    std::vector<taken_apart> split_sources;
+inline vector<taken_apart> apart_in(lower_context& context, vector<std::uint32_t> const& operands) {
+    vector<taken_apart> split_sources;
     std::set<key_id> keys;
     for (std::uint32_t const id : operands) {
         bound_value const& value = context.names.value(id);
@@ -155,9 +153,8 @@ inline std::vector<taken_apart> apart_in(lower_context& context,
                 keys.insert(source);
         });
     }
-    std::erase_if(split_sources, [&](taken_apart const& split_source) {
-        return keys.contains(split_source.source);
-    });
+    erase_if(split_sources,
+             [&](taken_apart const& split_source) { return keys.contains(split_source.source); });
     std::ranges::sort(split_sources);
     split_sources.erase(std::unique(split_sources.begin(), split_sources.end()),
                         split_sources.end());
@@ -165,8 +162,7 @@ inline std::vector<taken_apart> apart_in(lower_context& context,
 }
 
 RESHARD_DECL void note_apart(lower_context& context, statement const& statement,
-                             std::vector<std::uint32_t> const& operands,
-                             std::vector<bound_value>& values) {
+                             vector<std::uint32_t> const& operands, vector<bound_value>& values) {
     if (operands.empty() || makes_blocks(context, statement))
         return;
     auto const of = [&](std::uint32_t id) { return context.names.value(id).apart; };

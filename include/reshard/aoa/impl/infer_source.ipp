@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_INFER_SOURCE_IPP
 
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/impl/partial_shape.ipp>
 #include <reshard/aoa/make_finding.hpp>
@@ -21,7 +22,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace reshard::aoa {
 
@@ -30,8 +30,8 @@ namespace detail {
 /// Goes through a program forwards from known facts, then backwards from its results.
 class source_inferrer {
 public:
-    source_inferrer(inference& result, program const& code,
-                    std::vector<known_tensor> const& tensors, source_names const& source_names)
+    source_inferrer(inference& result, program const& code, vector<known_tensor> const& tensors,
+                    source_names const& source_names)
         : result_(result),
           code_(code),
           made_(source_names),
@@ -99,9 +99,9 @@ private:
             facts.like = shape.like;
     }
 
-    std::vector<partial_shape> facts_of(statement const& statement, std::size_t first,
-                                        std::size_t count) const {
-        std::vector<partial_shape> result;
+    vector<partial_shape> facts_of(statement const& statement, std::size_t first,
+                                   std::size_t count) const {
+        vector<partial_shape> result;
         for (std::size_t k = first; k < first + count; ++k)
             result.push_back(facts_[versions_.at(statement, k)]);
         return result;
@@ -342,25 +342,24 @@ private:
     inference& result_;
     program const& code_;
     source_names const& made_;
-    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
+    vector<scale_pattern> const patterns_ = scale_patterns(code_);
     version_table versions_;
-    std::vector<partial_shape> facts_;
-    std::vector<statement const*> lost_by_; ///< by value: what loses its type or its shape
+    vector<partial_shape> facts_;
+    vector<statement const*> lost_by_; ///< by value: what loses its type or its shape
     std::map<std::string_view, known_tensor const*> known_;
-    std::vector<catalog_entry> entries_;
+    vector<catalog_entry> entries_;
 };
 
 } // namespace detail
 
-RESHARD_DECL catalog catalog_of(std::vector<known_tensor> const& tensors) {
-    std::vector<catalog_entry> entries;
+RESHARD_DECL catalog catalog_of(vector<known_tensor> const& tensors) {
+    vector<catalog_entry> entries;
     for (known_tensor const& tensor : tensors)
         entries.push_back(tensor.entry);
     return catalog(std::move(entries));
 }
 
-RESHARD_DECL inference infer_source(program const& expanded,
-                                    std::vector<known_tensor> const& tensors,
+RESHARD_DECL inference infer_source(program const& expanded, vector<known_tensor> const& tensors,
                                     catalog const& target) {
     inference result;
     auto const with_scales = detail::with_scales(expanded.state_suffixes(), expanded);

@@ -48,8 +48,7 @@ RESHARD_DECL bool is_step(attribute const& attribute) {
 
 /// Applies an attribute to each tensor, and notes the steps.
 inline void take_step(attribute const& attribute, index_vector const* wanted,
-                      std::vector<tensor_facts>& values,
-                      std::vector<std::vector<attribute_step>>& steps) {
+                      vector<tensor_facts>& values, vector<vector<attribute_step>>& steps) {
     for (std::size_t i = 0; i < values.size(); ++i) {
         tensor_facts const after = apply(attribute, values[i], wanted);
         steps[i].push_back({&attribute, values[i], after});
@@ -57,30 +56,29 @@ inline void take_step(attribute const& attribute, index_vector const* wanted,
     }
 }
 
-RESHARD_DECL std::vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
-                                            std::vector<tensor_facts> const& values,
-                                            std::size_t result_count) {
-    std::vector<expression> probes;
-    std::vector<expression const*> operands;
+RESHARD_DECL vector<tensor_facts> join(attribute const& axis, attribute const* sizes,
+                                       vector<tensor_facts> const& values,
+                                       std::size_t result_count) {
+    vector<expression> probes;
+    vector<expression const*> operands;
     for (tensor_facts const& value : values)
         probes.push_back(probe(value));
     for (expression const& expression : probes)
         operands.push_back(&expression);
-    std::vector<attribute> list{axis};
+    vector<attribute> list{axis};
     if (sizes)
         list.push_back(*sizes);
     data_type type = values[0].held;
     for (tensor_facts const& value : values)
         type = value.held == type ? type : value.dtype;
-    std::vector<tensor_facts> facts;
+    vector<tensor_facts> facts;
     for (expression const& expression : operation(std::move(operands), {}, result_count).run(list))
         facts.push_back({expression.shape, expression.dtype, type});
     return facts;
 }
 
 RESHARD_DECL statement_analysis analyze(program const& code, statement const& statement,
-                                        std::vector<tensor_facts> operands,
-                                        index_vector const* wanted) {
+                                        vector<tensor_facts> operands, index_vector const* wanted) {
     statement_analysis result;
     result.operands.resize(statement.left);
     result.results.resize(statement.right);
@@ -110,10 +108,10 @@ inline attribute make_attribute(std::string word, std::string value, attribute c
 }
 
 inline attribute_list inverse_permute(attribute_step const& step) {
-    std::vector<index_t> const order = parse_list(*step.applied);
+    vector<index_t> const order = parse_list(*step.applied);
     if (order.empty())
         return {*step.applied};
-    std::vector<index_t> inverse(order.size());
+    vector<index_t> inverse(order.size());
     bool is_identity = true;
     for (std::size_t axis = 0; axis < order.size(); ++axis) {
         inverse[static_cast<std::size_t>(order[axis])] = static_cast<index_t>(axis);
@@ -192,8 +190,7 @@ RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_ro
                           step.applied->where};
 }
 
-RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
-                                       bool allow_rounding) {
+RESHARD_DECL attribute_list inverse_of(vector<attribute_step> const& steps, bool allow_rounding) {
     attribute_list list;
     for (auto step = steps.rbegin(); step != steps.rend(); ++step)
         for (attribute& attribute : inverse_of(*step, allow_rounding))
@@ -201,34 +198,34 @@ RESHARD_DECL attribute_list inverse_of(std::vector<attribute_step> const& steps,
     return list;
 }
 
-RESHARD_DECL bool inverse_statement::are_equal(std::vector<attribute_list> const& lists) {
+RESHARD_DECL bool inverse_statement::are_equal(vector<attribute_list> const& lists) {
     return std::ranges::all_of(lists,
                                [&](attribute_list const& list) { return list == lists.front(); });
 }
 
-inline std::vector<attribute_list>
-inverses_of(std::vector<std::vector<attribute_step>> const& steps, bool allow_rounding) {
-    std::vector<attribute_list> lists;
+inline vector<attribute_list> inverses_of(vector<vector<attribute_step>> const& steps,
+                                          bool allow_rounding) {
+    vector<attribute_list> lists;
     lists.reserve(steps.size());
-    for (std::vector<attribute_step> const& attribute_steps : steps)
+    for (vector<attribute_step> const& attribute_steps : steps)
         lists.push_back(inverse_of(attribute_steps, allow_rounding));
     return lists;
 }
 
 /// The extents of operands along an axis, if they differ.
-inline std::vector<index_t> uneven_sizes(std::vector<tensor_facts> const& operands, index_t axis) {
-    std::vector<index_t> sizes;
+inline vector<index_t> uneven_sizes(vector<tensor_facts> const& operands, index_t axis) {
+    vector<index_t> sizes;
     for (tensor_facts const& facts : operands) {
         auto const ndim = static_cast<index_t>(facts.shape.size());
         sizes.push_back(facts.shape[static_cast<std::size_t>(axis < 0 ? axis + ndim : axis)]);
     }
     bool const is_even = std::ranges::all_of(sizes, [&](index_t n) { return n == sizes[0]; });
-    return is_even ? std::vector<index_t>() : sizes;
+    return is_even ? vector<index_t>() : sizes;
 }
 
 /// For each operand of a concat the slice that takes it out of the whole again.
-inline std::vector<attribute> cuts_of(statement_analysis const& of) {
-    std::vector<attribute> cuts;
+inline vector<attribute> cuts_of(statement_analysis const& of) {
+    vector<attribute> cuts;
     index_t offset = 0;
     for (tensor_facts const& facts : of.joined) {
         auto const ndim = static_cast<index_t>(facts.shape.size());

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_LEFT_STATES_IPP
 
 #include <reshard/aoa/lower_context.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/impl/state_words.ipp>
@@ -17,7 +18,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -91,8 +91,7 @@ private:
     void add(std::string_view key) {
         std::string_view const dotted = is_dotted(key) ? key : dotted_.emplace_back(with_dots(key));
         bool const is_state = !optimizer_readings(dotted).empty();
-        for (std::size_t const size :
-             is_state ? std::vector<std::size_t>{0} : container_sizes(dotted)) {
+        for (std::size_t const size : is_state ? vector<std::size_t>{0} : container_sizes(dotted)) {
             std::string_view const inside = dotted.substr(size);
             bool const is_sure = size == 0 || is_model(last_segment(dotted.substr(0, size - 1)));
             used_name& name = names_.try_emplace(inside, used_name{key}).first->second;
@@ -251,11 +250,11 @@ inline bool passes(lower_context& context, mapping_output const& output,
 }
 
 /// The keys that keep their names, or go on with the name of the same parameter.
-inline std::vector<std::string_view> passing_keys(lower_context& context) {
+inline vector<std::string_view> passing_keys(lower_context& context) {
     std::unordered_set<std::string_view> states;
     for (relation const& relation : context.result.map.relations())
         states.insert(relation.companion);
-    std::vector<std::string_view> keys;
+    vector<std::string_view> keys;
     for (mapping_output const& output : context.result.map.outputs())
         if (passes(context, output, states))
             keys.push_back(output.key);
@@ -263,7 +262,7 @@ inline std::vector<std::string_view> passing_keys(lower_context& context) {
 }
 
 RESHARD_DECL void warn_left_states(lower_context& context) {
-    std::vector<std::string_view> const keys = passing_keys(context);
+    vector<std::string_view> const keys = passing_keys(context);
     if (keys.empty())
         return;
     used_names const used(context);

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_LIST_TEXT_IPP
 
 #include <reshard/aoa/operation.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/words.hpp>
@@ -11,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -20,10 +20,10 @@ namespace reshard::aoa::detail {
 /// \throws statement_error with errc::syntax: it should have been a list of `entries`, as in
 ///         `example`
 template <class Entry, class TakeEntry>
-std::vector<Entry> list_of(attribute const& of, TakeEntry const& take_entry,
-                           std::string_view entries, std::string_view example) {
+vector<Entry> list_of(attribute const& of, TakeEntry const& take_entry, std::string_view entries,
+                      std::string_view example) {
     auto const& text = std::get<std::string>(of.value);
-    std::vector<Entry> list;
+    vector<Entry> list;
     if (read_list(text, take_entry, list))
         return list;
     throw statement_error{errc::syntax,
@@ -32,15 +32,15 @@ std::vector<Entry> list_of(attribute const& of, TakeEntry const& take_entry,
                           of.where};
 }
 
-RESHARD_DECL std::vector<index_t> parse_list(attribute const& of) {
+RESHARD_DECL vector<index_t> parse_list(attribute const& of) {
     return list_of<index_t>(of, take_integer, "integers", "[1, 0]");
 }
 
-RESHARD_DECL std::vector<std::optional<index_t>> parse_extents(attribute const& of) {
+RESHARD_DECL vector<std::optional<index_t>> parse_extents(attribute const& of) {
     return list_of<std::optional<index_t>>(of, take_extent, "extents", "[128, *]");
 }
 
-RESHARD_DECL std::vector<axis_range> parse_ranges(attribute const& of) {
+RESHARD_DECL vector<axis_range> parse_ranges(attribute const& of) {
     auto const take_range = [](std::string_view& text) {
         axis_range range{take_integer(text).value_or(0), {}};
         bool const is_range = take(text, ':');

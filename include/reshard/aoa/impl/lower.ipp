@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_LOWER_IPP
 
 #include <reshard/aoa/lower.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/define_outputs.hpp>
 #include <reshard/aoa/expand.hpp>
@@ -27,7 +28,6 @@
 #include <unordered_set>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -47,8 +47,8 @@ inline std::optional<value_identity> output_identity(lower_context& context, std
 }
 
 /// The numbers of the texts whose values also have another text that may be an output's key.
-inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
-    std::vector<bool> is_named[2], is_tied[2]; // a value that was made, a tensor of the source
+inline vector<std::uint32_t> tied_texts(lower_context& context) {
+    vector<bool> is_named[2], is_tied[2]; // a value that was made, a tensor of the source
     for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
         if (auto const value = output_identity(context, id)) {
             auto &named = is_named[value->is_source], &tied = is_tied[value->is_source];
@@ -57,7 +57,7 @@ inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
             tied[value->number] = named[value->number];
             named[value->number] = true;
         }
-    std::vector<std::uint32_t> matches;
+    vector<std::uint32_t> matches;
     for (std::uint32_t id = 0; id < context.code.text_count(); ++id)
         if (auto const value = output_identity(context, id))
             if (is_tied[value->is_source][value->number])
@@ -66,8 +66,8 @@ inline std::vector<std::uint32_t> tied_texts(lower_context& context) {
 }
 
 /// The outputs of tied texts, by value, then by key. Most programs have none, and need no look-up.
-inline std::vector<tied_output> tied_outputs(lower_context& context) {
-    std::vector<tied_output> outputs;
+inline vector<tied_output> tied_outputs(lower_context& context) {
+    vector<tied_output> outputs;
     for (std::uint32_t const id : tied_texts(context)) {
         name const name{name::kind_type::text, false, id, {}};
         if (auto const* const output = context.result.map.find(context.code.text(name)))
@@ -78,7 +78,7 @@ inline std::vector<tied_output> tied_outputs(lower_context& context) {
 }
 
 RESHARD_DECL void relate_copies(lower_context& context) {
-    std::vector<relation> aliases;
+    vector<relation> aliases;
     tied_output const* first = nullptr;
     auto const tied = tied_outputs(context);
     for (tied_output const& output : tied) {
@@ -184,9 +184,9 @@ RESHARD_DECL void warn_plain_concats(lower_context& context) {
     }
 }
 
-RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
+RESHARD_DECL vector<finding> dropped_findings(lowering const& lowered) {
     using bytes = std::pair<std::uint32_t, std::uint32_t>;
-    std::vector<finding> findings;
+    vector<finding> findings;
     std::map<bytes, std::size_t> counts;
     for (dropped_value const& dropped : lowered.dropped)
         counts[bytes(dropped.where.first, dropped.where.last)] += !dropped.is_reported;
@@ -206,7 +206,7 @@ RESHARD_DECL std::vector<finding> dropped_findings(lowering const& lowered) {
     return findings;
 }
 
-RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const& findings) {
+RESHARD_DECL vector<std::string> equally_missing(vector<finding> const& findings) {
     finding const& first = *first_error_of(findings);
     auto const is_in_text = [](finding const& finding) {
         return finding.where.last > finding.where.first;
@@ -217,7 +217,7 @@ RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const
                is_in_text(finding) == is_in_text(first) &&
                (!is_in_text(finding) || finding.message.find(no_such_key) != finding.message.npos);
     };
-    std::vector<std::string> keys;
+    vector<std::string> keys;
     for (finding const& finding : findings)
         if (is_missing(first) && is_missing(finding) && finding.key != first.key &&
             !std::ranges::count(keys, finding.key))
@@ -225,9 +225,9 @@ RESHARD_DECL std::vector<std::string> equally_missing(std::vector<finding> const
     return keys;
 }
 
-RESHARD_DECL std::string same_for(std::vector<std::string> const& keys) {
+RESHARD_DECL std::string same_for(vector<std::string> const& keys) {
     constexpr std::size_t most = 20;
-    std::vector<std::string> quoted;
+    vector<std::string> quoted;
     for (std::size_t i = 0; i < std::min(most, keys.size()); ++i)
         quoted.push_back("'" + keys[i] + "'");
     return keys.empty() ? "" : "the same holds for " + listed(quoted, keys.size());
@@ -236,7 +236,7 @@ RESHARD_DECL std::string same_for(std::vector<std::string> const& keys) {
 /// The first error, and the other tensors that are missing for the same reason.
 ///
 /// \pre there is an error
-inline std::string described_error(program const& code, std::vector<finding> const& findings) {
+inline std::string described_error(program const& code, vector<finding> const& findings) {
     std::string const text = describe(code, *first_error_of(findings));
     std::string const same = same_for(equally_missing(findings));
     return same.empty() ? text : text + (text.find('\n') == text.npos ? "; " : "\n  ") + same;

@@ -93,8 +93,8 @@ RESHARD_DECL std::optional<value_identity> scope::identity(std::uint32_t id) con
                                         : value_identity{false, bound.value};
 }
 
-RESHARD_DECL std::vector<key_id> scope::sources_of(std::vector<std::uint32_t> const& values) const {
-    std::vector<key_id> sources;
+RESHARD_DECL vector<key_id> scope::sources_of(vector<std::uint32_t> const& values) const {
+    vector<key_id> sources;
     std::unordered_set<key_id> keys;
     for (std::uint32_t const id : values)
         value(id).for_each_source([&](key_id from) {

@@ -152,7 +152,7 @@ RESHARD_DECL std::string shown_statement(program const& whole_program, statement
 /// The user's names for the tensors that a name has parts of; the name itself if it is not a
 /// temporary of a fused macro.
 inline void find_written(program const& whole_program, statement_group const& group,
-                         name const& which, int depth, std::vector<name>& found_names) {
+                         name const& which, int depth, vector<name>& found_names) {
     bool const is_made =
         which.kind == name::kind_type::fresh && !stands_for_transpose(whole_program, which);
     statement const* const maker = is_made && depth > 0 ? group.maker(which) : nullptr;
@@ -165,11 +165,11 @@ inline void find_written(program const& whole_program, statement_group const& gr
         find_written(whole_program, group, from, depth - 1, found_names);
 }
 
-RESHARD_DECL std::vector<name> written_behind(program const& whole_program,
-                                              statement const& statement, name const& which) {
+RESHARD_DECL vector<name> written_behind(program const& whole_program, statement const& statement,
+                                         name const& which) {
     if (which.kind != name::kind_type::fresh || stands_for_transpose(whole_program, which))
         return {which};
-    std::vector<name> found_names;
+    vector<name> found_names;
     constexpr int longest = 3; // a part of the result of several tensors
     find_written(whole_program, statement_group(whole_program, statement), which, longest,
                  found_names);

@@ -119,7 +119,7 @@ RESHARD_DECL std::size_t axis_in(attribute const& attribute, expression const& t
 }
 
 /// The extents; the open one is computed from `count` elements.
-inline index_vector filled_in(std::vector<std::optional<index_t>> const& extents, index_t count,
+inline index_vector filled_in(vector<std::optional<index_t>> const& extents, index_t count,
                               attribute const& attribute) {
     index_vector shape, said;
     for (std::optional<index_t> const extent : extents) {
@@ -161,7 +161,7 @@ inline index_vector resized_shape(index_vector const& shape, attribute const& at
     return extents;
 }
 
-RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const& attributes) {
+RESHARD_DECL vector<expression> operation::run(vector<attribute> const& attributes) {
     for (std::size_t i = 0; i < attributes.size(); ++i) {
         check_attribute(attributes[i]);
         apply(attributes, i);
@@ -176,7 +176,7 @@ RESHARD_DECL std::vector<expression> operation::run(std::vector<attribute> const
     return std::move(made_);
 }
 
-RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size_t i) {
+RESHARD_DECL void operation::apply(vector<attribute> const& list, std::size_t i) {
     attribute const& attribute = list[i];
     limit_ = piece_limit(pieces_ ? pieces_->left() : piece_limit::default_most);
     bool const is_single = result_count_ == 1 && values_.size() == 1;
@@ -214,7 +214,7 @@ RESHARD_DECL void operation::apply(std::vector<attribute> const& list, std::size
     refuse_macro_word(attribute);
 }
 
-RESHARD_DECL void operation::join(std::vector<attribute> const& list, std::size_t i) {
+RESHARD_DECL void operation::join(vector<attribute> const& list, std::size_t i) {
     attribute const& current_attribute = list[i];
     if (joined_)
         throw statement_error{errc::syntax, "'axis' is given twice", current_attribute.where};
@@ -252,7 +252,7 @@ RESHARD_DECL void operation::check_pieces() const {
         refuse_pieces();
 }
 
-RESHARD_DECL void operation::become(std::vector<expression> expressions) {
+RESHARD_DECL void operation::become(vector<expression> expressions) {
     if (pieces_) {
         std::size_t pieces = 0;
         for (expression const& value : expressions)
@@ -267,13 +267,12 @@ RESHARD_DECL void operation::become(std::vector<expression> expressions) {
 }
 
 RESHARD_DECL void operation::become(expression new_expression) {
-    std::vector<expression> expressions;
+    vector<expression> expressions;
     expressions.push_back(std::move(new_expression));
     become(std::move(expressions));
 }
 
-RESHARD_DECL std::vector<index_t> operation::sized(attribute const& sizes,
-                                                   std::size_t count) const {
+RESHARD_DECL vector<index_t> operation::sized(attribute const& sizes, std::size_t count) const {
     auto const numbers = parse_list(sizes);
     if (numbers.size() != count)
         throw statement_error{errc::shape_mismatch,
@@ -297,7 +296,7 @@ RESHARD_DECL void operation::check_extents(attribute const& sizes, std::size_t a
     }
 }
 
-RESHARD_DECL void operation::check_sizes(std::vector<attribute> const& list, std::size_t i) const {
+RESHARD_DECL void operation::check_sizes(vector<attribute> const& list, std::size_t i) const {
     if (result_count_ == 1 && !is_concat_)
         throw statement_error{errc::syntax, "'sizes' is only allowed in a split or a concat",
                               list[i].where};
@@ -310,7 +309,7 @@ RESHARD_DECL void operation::cast_to(attribute const& attribute) {
     each_value(attribute, "cast of", [&](expression const& value) { return cast(value, dtype); });
 }
 
-RESHARD_DECL void operation::cast_between(std::vector<attribute> const& list, std::size_t i) {
+RESHARD_DECL void operation::cast_between(vector<attribute> const& list, std::size_t i) {
     bool const is_first = list[i].word == "src_dtype";
     bool const paired = is_first ? i + 1 < list.size() && list[i + 1].word == "dst_dtype"
                                  : i > 0 && list[i - 1].word == "src_dtype";

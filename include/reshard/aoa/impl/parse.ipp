@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_PARSE_IPP
 
 #include <reshard/aoa/parse.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/grammar.hpp>
 #include <reshard/aoa/impl/config.ipp>
@@ -16,7 +17,6 @@
 #include <initializer_list>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard::aoa {
 
@@ -168,9 +168,9 @@ RESHARD_DECL std::string advice(std::string_view text, std::size_t offset,
 }
 
 /// The tree that the grammar makes of the program's text.
-inline std::vector<syntax::written_statement> parse_tree(program const& whole_program) {
+inline vector<syntax::written_statement> parse_tree(program const& whole_program) {
     namespace x3 = boost::spirit::x3;
-    std::vector<syntax::written_statement> tree;
+    vector<syntax::written_statement> tree;
     char const* const begin = whole_program.source_text().data();
     char const* const end = begin + whole_program.source_text().size();
     char const* first = begin;
@@ -210,7 +210,7 @@ RESHARD_DECL program parse(std::string_view text, std::string_view file) {
     if (detail::is_config(text))
         text = statements = detail::config_reader(text, file).statements();
     program whole_program(text, file);
-    std::vector<name> left, right;
+    vector<name> left, right;
     for (syntax::written_statement& written : detail::parse_tree(whole_program)) {
         left.clear();
         right.clear();

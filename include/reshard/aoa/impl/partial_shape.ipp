@@ -8,6 +8,7 @@
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/piece.hpp>
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// Runs one statement forwards or backwards on tensors with only some known facts.
@@ -34,8 +34,8 @@ struct partial_shape {
 
 /// The operands that a statement must have read.
 struct open_operands {
-    std::vector<partial_shape> facts; ///< empty if nothing is known
-    bool are_assumed = false;         ///< several were assumed to be of equal size
+    vector<partial_shape> facts; ///< empty if nothing is known
+    bool are_assumed = false;    ///< several were assumed to be of equal size
 };
 
 /// Shape and type after an attribute; an unknown type stays unknown, unless it is cast.
@@ -48,7 +48,7 @@ inline partial_shape apply_partial(attribute const& attribute, partial_shape con
 }
 
 /// Shape and type before attribute number `i`; lost parts are unknown.
-inline partial_shape undo_partial(std::vector<attribute> const& list, std::size_t i,
+inline partial_shape undo_partial(vector<attribute> const& list, std::size_t i,
                                   partial_shape after) {
     attribute const& attribute = list[i];
     if (attribute.word == "permute" && std::holds_alternative<std::string>(attribute.value)) {
@@ -79,8 +79,7 @@ public:
                 axis_ = i;
     }
 
-    open_operands operands(std::vector<partial_shape> const& left,
-                           std::vector<partial_shape> right) {
+    open_operands operands(vector<partial_shape> const& left, vector<partial_shape> right) {
         for (partial_shape& facts : right)
             facts = undo(std::move(facts), axis_, list_.size());
         if (!are_shaped(right))
@@ -96,7 +95,7 @@ public:
     }
 
 private:
-    static bool are_shaped(std::vector<partial_shape> const& shapes) {
+    static bool are_shaped(vector<partial_shape> const& shapes) {
         return std::ranges::all_of(
             shapes, [](partial_shape const& shape) { return shape.shape.has_value(); });
     }
@@ -121,7 +120,7 @@ private:
         return static_cast<std::size_t>(index);
     }
 
-    partial_shape put_together(std::vector<partial_shape> const& results) const {
+    partial_shape put_together(vector<partial_shape> const& results) const {
         partial_shape shape = results[0];
         std::size_t const axis = axis_in(*shape.shape);
         for (std::size_t k = 1; k < results.size(); ++k) {
@@ -140,13 +139,12 @@ private:
         return operand.shape->size() > axis ? (*operand.shape)[axis] : 0;
     }
 
-    open_operands take_apart(std::vector<partial_shape> const& left,
-                             partial_shape const& shape) const {
+    open_operands take_apart(vector<partial_shape> const& left, partial_shape const& shape) const {
         std::size_t const axis = axis_in(*shape.shape);
         index_t remainder = (*shape.shape)[axis], open = 0;
-        std::vector<std::optional<index_t>> extents;
+        vector<std::optional<index_t>> extents;
         attribute const* const sizes = find_attribute(list_, "sizes");
-        auto const said = sizes ? parse_list(*sizes) : std::vector<index_t>();
+        auto const said = sizes ? parse_list(*sizes) : vector<index_t>();
         for (std::size_t k = 0; k < left.size(); ++k) {
             partial_shape const& operand = left[k];
             extents.push_back(operand.shape     ? std::optional(extent(operand, axis))
@@ -172,7 +170,7 @@ private:
     }
 
     statement const& one_;
-    std::vector<attribute> const& list_;
+    vector<attribute> const& list_;
     std::size_t axis_; ///< which attribute; past the last if there is none
 };
 
@@ -180,11 +178,10 @@ private:
 /// `wanted` is the shape that the target has for the tensor on the right, or null.
 ///
 /// \post a statement that cannot run makes nothing; `lower` says why
-RESHARD_DECL std::vector<partial_shape> open_results(program const& code,
-                                                     statement const& statement,
-                                                     std::vector<partial_shape> const& operands,
-                                                     index_vector const* wanted) {
-    std::vector<tensor_facts> facts;
+RESHARD_DECL vector<partial_shape> open_results(program const& code, statement const& statement,
+                                                vector<partial_shape> const& operands,
+                                                index_vector const* wanted) {
+    vector<tensor_facts> facts;
     std::optional<data_type> dtype = operands[0].dtype;
     for (partial_shape const& operand : operands) {
         if (!operand.shape)
@@ -195,7 +192,7 @@ RESHARD_DECL std::vector<partial_shape> open_results(program const& code,
         if (each.word == "dtype" || each.word == "dst_dtype")
             if (auto const* const text = std::get_if<std::string>(&each.value))
                 dtype = data_type_from_name(*text);
-    std::vector<partial_shape> shapes;
+    vector<partial_shape> shapes;
     try {
         for (tensor_facts const& result : analyze(code, statement, std::move(facts), wanted).made)
             shapes.push_back({result.shape, dtype, operands[0].like});
@@ -213,8 +210,8 @@ RESHARD_DECL std::vector<partial_shape> open_results(program const& code,
 /// \throws statement_error with errc::shape_mismatch if the operands of a concat cannot be of equal
 ///         size; error for attributes that do not fit
 RESHARD_DECL open_operands infer_operands(program const& code, statement const& statement,
-                                          std::vector<partial_shape> const& left,
-                                          std::vector<partial_shape> const& right) {
+                                          vector<partial_shape> const& left,
+                                          vector<partial_shape> const& right) {
     for (partial_shape const& facts : right)
         if (!facts.shape)
             return {};

@@ -38,7 +38,7 @@ public:
 
 private:
     template <class T>
-    using least_first = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+    using least_first = std::priority_queue<T, vector<T>, std::greater<T>>;
 
     std::size_t count_ = 0;
     least_first<std::pair<std::size_t, std::size_t>> busy_; ///< by the statement that is the last
@@ -85,7 +85,7 @@ private:
 
     program const& whole_;
     std::function<bool(std::string_view)> const& is_taken_;
-    std::vector<std::size_t> last_use_; ///< by temporary, the last statement that has it
+    vector<std::size_t> last_use_; ///< by temporary, the last statement that has it
     std::unordered_set<std::string_view> texts_;
     std::unordered_map<std::string_view, number_pool> numbers_;
     std::unordered_map<std::string, std::size_t> needed_until_;
@@ -96,10 +96,10 @@ private:
 /// A temporary has the name that the engine of PaddlePaddle would give it. If a tensor of the
 /// program, or another temporary in use, has that name, or if `is_taken` says so, a number is
 /// added.
-inline std::vector<std::string> fresh_names(program const& whole_program,
-                                            std::function<bool(std::string_view)> const& is_taken) {
+inline vector<std::string> fresh_names(program const& whole_program,
+                                       std::function<bool(std::string_view)> const& is_taken) {
     fresh_namer namer(whole_program, is_taken);
-    std::vector<std::string> names(whole_program.fresh_count());
+    vector<std::string> names(whole_program.fresh_count());
     for (std::size_t i = 0; i < whole_program.statements().size(); ++i)
         for (name const& each : whole_program.right(whole_program.statements()[i]))
             if (each.kind == name::kind_type::fresh && names[each.id].empty())
@@ -111,10 +111,10 @@ inline std::vector<std::string> fresh_names(program const& whole_program,
 
 namespace reshard::aoa {
 
-RESHARD_DECL std::vector<std::string>
+RESHARD_DECL vector<std::string>
 print_lines(program const& whole_program, std::function<bool(std::string_view)> const& is_taken) {
-    std::vector<std::string> const fresh = detail::fresh_names(whole_program, is_taken);
-    std::vector<std::string> lines;
+    vector<std::string> const fresh = detail::fresh_names(whole_program, is_taken);
+    vector<std::string> lines;
     lines.reserve(whole_program.statements().size());
     for (statement const& statement : whole_program.statements())
         lines.push_back(detail::statement_text(whole_program, statement, [&](name const& each) {

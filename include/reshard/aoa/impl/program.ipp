@@ -37,7 +37,7 @@ RESHARD_DECL std::span<name const> program::right(statement const& of) const {
     return names(of).last(of.right);
 }
 
-RESHARD_DECL std::vector<attribute> const& program::attributes(statement const& of) const {
+RESHARD_DECL vector<attribute> const& program::attributes(statement const& of) const {
     return attributes_[of.attributes];
 }
 
@@ -48,7 +48,7 @@ RESHARD_DECL std::string_view program::text(name const& of) const {
     return of.kind == name::kind_type::text ? texts_[of.id] : fresh_[of.id];
 }
 
-RESHARD_DECL std::vector<segment> const& program::pattern(name const& of) const {
+RESHARD_DECL vector<segment> const& program::pattern(name const& of) const {
     BOOST_ASSERT(of.kind == name::kind_type::pattern);
     return patterns_[of.id];
 }
@@ -80,12 +80,12 @@ RESHARD_DECL name program::make_fresh(std::string_view preferred, text_span wher
     return {name::kind_type::fresh, false, fresh_.push_back(preferred, ending), where};
 }
 
-RESHARD_DECL name program::make_pattern(std::vector<segment> segments, text_span where) {
+RESHARD_DECL name program::make_pattern(vector<segment> segments, text_span where) {
     patterns_.push_back(std::move(segments));
     return {name::kind_type::pattern, false, number(patterns_.size() - 1), where};
 }
 
-RESHARD_DECL std::uint32_t program::make_attributes(std::vector<attribute> list) {
+RESHARD_DECL std::uint32_t program::make_attributes(vector<attribute> list) {
     if (list.empty())
         return 0;
     attributes_.push_back(std::move(list));

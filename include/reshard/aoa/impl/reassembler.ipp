@@ -24,11 +24,11 @@ RESHARD_DECL std::optional<reassembled> reassembly::find(std::string_view key) {
     if (match == ids_.end())
         return std::nullopt;
     key_id const source = match->second;
-    std::vector<found_piece> const pieces = needed(source);
+    vector<found_piece> const pieces = needed(source);
     box const box = whole(map_.sources()[source].shape);
     if (pieces.empty() || pieces.size() > most)
         return std::nullopt;
-    std::vector<std::vector<index_t>> cuts;
+    vector<vector<index_t>> cuts;
     std::size_t count = 1;
     for (std::size_t axis = 0; axis < box.ndim(); ++axis) {
         cuts.push_back(cuts_along(axis, pieces, box));
@@ -52,8 +52,8 @@ RESHARD_DECL bool reassembly::is_reversible(piece const& candidate) {
            is_castable(result(candidate.stored, candidate.casts), candidate.stored);
 }
 
-RESHARD_DECL auto reassembly::needed(key_id source) -> std::vector<found_piece> {
-    std::vector<found_piece> pieces;
+RESHARD_DECL auto reassembly::needed(key_id source) -> vector<found_piece> {
+    vector<found_piece> pieces;
     box_list regions(map_.sources()[source].shape.size());
     for (auto const& [output, index] : by_source_[source]) {
         piece const covering = output->value.pieces[index];
@@ -70,9 +70,9 @@ RESHARD_DECL auto reassembly::needed(key_id source) -> std::vector<found_piece> 
     return pieces;
 }
 
-RESHARD_DECL std::vector<index_t>
-reassembly::cuts_along(std::size_t axis, std::vector<found_piece> const& pieces, box const& box) {
-    std::vector<index_t> cuts{0, box.shape[axis]};
+RESHARD_DECL vector<index_t>
+reassembly::cuts_along(std::size_t axis, vector<found_piece> const& pieces, box const& box) {
+    vector<index_t> cuts{0, box.shape[axis]};
     for (found_piece const& piece : pieces) {
         cuts.push_back(piece.region.offset[axis]);
         cuts.push_back(piece.region.offset[axis] + piece.region.shape[axis]);
@@ -82,9 +82,8 @@ reassembly::cuts_along(std::size_t axis, std::vector<found_piece> const& pieces,
     return cuts;
 }
 
-RESHARD_DECL reassembled reassembly::fill(std::vector<std::vector<index_t>> const& cuts,
-                                          std::vector<found_piece> const& pieces,
-                                          std::size_t count) {
+RESHARD_DECL reassembled reassembly::fill(vector<vector<index_t>> const& cuts,
+                                          vector<found_piece> const& pieces, std::size_t count) {
     reassembled grid;
     for (auto const& along : cuts)
         grid.counts.push_back(static_cast<index_t>(along.size()) - 1);
@@ -112,7 +111,7 @@ RESHARD_DECL void reverse_statement::add(name const& from, name const& to, attri
     written_.push_back(code_.make_statement({&from, 1}, {&to, 1}, with(like, std::move(list))));
 }
 
-RESHARD_DECL void reverse_statement::add_concat(std::vector<name> const& from, name const& to,
+RESHARD_DECL void reverse_statement::add_concat(vector<name> const& from, name const& to,
                                                 index_t axis, statement const& like) {
     written_.push_back(code_.make_statement(
         from, {&to, 1}, with(like, {attribute{"axis", axis, '\0', like.where}})));
@@ -125,8 +124,8 @@ RESHARD_DECL void reverse_statement::add_bare(name const& from, name const& to,
 
 RESHARD_DECL void reverse_statement::add_inverse(statement const& statement,
                                                  inverse_statement inverse,
-                                                 std::vector<std::optional<name>> const& to) {
-    std::vector<name> wanted;
+                                                 vector<std::optional<name>> const& to) {
+    vector<name> wanted;
     for (std::optional<name> const& each : to)
         if (each)
             wanted.push_back(*each);
@@ -145,7 +144,7 @@ RESHARD_DECL bool reverse_statement::are_same(name const& a, name const& b) {
 }
 
 RESHARD_DECL void reverse_statement::add_parts(statement statement, inverse_statement inverse,
-                                               std::vector<std::optional<name>> const& to) {
+                                               vector<std::optional<name>> const& to) {
     name const from = code_.right(statement)[0];
     for (bool const is_last : {false, true})
         for (std::size_t k = 0; k < to.size(); ++k) {
@@ -161,16 +160,16 @@ RESHARD_DECL void reverse_statement::add_parts(statement statement, inverse_stat
 }
 
 RESHARD_DECL void reverse_statement::add_whole(statement statement, inverse_statement inverse,
-                                               std::vector<name> const& to) {
+                                               vector<name> const& to) {
     auto const right = code_.right(statement);
-    std::vector<name> from(right.begin(), right.end());
+    vector<name> from(right.begin(), right.end());
     attribute_list list;
     if (inverse.are_equal(inverse.operands))
         list = std::move(inverse.operands[0]);
     else
         change(statement, inverse.operands, from);
     append(list, inverse.join);
-    std::vector<name> results = to;
+    vector<name> results = to;
     bool const is_uniform = inverse.are_equal(inverse.results);
     if (is_uniform)
         append(list, inverse.results[0]);
@@ -183,9 +182,8 @@ RESHARD_DECL void reverse_statement::add_whole(statement statement, inverse_stat
                                                 with(statement, std::move(inverse.results[k]))));
 }
 
-RESHARD_DECL void reverse_statement::change(statement const& like,
-                                            std::vector<attribute_list>& lists,
-                                            std::vector<name>& names) {
+RESHARD_DECL void reverse_statement::change(statement const& like, vector<attribute_list>& lists,
+                                            vector<name>& names) {
     for (std::size_t k = 0; k < names.size(); ++k) {
         name const changed = fresh(names[k], "_part");
         written_.push_back(
@@ -212,7 +210,7 @@ RESHARD_DECL std::optional<name> reassembler::write(catalog_entry const& entry,
     for (attribute const& attribute : code_.attributes(like))
         if (attribute.word == "scales" || attribute.word == "blocks")
             declared.push_back(attribute);
-    std::vector<name> names;
+    vector<name> names;
     for (reassembled::cell const& cell : grid->cells) {
         attribute_list list = steps(cell, like.where);
         list.insert(list.end(), declared.begin(), declared.end());
@@ -260,17 +258,17 @@ RESHARD_DECL attribute_list reassembler::steps(reassembled::cell const& cell, te
     return list;
 }
 
-RESHARD_DECL name reassembler::joined(std::vector<name> names, reassembled const& grid,
+RESHARD_DECL name reassembler::joined(vector<name> names, reassembled const& grid,
                                       statement const& like) {
     for (std::size_t axis = grid.counts.size(); axis-- > 0;) {
         auto const count = static_cast<std::size_t>(grid.counts[axis]);
         if (count == 1)
             continue;
-        std::vector<name> rows;
+        vector<name> rows;
         for (std::size_t first = 0; first < names.size(); first += count) {
             rows.push_back(written_.fresh(names[first], ""));
-            std::vector<name> const row(names.begin() + static_cast<std::ptrdiff_t>(first),
-                                        names.begin() + static_cast<std::ptrdiff_t>(first + count));
+            vector<name> const row(names.begin() + static_cast<std::ptrdiff_t>(first),
+                                   names.begin() + static_cast<std::ptrdiff_t>(first + count));
             written_.add_concat(row, rows.back(), static_cast<index_t>(axis), like);
         }
         names = std::move(rows);

@@ -7,12 +7,12 @@
 #include <reshard/aoa/inverse.hpp>
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/aoa/version_table.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Which values of a program can be recovered from its results, and why others cannot.
@@ -85,7 +85,7 @@ public:
 
     /// Finds the statements that have to be reversed for all requested values.
     void find_needed() {
-        std::vector<statement> const& statements = code_.statements();
+        vector<statement> const& statements = code_.statements();
         is_needed_.assign(statements.size(), false);
         for (std::uint32_t i = 0; i < statements.size(); ++i) {
             for (std::size_t k = 0; k < statements[i].left; ++k)
@@ -120,9 +120,9 @@ private:
         return is_removal(code_, statement) || is_addition(code_, statement);
     }
 
-    std::vector<tensor_facts> operands(std::uint32_t i) const {
+    vector<tensor_facts> operands(std::uint32_t i) const {
         statement const& statement = code_.statements()[i];
-        std::vector<tensor_facts> result;
+        vector<tensor_facts> result;
         for (std::size_t k = 0; k < statement.left; ++k)
             result.push_back(facts_[versions_.at(statement, k)]);
         return result;
@@ -149,7 +149,7 @@ private:
             statement const& statement = code_.statements()[i];
             if (has_no_value(statement))
                 continue;
-            std::vector<tensor_facts> const facts = analyzed(i).made;
+            vector<tensor_facts> const facts = analyzed(i).made;
             for (std::size_t k = 0; k < statement.right; ++k)
                 facts_[versions_.at(statement, statement.left + k)] = facts[k];
         }
@@ -202,12 +202,12 @@ private:
     source_names const& made_;
     recovery_options options_;
     version_table versions_;
-    std::vector<tensor_facts> facts_;
-    std::vector<std::uint32_t> makers_;
-    std::vector<std::uint32_t> reasons_of_; ///< by value
-    std::vector<loss_reason> reasons_;
-    std::vector<bool> is_wanted_; ///< by value
-    std::vector<bool> is_needed_; ///< by statement
+    vector<tensor_facts> facts_;
+    vector<std::uint32_t> makers_;
+    vector<std::uint32_t> reasons_of_; ///< by value
+    vector<loss_reason> reasons_;
+    vector<bool> is_wanted_; ///< by value
+    vector<bool> is_needed_; ///< by statement
 };
 
 } // namespace reshard::aoa::detail

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_REVERSE_IPP
 
 #include <reshard/aoa/reverse.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/finding.hpp>
 #include <reshard/aoa/impl/recovery.ipp>
@@ -21,13 +22,12 @@
 #include <string_view>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
 namespace reshard::aoa {
 
 namespace detail {
 
-RESHARD_DECL lost_elements::lost_elements(std::vector<loss> const& losses) {
+RESHARD_DECL lost_elements::lost_elements(vector<loss> const& losses) {
     for (loss const& loss : losses)
         by_key_.emplace(loss.key, &loss);
 }
@@ -46,7 +46,7 @@ RESHARD_DECL std::string lost_elements::describe(catalog_entry const& of) const 
 
 /// The tensors of a mapping's target, each in one part.
 inline catalog outputs_of(mapping const& map) {
-    std::vector<catalog_entry> entries;
+    vector<catalog_entry> entries;
     entries.reserve(map.outputs().size());
     for (mapping_output const& output : map.outputs())
         entries.push_back({output.key, output.value.dtype, output.value.shape,
@@ -55,7 +55,7 @@ inline catalog outputs_of(mapping const& map) {
 }
 
 /// Adds the errors from lowering the reversed program, mostly about states.
-inline void add_errors(reversal& result, std::vector<finding> findings) {
+inline void add_errors(reversal& result, vector<finding> findings) {
     for (finding& finding : findings) {
         if (finding.level != severity::error)
             continue;
@@ -302,9 +302,9 @@ private:
     }
 
     /// The names that a reversed statement binds: std::nullopt for copies.
-    std::vector<std::optional<name>> results(std::uint32_t i) {
+    vector<std::optional<name>> results(std::uint32_t i) {
         statement const statement = code_.statements()[i];
-        std::vector<std::optional<name>> names;
+        vector<std::optional<name>> names;
         std::unordered_set<std::uint32_t> visited;
         for (std::size_t k = 0; k < statement.left; ++k) {
             name const called = code_.left(statement)[k];
@@ -320,7 +320,7 @@ private:
     source_names const& made_;
     mapping const& forward_;
     reverse_options const& options_;
-    std::vector<scale_pattern> const patterns_ = scale_patterns(code_);
+    vector<scale_pattern> const patterns_ = scale_patterns(code_);
     recovery found_;
     lost_elements lost_;
     reverse_statement reverse_statement_;
@@ -331,9 +331,9 @@ private:
         std::uint32_t id; ///< of its text
         std::uint32_t by; ///< the statement that does not give it back
     };
-    std::vector<put_together> whole_;
+    vector<put_together> whole_;
     /// Texts that are added, and the statements that lose their elements.
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
+    vector<std::pair<std::uint32_t, std::uint32_t>> empty_;
 };
 
 } // namespace detail
@@ -341,7 +341,7 @@ private:
 RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
                                   catalog const* target, reverse_options const& options) {
     lowering forward = lower_all(expanded, source, target, options.lowering);
-    std::erase_if(forward.findings, [](finding const& finding) {
+    erase_if(forward.findings, [](finding const& finding) {
         return finding.code == "replaced"; // is an error here: nothing gives the tensor back
     });
     reversal result{expanded, std::move(forward.findings), forward.first_error};

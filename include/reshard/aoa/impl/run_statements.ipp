@@ -9,6 +9,7 @@
 #include <reshard/aoa/operation.hpp>
 #include <reshard/aoa/program.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/expression.hpp>
 
 #include <algorithm>
@@ -22,7 +23,6 @@
 #include <unordered_set>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// The first half of `lower`: statements run, and names get their values.
@@ -199,7 +199,7 @@ private:
     /// The attribute of a removal that names the tensor of which the removed one is a copy, or
     /// null.
     attribute const* copy_in(statement const& statement) const {
-        std::vector<attribute> const& list = in_.code.attributes(statement);
+        vector<attribute> const& list = in_.code.attributes(statement);
         if (list.size() != 1 || list[0].word != "copy_of")
             check_bare(statement, "a removal");
         else
@@ -289,9 +289,9 @@ private:
         in_.names.bind(to, operand, statement.origin);
     }
 
-    void make(statement const& statement, std::vector<std::uint32_t> const& operands) {
+    void make(statement const& statement, vector<std::uint32_t> const& operands) {
         auto const right = in_.code.right(statement);
-        std::vector<expression const*> values;
+        vector<expression const*> values;
         values.reserve(operands.size());
         for (std::uint32_t const id : operands)
             values.push_back(&in_.names.value(id).tensor);
@@ -304,21 +304,21 @@ private:
         step.allow(in_.pieces);
         if (find_attribute(in_.code.attributes(statement), "reshape"))
             step.expect(in_.wanted_shape(in_.code.text(right[0])));
-        std::vector<expression> expressions = step.run(in_.code.attributes(statement));
+        vector<expression> expressions = step.run(in_.code.attributes(statement));
         if (auto const doubt = heads_.look_at(in_.code, statement, expressions))
             in_.warn(statement, "head_size", first_key(in_.code, statement), *doubt);
         if (is_single(statement) && step.remarks().empty() &&
             !find_attribute(in_.code.attributes(statement), "scales") &&
             expressions[0] == in_.names.value(operands[0]).tensor)
             in_.note_idle(statement);
-        std::vector<key_id> sources;
+        vector<key_id> sources;
         auto const empty = static_cast<std::size_t>(std::ranges::count_if(
             expressions, [](expression const& tensor) { return !has_source_elements(tensor); }));
         if (empty > 0)
             sources = in_.names.sources_of(operands);
         if (!in_.pieces.take(empty * sources.size()))
             throw statement_error{errc::limit_exceeded, in_.pieces.refusal(), {}};
-        std::vector<bound_value> results;
+        vector<bound_value> results;
         for (expression& tensor : expressions) {
             results.push_back({std::move(tensor)});
             bound_value& value = results.back();
@@ -368,7 +368,7 @@ private:
     }
 
     lower_context& in_;
-    std::vector<std::uint32_t> operands_; ///< of the statement that runs
+    vector<std::uint32_t> operands_; ///< of the statement that runs
     head_widths heads_;
 };
 

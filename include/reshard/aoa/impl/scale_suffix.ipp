@@ -27,7 +27,7 @@ namespace reshard::aoa::detail {
 inline index_vector block_of(attribute const& blocks) {
     if (!std::holds_alternative<std::string>(blocks.value))
         refuse_scales(blocks, "'blocks' must be a quoted list");
-    std::vector<index_t> const extents = parse_list(blocks);
+    vector<index_t> const extents = parse_list(blocks);
     if (extents.empty() || extents.size() > max_ndim ||
         std::ranges::any_of(extents, [](index_t extent) { return extent < 1; }))
         refuse_scales(blocks, "'blocks' must have a positive extent for each axis");
@@ -51,7 +51,7 @@ inline bool take_question(std::string_view& text) {
 ///
 /// \throws statement_error with errc::syntax if one of the two attributes is missing or occurs
 ///         twice, the ending is empty or the block is invalid
-inline std::optional<state_suffix> scale_suffix_of(std::vector<attribute> const& list) {
+inline std::optional<state_suffix> scale_suffix_of(vector<attribute> const& list) {
     attribute const* const scales = find_attribute(list, "scales");
     attribute const* const blocks = find_attribute(list, "blocks");
     if (!scales && !blocks)
@@ -119,7 +119,7 @@ inline starred_key starred(std::string_view text, attribute const& by) {
             std::string(text.substr(std::min(behind, text.size())))};
 }
 
-RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> const& list) {
+RESHARD_DECL vector<scale_pattern> scale_patterns(vector<attribute> const& list) {
     attribute const* const by = find_attribute(list, "scales");
     if (!has_patterns(by))
         return {};
@@ -127,7 +127,7 @@ RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> co
     std::string_view const text = std::get<std::string>(by->value);
     std::size_t const arrow = text.find("=>");
     starred_key const tensor = starred(text.substr(0, arrow), *by);
-    std::vector<scale_pattern> patterns;
+    vector<scale_pattern> patterns;
     for (std::size_t begin = arrow + 2; begin <= text.size();) {
         std::size_t const end = std::min(text.find(',', begin), text.size());
         std::string_view name = text.substr(begin, end - begin);
@@ -141,8 +141,8 @@ RESHARD_DECL std::vector<scale_pattern> scale_patterns(std::vector<attribute> co
     return patterns;
 }
 
-RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code) {
-    std::vector<scale_pattern> patterns;
+RESHARD_DECL vector<scale_pattern> scale_patterns(program const& code) {
+    vector<scale_pattern> patterns;
     std::set<std::pair<std::string, std::string>> pairs;
     std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
     for (statement const& statement : code.statements()) {
@@ -161,7 +161,7 @@ RESHARD_DECL std::vector<scale_pattern> scale_patterns(program const& code) {
     return patterns;
 }
 
-RESHARD_DECL program with_scale_names(program code, std::vector<scale_pattern> const& patterns) {
+RESHARD_DECL program with_scale_names(program code, vector<scale_pattern> const& patterns) {
     std::size_t const count = patterns.empty() ? 0 : code.text_count();
     for (std::uint32_t id = 0; id < count; ++id)
         for (scale_pattern const& pattern : patterns)
@@ -171,8 +171,7 @@ RESHARD_DECL program with_scale_names(program code, std::vector<scale_pattern> c
     return code;
 }
 
-RESHARD_DECL std::vector<state_suffix> with_scales(std::vector<state_suffix> suffixes,
-                                                   program const& code) {
+RESHARD_DECL vector<state_suffix> with_scales(vector<state_suffix> suffixes, program const& code) {
     std::size_t const most = suffixes.size() + max_scale_endings;
     std::uint32_t last = 0; // statements of one macro share a list; list 0 is empty
     for (statement const& statement : code.statements()) {
@@ -243,13 +242,13 @@ inline std::string unmatched_pattern(scale_pattern const& pattern, catalog const
                       : words("no tensor of the source is called '", pattern.tensor.with("*"), "'");
 }
 
-RESHARD_DECL void scale_places::check_matched(std::vector<attribute> const& list,
+RESHARD_DECL void scale_places::check_matched(vector<attribute> const& list,
                                               catalog const& source) {
     attribute const* const by = find_attribute(list, "scales");
     auto const* const text = by ? std::get_if<std::string>(&by->value) : nullptr;
     if (!text || !matched_.insert(*text).second)
         return;
-    std::vector<std::string> faults;
+    vector<std::string> faults;
     for (scale_pattern const& pattern : scale_patterns(list))
         if (!pattern.is_optional)
             faults.push_back(unmatched_pattern(pattern, source));
@@ -262,8 +261,8 @@ RESHARD_DECL void scale_places::check_matched(std::vector<attribute> const& list
                               by->where};
 }
 
-RESHARD_DECL void check_scales(std::vector<attribute> const& list,
-                               std::vector<state_suffix> const& suffixes, scale_places& places) {
+RESHARD_DECL void check_scales(vector<attribute> const& list, vector<state_suffix> const& suffixes,
+                               scale_places& places) {
     auto const said = scale_suffix_of(list);
     if (!said)
         return static_cast<void>(scale_patterns(list)); // which checks them

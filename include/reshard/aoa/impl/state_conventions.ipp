@@ -4,6 +4,7 @@
 #define RESHARD_AOA_IMPL_STATE_CONVENTIONS_IPP
 
 #include <reshard/aoa/source_names.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/impl/state_words.ipp>
 
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -92,9 +92,9 @@ inline void add_joined(std::string_view key, std::size_t size,
 }
 
 /// As `optimizer_readings`, of a key whose container is known.
-inline std::vector<state_reading> readings_inside(std::string_view key,
-                                                  optimizer_container const& container) {
-    std::vector<state_reading> readings;
+inline vector<state_reading> readings_inside(std::string_view key,
+                                             optimizer_container const& container) {
+    vector<state_reading> readings;
     if (container.size == 0 || container.size >= key.size())
         return readings;
     std::string_view const inside = key.substr(container.size);
@@ -117,12 +117,12 @@ inline std::vector<state_reading> readings_inside(std::string_view key,
     return readings;
 }
 
-RESHARD_DECL std::vector<state_reading> optimizer_readings(std::string_view key) {
+RESHARD_DECL vector<state_reading> optimizer_readings(std::string_view key) {
     return readings_inside(key, container_of(key));
 }
 
-RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
-    std::vector<std::size_t> sizes{0};
+RESHARD_DECL vector<std::size_t> container_sizes(std::string_view key) {
+    vector<std::size_t> sizes{0};
     for (std::size_t index = 0;;) {
         std::string_view const segment = segment_at(key, index);
         if (segment.empty() || is_number(segment) || (sizes.size() >= 3 && !is_model(segment)))
@@ -134,8 +134,8 @@ RESHARD_DECL std::vector<std::size_t> container_sizes(std::string_view key) {
 
 /// The state of a parameter without an optimizer's name around: `P.exp_avg` or `exp_avg/P`. Short
 /// names occur in layers, too.
-inline std::vector<state_reading> bare_readings(std::string_view key) {
-    std::vector<state_reading> readings;
+inline vector<state_reading> bare_readings(std::string_view key) {
+    vector<state_reading> readings;
     auto const add = [&](state_reading const& reading) {
         if (reading.name.size() > 2 && is_state_name(reading.name))
             readings.push_back(reading);
@@ -189,7 +189,7 @@ public:
     }
 
     /// Adds the kinds of state in the catalog, once for each way in which parameters may be named.
-    void add_to(std::vector<state_suffix>& suffixes) {
+    void add_to(vector<state_suffix>& suffixes) {
         for (state_entry const& entry : states_) {
             auto readings = optimizer_readings(entry.entry->key);
             if (readings.empty())
@@ -274,7 +274,7 @@ private:
         return !is_alone;
     }
 
-    static void add(std::vector<state_suffix>& suffixes, around const& where, counts const& kind) {
+    static void add(vector<state_suffix>& suffixes, around const& where, counts const& kind) {
         bool const is_identical = 2 * kind.same_shape > kind.all,
                    is_scalar = 2 * kind.single > kind.all;
         if (!is_identical && !is_scalar)
@@ -296,7 +296,7 @@ private:
     }
 
     catalog const& keys_;
-    std::vector<state_entry> states_;
+    vector<state_entry> states_;
     std::map<std::string_view, std::size_t> counts_;                    ///< by optimizer
     std::map<std::string_view, std::set<std::string_view>> parameters_; ///< and their optimizers
     std::map<std::string_view, std::map<std::string_view, std::size_t>> votes_; ///< by optimizer
@@ -304,8 +304,8 @@ private:
     std::map<around, counts> kinds_;
 };
 
-RESHARD_DECL std::vector<state_suffix>
-with_conventions(std::vector<state_suffix> suffixes, catalog const& source, catalog const* target) {
+RESHARD_DECL vector<state_suffix> with_conventions(vector<state_suffix> suffixes,
+                                                   catalog const& source, catalog const* target) {
     convention_finder(source).add_to(suffixes);
     if (target)
         convention_finder(*target).add_to(suffixes);

@@ -83,7 +83,7 @@ inline expression scales_of(source_names const& source, expression const& tensor
 
 /// The tensors of a value that have that state, and the tensors that do not.
 struct state_survey {
-    std::vector<std::string> with, without; ///< keys of states; of many, the first ones
+    vector<std::string> with, without; ///< keys of states; of many, the first ones
     std::size_t with_count = 0, without_count = 0;
 };
 
@@ -109,7 +109,7 @@ inline state_survey survey_states(source_names const& source, bound_value const&
     return survey;
 }
 
-RESHARD_DECL std::string listed(std::vector<std::string> const& quoted, std::size_t count) {
+RESHARD_DECL std::string listed(vector<std::string> const& quoted, std::size_t count) {
     std::string text;
     for (std::string const& each : quoted)
         text += (text.empty() ? "" : ", ") + each;

@@ -7,7 +7,7 @@
 
 namespace reshard::aoa {
 
-RESHARD_DECL std::vector<state_suffix> default_state_suffixes() {
+RESHARD_DECL vector<state_suffix> default_state_suffixes() {
     return {{".w_0", false},
             {".moment1_0", false},
             {".moment2_0", false},
@@ -18,7 +18,7 @@ RESHARD_DECL std::vector<state_suffix> default_state_suffixes() {
 namespace detail {
 
 RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
-                                                 std::vector<state_suffix> const& suffixes) {
+                                                 vector<state_suffix> const& suffixes) {
     for (state_suffix const& each : suffixes)
         if (each.prefix.empty() && key.size() > each.suffix.size() && key.ends_with(each.suffix))
             return &each;
@@ -26,7 +26,7 @@ RESHARD_DECL state_suffix const* state_suffix_of(std::string_view key,
 }
 
 RESHARD_DECL std::string_view parameter_of(std::string_view key,
-                                           std::vector<state_suffix> const& suffixes) {
+                                           vector<state_suffix> const& suffixes) {
     state_suffix const* const state = state_suffix_of(key, suffixes);
     return state ? key.substr(0, key.size() - state->suffix.size()) : key;
 }

@@ -51,8 +51,8 @@ RESHARD_DECL auto statement_trace::named(std::string_view key) const
     return found_parameter;
 }
 
-RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view source,
-                                                               std::string_view target) const {
+RESHARD_DECL vector<std::size_t> statement_trace::between(std::string_view source,
+                                                          std::string_view target) const {
     auto result = named(target);
     std::string const scaled = result ? std::string() : detail::scaled_by(code_, target);
     if (!result)
@@ -70,14 +70,14 @@ RESHARD_DECL std::vector<std::size_t> statement_trace::between(std::string_view 
     });
 }
 
-RESHARD_DECL std::vector<std::size_t> statement_trace::leading_to(std::string_view target) const {
+RESHARD_DECL vector<std::size_t> statement_trace::leading_to(std::string_view target) const {
     auto result = named(target);
     std::string const scaled = result ? std::string() : detail::scaled_by(code_, target);
     if (!result)
         result = named(scaled);
     if (!result)
         return {};
-    std::vector<std::size_t> numbers = makers(result->id, [](std::uint32_t) { return true; });
+    vector<std::size_t> numbers = makers(result->id, [](std::uint32_t) { return true; });
     name const called{name::kind_type::text, false, result->id, {}};
     if (auto const position = added_.find(code_.text(called));
         numbers.empty() && position != added_.end())
@@ -85,9 +85,9 @@ RESHARD_DECL std::vector<std::size_t> statement_trace::leading_to(std::string_vi
     return numbers;
 }
 
-RESHARD_DECL std::vector<std::uint32_t> statement_trace::behind(std::uint32_t version) const {
+RESHARD_DECL vector<std::uint32_t> statement_trace::behind(std::uint32_t version) const {
     std::unordered_set<std::uint32_t> visited{version};
-    std::vector<std::uint32_t> open{version};
+    vector<std::uint32_t> open{version};
     for (std::size_t next = 0; next < open.size(); ++next) {
         std::uint32_t const maker = chain_.maker(open[next]);
         if (maker == detail::name_chain::none)

@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/macro/context.hpp>
+#include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_AOA_MACRO_ATTEMPT_HPP
 #define RESHARD_AOA_MACRO_ATTEMPT_HPP
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// An error in one statement is a finding, and the others are expanded all the same.
@@ -32,7 +32,7 @@ inline bool keeps(macro_context& context, name const& name, bool is_read) {
 
 /// The remains of a statement that has an error: the names that it would have read and bound.
 inline statement broken(macro_context& context, statement const& current_statement) {
-    std::vector<name> names[2];
+    vector<name> names[2];
     for (std::size_t i = 0; i < current_statement.left + current_statement.right; ++i) {
         name each_name = context.code.names(current_statement)[i];
         each_name.transposed = false;
@@ -89,7 +89,7 @@ void attempt(macro_context& context, statement& current_statement, auto const& s
 }
 
 /// The same for a step that is given the statement and appends to `expanded` what becomes of it.
-void attempt(macro_context& context, statement current_statement, std::vector<statement>& expanded,
+void attempt(macro_context& context, statement current_statement, vector<statement>& expanded,
              auto const& step) {
     auto const size = static_cast<std::ptrdiff_t>(expanded.size());
     if (succeeds(context, current_statement, [&] { step(std::as_const(current_statement)); }))
@@ -102,9 +102,9 @@ void attempt(macro_context& context, statement current_statement, std::vector<st
 
 /// Turns a macro for one statement into a macro for all. If it changes none of them, nothing is
 /// copied.
-template <void (*Macro)(macro_context&, statement const&, std::vector<statement>&)>
-void each(macro_context& context, std::vector<statement>& statements) {
-    std::vector<statement> new_statements, expanded;
+template <void (*Macro)(macro_context&, statement const&, vector<statement>&)>
+void each(macro_context& context, vector<statement>& statements) {
+    vector<statement> new_statements, expanded;
     bool is_changed = false;
     for (std::size_t i = 0; i < statements.size(); ++i) {
         new_statements.clear();

@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/expand.hpp>
+#include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_AOA_MACRO_CONTEXT_HPP
 #define RESHARD_AOA_MACRO_CONTEXT_HPP
@@ -19,7 +20,6 @@
 #include <unordered_set>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// The data that every macro works on.
@@ -63,7 +63,7 @@ inline void append_outline(std::string& outline, std::string_view text) {
 }
 
 /// The outline of all keys that a name with open numbers may mean.
-inline std::string outline_of(std::vector<segment> const& segments) {
+inline std::string outline_of(vector<segment> const& segments) {
     std::string outline;
     for (segment const& segment : segments)
         append_outline(outline, segment.kind == segment::kind_type::text    ? segment.text
@@ -100,24 +100,24 @@ struct macro_context {
     catalog const* left;  ///< the tensors that names on the left mean; null: unknown
     catalog const* right; ///< and names on the right
     expand_options const& options;
-    std::vector<finding>& findings;
+    vector<finding>& findings;
     detail::name_chain const* chain = nullptr; ///< null if no macro asks for it
     budget names{options.max_names, "names after expansion", "max_names"};
     budget characters{options.max_characters, "characters after expansion", "max_characters"};
     budget steps{options.max_steps, "steps of expansion", "max_steps"};
     std::optional<errc> first_error = {}; ///< of the first finding that is an error
-    std::vector<lost_name> lost = {};
+    vector<lost_name> lost = {};
     std::unordered_set<std::string> lost_outlines = {}; ///< of those that would have been bound
     int searches_left = 32; ///< for the intended key; each looks at all keys
 
     /// Whether a name with open numbers may mean a result of a broken statement.
-    bool is_lost(std::vector<segment> const& open) const {
+    bool is_lost(vector<segment> const& open) const {
         return !lost_outlines.empty() && lost_outlines.contains(detail::outline_of(open));
     }
 
     /// ` (did you mean 'l.0.w'?)`: a key of a side that is near to a name with open numbers;
     /// nothing once it has been asked too often.
-    std::string near(catalog const* keys, std::vector<segment> const& open) {
+    std::string near(catalog const* keys, vector<segment> const& open) {
         if (!keys || searches_left == 0)
             return {};
         --searches_left;

@@ -2,6 +2,7 @@
 
 // Before the guard: in header-only mode, a later body includes this header.
 #include <reshard/aoa/macro/attempt.hpp>
+#include <reshard/core/vector.hpp>
 
 #ifndef RESHARD_AOA_MACRO_MACROS_HPP
 #define RESHARD_AOA_MACRO_MACROS_HPP
@@ -17,7 +18,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// All macros, and their common parts.
@@ -35,9 +35,9 @@ RESHARD_DECL bool is_fused(macro_context const& context, statement const& statem
 
 /// The statements that `expand(i, expanded)` appends for each statement `i`, called in the order in
 /// which they run: from the last to the first if the program runs backwards.
-std::vector<statement> expand_in_order(macro_context const& context, std::size_t statements,
-                                       auto const& expand) {
-    std::vector<statement> expanded;
+vector<statement> expand_in_order(macro_context const& context, std::size_t statements,
+                                  auto const& expand) {
+    vector<statement> expanded;
     expanded.reserve(statements);
     for (std::size_t i = 0; i < statements && !context.options.reverse; ++i)
         expand(i, expanded);
@@ -52,7 +52,7 @@ std::vector<statement> expand_in_order(macro_context const& context, std::size_t
 }
 
 /// Records that a statement makes the names of an array. The array macro refuses too many.
-inline void add_made_array(macro_context const& context, std::vector<segment> const& segments,
+inline void add_made_array(macro_context const& context, vector<segment> const& segments,
                            pattern_index& index) {
     segment const& range = segments.back();
     bool const few = range.last - range.first <= static_cast<index_t>(context.options.max_names);
@@ -95,7 +95,7 @@ inline std::string maker_text(macro_context const& context) {
 /// \par Source the id macro of AOA (PaddlePaddle flex_checkpoint); there `$LAYER_ID` and
 ///             `$EXPERT_ID` only, all combinations whether they exist or not, keys of the source
 ///             alone, and no message if nothing matches
-RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statement>& statements);
+RESHARD_DECL void expand_placeholders(macro_context& context, vector<statement>& statements);
 
 /// Replaces each `x^T` by a temporary, which a statement before it makes of `x` with all axes
 /// reversed.
@@ -105,7 +105,7 @@ RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statem
 /// \throws     failed_statement with errc::limit_exceeded
 /// \par Source the transpose macro of AOA (PaddlePaddle flex_checkpoint), which reverses all axes
 ///             too
-RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement>& statements);
+RESHARD_DECL void expand_transpose(macro_context& context, vector<statement>& statements);
 
 /// Replaces each name with `[a:b]` by the names with `_a`, ..., `_(b-1)` appended.
 ///
@@ -113,7 +113,7 @@ RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement
 /// \par Source the array macro of AOA (PaddlePaddle flex_checkpoint); there such a range deletes
 ///             the name
 RESHARD_DECL void expand_array(macro_context& context, statement const& current_statement,
-                               std::vector<statement>& expanded);
+                               vector<statement>& expanded);
 
 /// Replaces each name with `*` by the keys that equal it with a number for `*`, in numeric order:
 /// keys of the source left of the arrow or, if none matches, names that earlier statements make;
@@ -124,7 +124,7 @@ RESHARD_DECL void expand_array(macro_context& context, statement const& current_
 ///
 /// \throws     failed_statement with errc::limit_exceeded
 /// \par Source the star macro of AOA (PaddlePaddle flex_checkpoint); there keys of the source alone
-RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements);
+RESHARD_DECL void expand_star(macro_context& context, vector<statement>& statements);
 
 /// Replaces `s -> d`, `s -> q, k, v` and `q, k, v -> d`, each with `fused_qkv_old`, by splits and
 /// concats. The fused tensor has, for each part that it is cut into, its queries, its keys, its
@@ -136,7 +136,7 @@ RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& st
 /// \par Source the fused_qkv_old macro of AOA (PaddlePaddle flex_checkpoint); there heads that do
 ///             not divide are lost
 RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& current_statement,
-                                       std::vector<statement>& expanded);
+                                       vector<statement>& expanded);
 
 /// Replaces `q, k, v -> d, fused_qkv, ...` and `s -> q, k, v, fused_qkv, ...` by splits and
 /// concats. The fused tensor has, of each group of heads, its queries, its key, its value; how it
@@ -147,7 +147,7 @@ RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& 
 /// \par Source the fused_qkv macro of AOA (PaddlePaddle flex_checkpoint), whose
 ///             `num_key_value_groups` is the number of key heads
 RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& current_statement,
-                                   std::vector<statement>& expanded);
+                                   vector<statement>& expanded);
 
 /// Replaces `s -> d, fused_ffn`, `s -> gate, up, fused_ffn` and `gate, up -> d, fused_ffn` by
 /// splits and concats that know how both sides cut the fused tensor.
@@ -157,7 +157,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& curr
 /// \par Source the fused_ffn macro of AOA (PaddlePaddle flex_checkpoint); there the number of parts
 ///             is the number of different offsets along any axis, and 1 for a transposed tensor
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& current_statement,
-                                   std::vector<statement>& expanded);
+                                   vector<statement>& expanded);
 
 /// Replaces `s -> d`, `s -> a, b, ...` and `a, b, ... -> d`, each with `fused, sizes="[...]"`, by
 /// splits and concats. The fused tensor has, for each part that it is cut into, an equal share of
@@ -167,7 +167,7 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& curr
 ///             that are not one for each tensor, or that do not divide into the parts
 /// \par Source none: it is this library's own, and `fused_ffn` for any number of tensors
 RESHARD_DECL void expand_fused(macro_context& context, statement const& current_statement,
-                               std::vector<statement>& expanded);
+                               vector<statement>& expanded);
 
 } // namespace reshard::aoa::detail
 
@@ -176,7 +176,7 @@ namespace reshard::aoa {
 /// A macro: its name, and its effect on all statements of a program.
 struct macro {
     std::string_view name;
-    void (*expand)(macro_context&, std::vector<statement>&);
+    void (*expand)(macro_context&, vector<statement>&);
     bool needs_chain = false; ///< asks how a tensor is cut
 };
 

@@ -8,6 +8,7 @@
 #include <reshard/aoa/words.hpp>
 #include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The keys that a name of a program may mean.
@@ -36,7 +36,7 @@ constexpr bool is_plain(std::string_view text) {
 RESHARD_DECL std::string quoted_name(std::string_view text);
 
 /// A name of several segments as it has to be written: in quotes if its text needs them.
-RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments);
+RESHARD_DECL std::string pattern_text(vector<segment> const& segments);
 
 /// An attribute as it has to be written, in the quotes in which it was.
 RESHARD_DECL std::string attribute_text(attribute const& attribute);
@@ -93,7 +93,7 @@ struct pattern_piece {
 
 /// A name with numbers left open. Two numbers never touch, so that a match is unique.
 struct key_pattern {
-    std::vector<pattern_piece> pieces;
+    vector<pattern_piece> pieces;
     std::size_t captures = 0;
 };
 
@@ -108,7 +108,7 @@ RESHARD_DECL bool match(key_pattern const& pattern, std::string_view key,
 /// `capture_of` says; the other open numbers match, and are forgotten.
 ///
 /// \throws statement_error with errc::bad_macro if only digits are between two open numbers
-key_pattern make_key_pattern(std::vector<segment> const& segments, auto const& capture_of) {
+key_pattern make_key_pattern(vector<segment> const& segments, auto const& capture_of) {
     key_pattern result;
     result.pieces.emplace_back();
     for (segment const& segment : segments) {

@@ -8,6 +8,7 @@
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/aoa/statement_trace.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <cstddef>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Into how many parts a tensor of a program is cut along an axis, in the source or in the target.
@@ -50,7 +50,7 @@ struct reached_key {
 class part_counter {
 public:
     part_counter(program const& code, name_chain const& chain, catalog const& keys,
-                 std::string side, std::vector<state_suffix> const& suffixes, budget& steps)
+                 std::string side, vector<state_suffix> const& suffixes, budget& steps)
         : code_(code),
           chain_(chain),
           keys_(keys),
@@ -72,7 +72,7 @@ public:
     std::optional<index_t> after(statement const& about, std::uint32_t i, index_t axis) const;
 
     /// The keys that `before` and `after` have reached, even if they threw an error.
-    std::vector<reached_key> const& reached() const { return reached_; }
+    vector<reached_key> const& reached() const { return reached_; }
 
 private:
     void step() const;
@@ -102,9 +102,9 @@ private:
     void check_doubt(std::optional<index_t> parts, std::uint32_t version,
                      followed_axis const& at) const;
 
-    static std::vector<index_t> permutation_of(attribute const& permute);
-    static std::size_t index_in(std::vector<index_t> const& order, index_t axis);
-    void add_readers(followed_axis const& from, std::vector<followed_axis>& open) const;
+    static vector<index_t> permutation_of(attribute const& permute);
+    static std::size_t index_in(vector<index_t> const& order, index_t axis);
+    void add_readers(followed_axis const& from, vector<followed_axis>& open) const;
     void settle(std::uint32_t version, std::optional<index_t>& index, index_t parts) const;
 
     /// The parts of a key along an axis: of the parameter and of its states, which must agree.
@@ -117,9 +117,9 @@ private:
     name_chain const& chain_;
     catalog const& keys_;
     std::string side_;
-    std::vector<state_suffix> const& suffixes_;
+    vector<state_suffix> const& suffixes_;
     budget& steps_;
-    mutable std::vector<reached_key> reached_;
+    mutable vector<reached_key> reached_;
 };
 
 /// Reports that no tensor of the statement of a macro is cut along the macro's axis, but one is cut

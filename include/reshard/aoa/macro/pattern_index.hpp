@@ -7,6 +7,7 @@
 #include <reshard/aoa/program.hpp>
 #include <reshard/aoa/state_suffix.hpp>
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/catalog.hpp>
 
 #include <algorithm>
@@ -17,7 +18,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Which keys match names with open numbers: one pass over the keys for all names.
@@ -28,7 +28,7 @@ namespace reshard::aoa::detail {
 /// state by its parameter's. A key that only ends like state has both, its own last, and so does
 /// state that is found by its convention. Names last as long as the keys.
 void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
-                             std::vector<state_suffix> const& suffixes, auto const& visit) {
+                             vector<state_suffix> const& suffixes, auto const& visit) {
     bool is_stated = false;
     any_parameter(entry.key, suffixes, [&](std::string_view parameter, state_suffix const& state) {
         bool const exists = keys.find(parameter) != nullptr;
@@ -45,7 +45,7 @@ void for_each_parameter_name(catalog const& keys, catalog_entry const& entry,
 /// A key taken apart into its outline and the runs of digits that the outline omits.
 struct outlined_key {
     std::string outline;
-    std::vector<std::string_view> runs;
+    vector<std::string_view> runs;
 
     void assign(std::string_view key);
 
@@ -80,7 +80,7 @@ private:
     /// The patterns of one form by their fixed runs.
     struct bucket {
         name_table fixed;
-        std::vector<std::vector<std::size_t>> patterns;
+        vector<vector<std::size_t>> patterns;
 
         void add(std::string_view fixed_runs, std::size_t id);
 
@@ -89,7 +89,7 @@ private:
 
     struct forms_of_outline {
         name_table names; ///< the forms themselves
-        std::vector<bucket> buckets;
+        vector<bucket> buckets;
     };
 
     /// Takes a key that the pattern matches apart; the result is the pattern's form.
@@ -98,8 +98,8 @@ private:
     std::string const& fixed_in(std::string_view form);
 
     name_table outlines_;
-    std::vector<forms_of_outline> forms_; ///< by outline
-    outlined_key key_;                    ///< that is looked at
+    vector<forms_of_outline> forms_; ///< by outline
+    outlined_key key_;               ///< that is looked at
     std::string fixed_, sample_;
 };
 
@@ -124,7 +124,7 @@ public:
     void add(std::span<index_t const> numbers, std::string_view key);
 
     /// By ascending numbers, each key once; until the next `add`.
-    std::vector<key_match> const& sorted();
+    vector<key_match> const& sorted();
 
 private:
     static bool precedes(key_match const& a, key_match const& b);
@@ -139,14 +139,14 @@ private:
         return {{numbers_.data() + i * captures_, captures_}, keys_[i]};
     }
 
-    std::vector<ranked_match> ranked() const;
+    vector<ranked_match> ranked() const;
 
     void sort();
 
     std::size_t captures_;
-    std::vector<index_t> numbers_; ///< match after match
-    std::vector<std::string_view> keys_;
-    std::vector<key_match> sorted_;
+    vector<index_t> numbers_; ///< match after match
+    vector<std::string_view> keys_;
+    vector<key_match> sorted_;
     std::size_t sorted_from_ = 0; ///< how many keys
 };
 
@@ -184,7 +184,7 @@ public:
     /// key takes a step, must outlive them.
     ///
     /// \throws error with errc::limit_exceeded when that takes more steps than are left
-    void search(catalog const& keys, std::vector<state_suffix> const& suffixes, budget& steps);
+    void search(catalog const& keys, vector<state_suffix> const& suffixes, budget& steps);
 
     /// Whether some pattern matches no key.
     ///
@@ -200,19 +200,17 @@ public:
     /// `add_made`.
     ///
     /// \pre `search` has been called since the pattern was added
-    std::vector<key_match> const& matches(std::size_t pattern) {
-        return matches_[pattern].sorted();
-    }
+    vector<key_match> const& matches(std::size_t pattern) { return matches_[pattern].sorted(); }
 
 private:
     void take_steps(std::size_t amount) const;
 
-    std::vector<key_pattern> patterns_;
+    vector<key_pattern> patterns_;
     pattern_buckets buckets_;
-    std::vector<match_list> matches_; ///< by pattern
-    std::vector<bool> open_;          ///< the patterns that match no key
-    std::vector<index_t> found_;      ///< the numbers of the match that is looked at
-    budget* steps_ = nullptr;         ///< null before the first search: no limit
+    vector<match_list> matches_; ///< by pattern
+    vector<bool> open_;          ///< the patterns that match no key
+    vector<index_t> found_;      ///< the numbers of the match that is looked at
+    budget* steps_ = nullptr;    ///< null before the first search: no limit
     bool has_open_ = false;
     std::deque<std::string> made_; ///< the names that are matches; their addresses do not change
 };

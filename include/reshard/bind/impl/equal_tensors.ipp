@@ -156,7 +156,7 @@ difference_between(any_group const& world, const_state_dict const& tensors, std:
     std::optional<alias_copy> copy;
     agree_on(world, [&] { copy.emplace(alias, key); });
     move(state, copy->shards);
-    std::vector<alias_difference> differences;
+    vector<alias_difference> differences;
     if (auto match = first_difference(alias, *copy))
         differences.push_back(std::move(*match));
     std::optional<alias_difference> first;
@@ -196,9 +196,9 @@ inline std::unordered_set<std::string_view> keys_of_several(mapping const& progr
     return keys;
 }
 
-RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program) {
+RESHARD_DECL vector<relation> tensors_to_compare(mapping const& program) {
     std::optional<std::unordered_set<std::string_view>> several;
-    std::vector<relation> compared;
+    vector<relation> compared;
     for (relation const& relation : program.relations()) {
         if (relation.type == relation::kind::number && !several)
             several = keys_of_several(program);
@@ -209,14 +209,14 @@ RESHARD_DECL std::vector<relation> tensors_to_compare(mapping const& program) {
     return compared;
 }
 
-RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors,
-                                                 mapping const& program) {
+RESHARD_DECL vector<held_number> numbers_in(const_state_dict const& tensors,
+                                            mapping const& program) {
     std::unordered_map<std::string_view, const_tensor_view const*> views;
     for (auto const& [shard, tensor] : tensors)
         if (element_count(shard.global_shape) == 1 && element_count(tensor.shape) == 1)
             views.try_emplace(shard.key, &tensor);
     std::unordered_map<std::string_view, std::size_t> firsts; // places in `numbers`
-    std::vector<held_number> numbers;
+    vector<held_number> numbers;
     for (relation const& relation : program.relations())
         for (std::string const* const key : {&relation.key, &relation.companion}) {
             auto const match = views.find(*key);
@@ -234,9 +234,9 @@ RESHARD_DECL std::vector<held_number> numbers_in(const_state_dict const& tensors
     return numbers;
 }
 
-RESHARD_DECL void check_numbers(std::vector<std::vector<held_number>> const& of_ranks) {
+RESHARD_DECL void check_numbers(vector<vector<held_number>> const& of_ranks) {
     std::unordered_map<std::string_view, held_number const*> firsts;
-    for (std::vector<held_number> const& of_rank : of_ranks)
+    for (vector<held_number> const& of_rank : of_ranks)
         for (held_number const& element : of_rank) {
             held_number const& first = *firsts.try_emplace(element.first, &element).first->second;
             if (first.key != element.key && first.bits != element.bits)

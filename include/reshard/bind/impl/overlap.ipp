@@ -4,6 +4,7 @@
 #define RESHARD_BIND_IMPL_OVERLAP_IPP
 
 #include <reshard/bind/overlap.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/bind/bind.hpp>
 #include <reshard/copy/bits.hpp>
@@ -20,7 +21,6 @@
 #include <functional>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -50,7 +50,7 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
     check_pair(source, target);
     shard_table const from = table_of(source.descriptor);
     shard_table const to = table_of(target.descriptor);
-    std::vector<box> const wanted = to.boxes(0);
+    vector<box> const wanted = to.boxes(0);
     index_t copied = 0;
     for (box const& source_box : from.boxes(0))
         for (box const& target_box : wanted)
@@ -67,7 +67,7 @@ RESHARD_DECL index_t copy_shared(const_local_shard const& source, local_shard co
 
 template <class View>
 void list_memory(basic_state_dict<View> const& tensors, bool is_target,
-                 std::vector<used_memory>& memories) {
+                 vector<used_memory>& memories) {
     for (auto const& local : tensors)
         if (address_range const bytes = addresses(local.tensor); !bytes.empty())
             memories.push_back(
@@ -93,7 +93,7 @@ RESHARD_DECL void check_apart(used_memory const* before, used_memory const& memo
 
 RESHARD_DECL void check_memory(std::span<const_state_dict const> source,
                                std::span<state_dict const> target) {
-    std::vector<used_memory> memories;
+    vector<used_memory> memories;
     for (const_state_dict const& tensors : source) {
         tensors.check();
         list_memory(tensors, false, memories);
@@ -179,7 +179,7 @@ inline bool differ(const_tensor_view const& a, const_tensor_view const& b) {
 }
 
 RESHARD_DECL void check_twins(const_state_dict const& source) {
-    std::vector<std::pair<std::uint64_t, std::size_t>> places;
+    vector<std::pair<std::uint64_t, std::size_t>> places;
     for (std::size_t i = 0; i < source.size(); ++i)
         places.emplace_back(digest_of(source[i].descriptor), i);
     sort_by(places, std::less<>());

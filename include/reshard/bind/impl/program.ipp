@@ -4,6 +4,7 @@
 #define RESHARD_BIND_IMPL_PROGRAM_IPP
 
 #include <reshard/bind/program.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/bind/equal_tensors.hpp>
 #include <reshard/copy/conversions.hpp>
@@ -21,7 +22,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -29,20 +29,20 @@ inline std::uint64_t digest_of_program(mapping const& program) {
     return digest_of_all(digest_of(program), program.left_over());
 }
 
-inline std::string cuts_as_bytes(std::vector<shard_descriptor> const& shards) {
+inline std::string cuts_as_bytes(vector<shard_descriptor> const& shards) {
     return content_bytes(cuts_of(shards));
 }
 
 inline catalog catalog_of(side_facts const& side) {
     if (side.known)
         return catalog_of(*side.known);
-    return merge_cuts(values_of_ranks<std::vector<cut_tensor>>(side.cuts));
+    return merge_cuts(values_of_ranks<vector<cut_tensor>>(side.cuts));
 }
 
 /// A mapping with the unused sources, for ranks that have none.
 struct shipped_mapping {
     std::string bytes;
-    std::vector<std::string> left_over;
+    vector<std::string> left_over;
 
     static constexpr void members(auto& self, auto&& visit) { visit(self.bytes, self.left_over); }
 };
@@ -52,7 +52,7 @@ struct shipped_mapping {
 /// \param  has by rank
 /// \par Collective every rank of the group, in the same order
 /// \throws error on every rank: errc::ranks_disagree if ranks have different ones
-inline mapping mapping_of_others(any_group const& ranks, std::vector<std::uint8_t> const& has,
+inline mapping mapping_of_others(any_group const& ranks, vector<std::uint8_t> const& has,
                                  mapping new_mapping) {
     auto const first = static_cast<int>(std::ranges::find(has, 1) - has.begin());
     shipped_mapping shipped_mapping;
@@ -84,7 +84,7 @@ struct mapping_notice {
 };
 
 /// \throws error with errc::ranks_disagree
-inline void check_equal(std::vector<mapping_notice> const& notices) {
+inline void check_equal(vector<mapping_notice> const& notices) {
     for (std::size_t rank = 1; rank < notices.size(); ++rank)
         if (notices[rank].digest != notices[0].digest)
             fail(errc::ranks_disagree, "rank 0 has a program that makes a mapping with digest ",
@@ -104,14 +104,14 @@ inline mapping make_mapping(any_group const& ranks, any_program const& program,
         mapping = (*program.made())(catalog_of(source), target ? &wanted : nullptr);
         own_notice.digest = digest_of_program(mapping);
     }));
-    std::vector<mapping_notice> notices = gather_values(ranks, own_notice);
+    vector<mapping_notice> notices = gather_values(ranks, own_notice);
     auto const owners = std::ranges::count(notices, true, &mapping_notice::has_program);
     if (owners == 0 || owners == ranks.size()) {
         throw_first(notices, &mapping_notice::problem);
         check_equal(notices);
         return mapping;
     }
-    std::vector<std::uint8_t> has;
+    vector<std::uint8_t> has;
     for (mapping_notice& notice : notices) {
         has.push_back(notice.has_program);
         if (!notice.has_program)

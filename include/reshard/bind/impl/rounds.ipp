@@ -4,6 +4,7 @@
 #define RESHARD_BIND_IMPL_ROUNDS_IPP
 
 #include <reshard/bind/rounds.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/overlap.hpp>
@@ -22,7 +23,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -32,7 +32,7 @@ namespace detail {
 struct planned_rounds {
     std::shared_ptr<planned_job> all; ///< without a plan
     plan_rounds rounds;
-    std::vector<std::shared_ptr<planned_job const>> plans; ///< what this rank moves, a round each
+    vector<std::shared_ptr<planned_job const>> plans; ///< what this rank moves, a round each
 };
 
 /// The rank whose rounds are planned, of how many, on which nodes.
@@ -43,9 +43,9 @@ struct rounds_scope {
 };
 
 /// Some tensors of a layout; `numbers` ascending.
-inline layout some_tensors(layout const& full_layout, std::vector<std::uint32_t> const& numbers) {
+inline layout some_tensors(layout const& full_layout, vector<std::uint32_t> const& numbers) {
     layout some{full_layout.holders, {}, {}};
-    std::vector<std::optional<std::uint32_t>> places(
+    vector<std::optional<std::uint32_t>> places(
         full_layout.spreads.size()); // among the elements of `some`
     for (std::uint32_t const number : numbers) {
         tensor_layout const& tensor = full_layout.tensors[number];
@@ -60,7 +60,7 @@ inline layout some_tensors(layout const& full_layout, std::vector<std::uint32_t>
 }
 
 /// The shards of other tensors than these.
-inline const_state_dict without(const_state_dict const& shards, std::vector<std::string> keys) {
+inline const_state_dict without(const_state_dict const& shards, vector<std::string> keys) {
     sort_by(keys, std::less<>());
     const_state_dict tensors;
     for (auto const& [descriptor, tensor] : shards)
@@ -79,9 +79,9 @@ inline const_state_dict shards_in(const_state_dict const& shards, layout const& 
 }
 
 /// The numbers, in the source's layout, of the tensors that a round reads; ascending.
-inline std::vector<std::uint32_t> sources_of_round(plan_problem const& problem,
-                                                   plan_round const& round) {
-    std::vector<std::uint32_t> numbers;
+inline vector<std::uint32_t> sources_of_round(plan_problem const& problem,
+                                              plan_round const& round) {
+    vector<std::uint32_t> numbers;
     for (std::uint32_t t = round.first; t < round.last; ++t)
         for (std::size_t i = 0; i < problem.targets[t].pieces->size(); ++i)
             if (key_id const id = problem.targets[t].pieces->source(i); id != zero_source)
@@ -96,7 +96,7 @@ inline std::vector<std::uint32_t> sources_of_round(plan_problem const& problem,
 inline std::shared_ptr<planned_job const> plan_of_round(planned_job const& full_job,
                                                         plan_round const& round, holder_t me,
                                                         plan_options const& options) {
-    std::vector<std::uint32_t> wanted;
+    vector<std::uint32_t> wanted;
     for (std::uint32_t t = round.first; t < round.last; ++t)
         wanted.push_back(t);
     auto planned = std::make_shared<planned_job>();
@@ -158,7 +158,7 @@ private:
               const_state_dict const& live, state_dict& filled) {
         std::unique_ptr<job_state> moving;
         agree_on(ranks_, [&] {
-            std::vector<std::string> keys;
+            vector<std::string> keys;
             for (tensor_layout const& tensor : round.target.tensors)
                 keys.push_back(tensor.key);
             state_dict const want = memory_.allocate(keys);
@@ -175,7 +175,7 @@ private:
     }
 
     void release(plan_round const& round, const_state_dict& live) {
-        std::vector<std::string> keys;
+        vector<std::string> keys;
         for (key_id const id : round.released)
             keys.emplace_back(planned->problem.sources[id].key);
         live = without(live, keys);
@@ -229,8 +229,8 @@ RESHARD_DECL detail::plan_rounds const& job::rounds() const {
 }
 
 RESHARD_DECL detail::memory_rounds
-rounds(index_t budget, std::function<state_dict(std::vector<std::string> const& keys)> allocate,
-       std::function<void(std::vector<std::string> const& keys)> release) {
+rounds(index_t budget, std::function<state_dict(vector<std::string> const& keys)> allocate,
+       std::function<void(vector<std::string> const& keys)> release) {
     static constexpr detail::round_steps steps{detail::check_rounds, detail::prepare_rounds};
     if (!allocate)
         fail(errc::usage, "rounds within ", budget,

@@ -57,8 +57,8 @@ RESHARD_DECL std::optional<std::uint32_t> shard_numbers::find_shard(shard_descri
     return std::nullopt;
 }
 
-RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder) {
-    std::vector<std::uint32_t> indices;
+RESHARD_DECL vector<std::uint32_t> shards_held(tensor_shards const& shards, holder_t holder) {
+    vector<std::uint32_t> indices;
     shards.for_each_of(holder, [&](std::uint32_t shard) {
         auto const flat = shards.flat(shard);
         if (flat ? flat->size() > 0 : !is_empty(shards.region(shard)))
@@ -69,7 +69,7 @@ RESHARD_DECL std::vector<std::uint32_t> shards_held(tensor_shards const& shards,
 
 RESHARD_DECL void check_complete(shard_numbers const& views, layout const& layout,
                                  holder_t holder) {
-    std::vector<std::optional<std::vector<std::uint32_t>>> held(layout.spreads.size());
+    vector<std::optional<vector<std::uint32_t>>> held(layout.spreads.size());
     for (std::uint32_t t = 0; t < layout.tensors.size(); ++t) {
         tensor_layout const& tensor = layout.tensors[t];
         tensor_spread const& spread = layout.spread_of(tensor);

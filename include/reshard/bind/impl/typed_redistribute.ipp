@@ -4,6 +4,7 @@
 #define RESHARD_BIND_IMPL_TYPED_REDISTRIBUTE_IPP
 
 #include <reshard/bind/typed_redistribute.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/copy/conversions.hpp>
 #include <reshard/core/digest.hpp>
@@ -16,7 +17,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -27,9 +27,8 @@ inline layout layout_of(typed_tensors const& tensors) {
 }
 
 /// The place in a layout of each of its tensors as a type.
-inline std::vector<std::uint32_t> places_in(layout const& layout,
-                                            std::span<hashed_key const> keys) {
-    std::vector<std::uint32_t> places;
+inline vector<std::uint32_t> places_in(layout const& layout, std::span<hashed_key const> keys) {
+    vector<std::uint32_t> places;
     places.reserve(keys.size());
     for (hashed_key const& key : keys)
         places.push_back(static_cast<std::uint32_t>(layout.find(key.text) - layout.tensors.data()));
@@ -47,8 +46,8 @@ public:
 
     void list() {
         add_sides();
-        std::vector<std::uint32_t> const places = places_in(made_.target, tables_.target.keys);
-        std::vector<std::uint32_t> number(places.size());
+        vector<std::uint32_t> const places = places_in(made_.target, tables_.target.keys);
+        vector<std::uint32_t> number(places.size());
         for (std::uint32_t i = 0; i < places.size(); ++i)
             number[places[i]] = i;
         for (std::uint32_t t = 0; t < number.size(); ++t)
@@ -59,7 +58,7 @@ private:
     /// The transfers of this rank for a kind of tensors, with operands for sources.
     struct own_pattern {
         std::uint32_t number = 0;
-        std::vector<transfer> transfers;
+        vector<transfer> transfers;
     };
 
     void add_sides() {
@@ -126,7 +125,7 @@ private:
     typed_tables const& tables_;
     holder_t me_;
     planned_job& made_;
-    std::vector<std::uint32_t> sources_; ///< by number: the index in the layout
+    vector<std::uint32_t> sources_; ///< by number: the index in the layout
     std::map<pattern_content const*, own_pattern> own_;
 };
 

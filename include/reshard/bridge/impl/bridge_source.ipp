@@ -58,7 +58,7 @@ public:
     source_state(source_state const&) = delete;
     ~source_state() { control().is_closed.store(1); }
 
-    std::uint64_t publish(std::vector<std::string> const* patterns);
+    std::uint64_t publish(vector<std::string> const* patterns);
     bool wait_for_readers(std::size_t least, double seconds) const;
     bridge_stats stats() const;
 
@@ -73,20 +73,19 @@ private:
     void open(std::filesystem::path const& port, bridge_options const& options);
 
     /// Which tensors match a pattern, by their index in the layout.
-    std::vector<bool> matching(std::vector<std::string> const& patterns) const;
+    vector<bool> matching(vector<std::string> const& patterns) const;
 
     /// \param changed which tensors have; none: to be seen
-    bool has_changed(std::size_t number, std::size_t newest,
-                     std::vector<bool> const& changed) const;
+    bool has_changed(std::size_t number, std::size_t newest, vector<bool> const& changed) const;
 
     /// Brings a shard into the buffer of a version, and returns the bytes that were copied.
-    index_t put(std::size_t number, std::uint64_t version, std::vector<bool> const& changed);
+    index_t put(std::size_t number, std::uint64_t version, vector<bool> const& changed);
 
     any_group world_;
     layout whole_;
     stored_shards stored_;
-    std::vector<const_tensor_view> views_; ///< of the caller's tensors, as `stored_` lists them
-    std::vector<std::shared_ptr<void const>> handles_;
+    vector<const_tensor_view> views_; ///< of the caller's tensors, as `stored_` lists them
+    vector<std::shared_ptr<void const>> handles_;
     double deadline_;
     shared_segment memory_;
     shared_segment control_;
@@ -151,9 +150,8 @@ RESHARD_DECL void source_state::open(std::filesystem::path const& port,
     });
 }
 
-RESHARD_DECL std::vector<bool>
-source_state::matching(std::vector<std::string> const& patterns) const {
-    std::vector<bool> matched(whole_.tensors.size());
+RESHARD_DECL vector<bool> source_state::matching(vector<std::string> const& patterns) const {
+    vector<bool> matched(whole_.tensors.size());
     for (std::string const& text : patterns) {
         given_pattern pattern(text);
         for (std::size_t t = 0; t < matched.size(); ++t)
@@ -169,7 +167,7 @@ source_state::matching(std::vector<std::string> const& patterns) const {
 }
 
 RESHARD_DECL bool source_state::has_changed(std::size_t number, std::size_t newest,
-                                            std::vector<bool> const& changed) const {
+                                            vector<bool> const& changed) const {
     if (is_empty_)
         return true;
     if (!changed.empty())
@@ -178,7 +176,7 @@ RESHARD_DECL bool source_state::has_changed(std::size_t number, std::size_t newe
 }
 
 RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version,
-                                       std::vector<bool> const& changed) {
+                                       vector<bool> const& changed) {
     std::size_t const buffer = version % 2, newest = 1 - buffer;
     auto& stamp = stored_.stamp(memory_.data(), buffer, number);
     std::uint64_t const before = stored_.stamp(memory_.data(), newest, number).load();
@@ -199,9 +197,9 @@ RESHARD_DECL index_t source_state::put(std::size_t number, std::uint64_t version
     return bytes;
 }
 
-RESHARD_DECL std::uint64_t source_state::publish(std::vector<std::string> const* patterns) {
+RESHARD_DECL std::uint64_t source_state::publish(vector<std::string> const* patterns) {
     std::uint64_t version = 0;
-    std::vector<bool> changed;
+    vector<bool> changed;
     local_error const problem = attempt([&] {
         version = version_behind(done_.version);
         if (patterns)
@@ -269,7 +267,7 @@ RESHARD_DECL detail::source_state& bridge_source::state() const {
 
 RESHARD_DECL std::uint64_t bridge_source::publish() { return state().publish(nullptr); }
 
-RESHARD_DECL std::uint64_t bridge_source::publish(std::vector<std::string> const& changed) {
+RESHARD_DECL std::uint64_t bridge_source::publish(vector<std::string> const& changed) {
     return state().publish(&changed);
 }
 

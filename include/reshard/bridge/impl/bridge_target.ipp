@@ -51,8 +51,8 @@ inline void throw_encoded(std::string const& bytes) {
 class target_state {
 public:
     /// \par Collective every rank of the group, in the same order, here and below
-    target_state(any_group world, std::vector<target_tensors> const& sets,
-                 std::filesystem::path path, bridge_options const& options);
+    target_state(any_group world, vector<target_tensors> const& sets, std::filesystem::path path,
+                 bridge_options const& options);
     target_state(target_state const&) = delete;
 
     std::uint64_t update(std::uint64_t least);
@@ -94,7 +94,7 @@ private:
 
     any_group world_;
     target_sets wanted_;
-    std::vector<std::shared_ptr<void const>> handles_;
+    vector<std::shared_ptr<void const>> handles_;
     std::filesystem::path path_;
     bridge_options how_;
     std::unique_ptr<bridge_session> session_;
@@ -107,8 +107,8 @@ private:
 };
 
 /// \throws error with errc::bad_layout for sets of different shards
-inline void check_sets(std::vector<target_tensors> const& sets) {
-    std::vector<state_dict> tensors;
+inline void check_sets(vector<target_tensors> const& sets) {
+    vector<state_dict> tensors;
     for (target_tensors const& set : sets) {
         tensors.push_back(set.tensors);
         if (set.tensors.descriptors() != sets[0].tensors.descriptors())
@@ -119,7 +119,7 @@ inline void check_sets(std::vector<target_tensors> const& sets) {
     check_memory({}, tensors);
 }
 
-RESHARD_DECL target_state::target_state(any_group world, std::vector<target_tensors> const& sets,
+RESHARD_DECL target_state::target_state(any_group world, vector<target_tensors> const& sets,
                                         std::filesystem::path path, bridge_options const& options)
     : world_(std::move(world)), path_(std::move(path)), how_(options) {
     wanted_.me = static_cast<holder_t>(world_.rank());
@@ -348,7 +348,7 @@ RESHARD_DECL bridge_stats target_state::stats() const {
 } // namespace detail
 
 RESHARD_DECL
-bridge_target::bridge_target(detail::any_group world, std::vector<target_tensors> const& sets,
+bridge_target::bridge_target(detail::any_group world, vector<target_tensors> const& sets,
                              std::filesystem::path const& port, bridge_options const& options)
     : state_(std::make_unique<detail::target_state>(std::move(world), sets, port, options)) {}
 RESHARD_DECL bridge_target::bridge_target(bridge_target&& target) noexcept = default;

@@ -69,14 +69,14 @@ RESHARD_DECL void bridge_session::plan_for(target_sets const& wanted,
 }
 
 RESHARD_DECL void bridge_session::bind() {
-    std::vector<stored_shards> stored(content_.ranks.size());
+    vector<stored_shards> stored(content_.ranks.size());
     transfers_.resize(planned_.whole.transfers.size());
     for (std::size_t i = 0; i < transfers_.size(); ++i)
         if (planned_.whole.transfers[i].source_key != zero_source)
             bind(i, stored);
 }
 
-RESHARD_DECL void bridge_session::bind(std::size_t number, std::vector<stored_shards>& stored) {
+RESHARD_DECL void bridge_session::bind(std::size_t number, vector<stored_shards>& stored) {
     transfer const& t = planned_.whole.transfers[number];
     auto& segment = segments_[t.source_holder];
     stored_shards& shards = stored[t.source_holder];

@@ -20,7 +20,7 @@ inline constexpr index_t shard_alignment = 64, buffer_alignment = 4096;
 inline index_t aligned_up(index_t bytes, index_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 RESHARD_DECL stored_shards::stored_shards(layout const& layout, holder_t holder) {
-    std::vector<std::optional<std::vector<std::uint32_t>>> held(layout.spreads.size());
+    vector<std::optional<vector<std::uint32_t>>> held(layout.spreads.size());
     index_t end = 0;
     for (std::uint32_t t = 0; t < layout.tensors.size(); ++t) {
         tensor_layout const& tensor = layout.tensors[t];

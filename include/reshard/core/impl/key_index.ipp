@@ -4,6 +4,7 @@
 #define RESHARD_CORE_IMPL_KEY_INDEX_IPP
 
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/core/config.hpp>
 
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -21,7 +21,7 @@ RESHARD_DECL std::size_t edit_distance(std::string_view a, std::string_view b, s
         std::swap(a, b);
     if (b.size() - a.size() > most)
         return most + 1;
-    std::vector<std::size_t> before(a.size() + 1, most + 1), last(before), now(before);
+    vector<std::size_t> before(a.size() + 1, most + 1), last(before), now(before);
     for (std::size_t j = 0; j <= std::min(a.size(), most); ++j)
         last[j] = j;
     for (std::size_t i = 1; i <= b.size(); ++i) {
@@ -124,8 +124,8 @@ RESHARD_DECL void key_index::put(slot current_slot) {
 RESHARD_DECL void key_index::make_room() {
     if (2 * (std::size_t{count_} + 1) <= slots_.size())
         return;
-    std::vector<slot> const before =
-        std::exchange(slots_, std::vector<slot>(slots_.empty() ? 64 : 2 * slots_.size()));
+    vector<slot> const before =
+        std::exchange(slots_, vector<slot>(slots_.empty() ? 64 : 2 * slots_.size()));
     for (slot const& element : before)
         if (element.position != none)
             put(element);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_IMPL_BLOCK_SCALES_IPP
 #define RESHARD_EXPR_IMPL_BLOCK_SCALES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/block_scales.hpp>
 
 #include <reshard/core/error.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -101,8 +101,8 @@ private:
     }
 
     /// The factors of an axis of the source, innermost first.
-    std::vector<std::size_t> factors_of_source(std::size_t axis) const {
-        std::vector<std::size_t> matches;
+    vector<std::size_t> factors_of_source(std::size_t axis) const {
+        vector<std::size_t> matches;
         for (std::size_t index = p_.extent.size(); index-- > 0;)
             for (std::size_t k = 0; k < p_.extent.size(); ++k)
                 if (p_.order[k] == index && source_axis(k) == axis)
@@ -183,7 +183,7 @@ private:
     piece_list scales(box const& new_box) const {
         box const read = scales_of_box(source_, from_.form);
         index_vector extents, order; // of factors with several scales, in the order of the source
-        std::vector<std::size_t> places;
+        vector<std::size_t> places;
         for (std::size_t index = 0; index < p_.extent.size(); ++index)
             for (std::size_t k = 0; k < p_.extent.size(); ++k)
                 if (p_.order[k] == index && scales_along(k, read) > 1) {
@@ -213,9 +213,9 @@ private:
     index_vector const& shape_;
     scale_source const& from_;
     box source_, target_;
-    std::vector<std::size_t> partner_; ///< by axis of the target: the same axis of the source
-    std::vector<bool> is_kept_;        ///< by axis of the source: it is an axis of the target
-    std::vector<index_t> shared_;      ///< by factor of other axes: elements that share a scale
+    vector<std::size_t> partner_; ///< by axis of the target: the same axis of the source
+    vector<bool> is_kept_;        ///< by axis of the source: it is an axis of the target
+    vector<index_t> shared_;      ///< by factor of other axes: elements that share a scale
 };
 
 RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,

@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_IMPL_CARRY_SCALES_IPP
 #define RESHARD_EXPR_IMPL_CARRY_SCALES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 
 #include <reshard/expr/impl/same_elements.ipp>
@@ -17,7 +18,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -33,7 +33,7 @@ public:
     scale_carrier(mapping& program, layout const& source)
         : program_(program), source_(source), in_(program, source) {}
 
-    std::vector<scale_finding> run() {
+    vector<scale_finding> run() {
         if (in_.empty())
             return {};
         for (relation const& relation : program_.relations())
@@ -54,7 +54,7 @@ private:
 
     void judge(mapping_output const& output) {
         numbers const ids = scaled_sources::sources_of(output.value);
-        std::vector<scale_rule const*> rules;
+        vector<scale_rule const*> rules;
         for (key_id const id : ids)
             for (found_scales const* const scales : in_.all_of(id))
                 rules.push_back(scales->rule);
@@ -171,7 +171,7 @@ private:
     }
 
     /// The outputs that have elements of a source tensor.
-    std::vector<mapping_output const*> const& outputs_of(key_id id) {
+    vector<mapping_output const*> const& outputs_of(key_id id) {
         if (outputs_.empty())
             for (mapping_output const& output : program_.outputs())
                 for (key_id const from : scaled_sources::sources_of(output.value))
@@ -317,12 +317,12 @@ private:
     layout const& source_;
     scaled_sources const in_;
     std::multimap<std::string, relation> declared_;
-    std::unordered_map<key_id, std::vector<mapping_output const*>> outputs_;
-    std::vector<relation> made_;
-    std::vector<scale_finding> findings_;
+    std::unordered_map<key_id, vector<mapping_output const*>> outputs_;
+    vector<relation> made_;
+    vector<scale_finding> findings_;
 };
 
-RESHARD_DECL std::vector<scale_finding> carry_scales(mapping& program, layout const& source) {
+RESHARD_DECL vector<scale_finding> carry_scales(mapping& program, layout const& source) {
     return scale_carrier(program, source).run();
 }
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_IMPL_DEINTERLEAVE_IPP
 #define RESHARD_EXPR_IMPL_DEINTERLEAVE_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/fused_outputs.hpp>
 
 #include <reshard/core/error.hpp>
@@ -20,7 +21,6 @@
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// The tensors that a fused tensor was made of: their extents, the fused tensor with these tensors
@@ -43,10 +43,10 @@ inline index_t number_after(std::string_view text, std::string_view word, std::s
 }
 
 /// The numbers of `[512, 16]` in a text; empty if a number is less than 1.
-inline std::vector<index_t> numbers_in_list(std::string_view text) {
+inline vector<index_t> numbers_in_list(std::string_view text) {
     text = text.substr(0, text.find(']'));
     text.remove_prefix(std::min(text.size(), text.find('[') + 1));
-    std::vector<index_t> numbers;
+    vector<index_t> numbers;
     while (!text.empty()) {
         text.remove_prefix(std::min(text.size(), text.find_first_not_of(" \t")));
         index_t number = 0;
@@ -61,24 +61,23 @@ inline std::vector<index_t> numbers_in_list(std::string_view text) {
 
 /// The ratio of the extents of the tensors that a macro fuses: `{8, 4, 4}` for `fused_qkv_old,
 /// num_heads=8, num_key_value_groups=4`; empty for other texts.
-inline std::vector<index_t> member_weights(std::string_view macro) {
+inline vector<index_t> member_weights(std::string_view macro) {
     std::string_view const word = macro.substr(0, macro.find(','));
     if (word == "fused_ffn")
         return {1, 1};
     if (word == "fused") {
         std::size_t const index = macro.find("sizes=");
-        return index == macro.npos ? std::vector<index_t>() : numbers_in_list(macro.substr(index));
+        return index == macro.npos ? vector<index_t>() : numbers_in_list(macro.substr(index));
     }
     if (word != "fused_qkv_old" && word != "fused_qkv")
         return {};
     index_t const heads = number_after(macro, "num_heads", "num_q_heads");
     index_t const groups = number_after(macro, "num_key_value_groups", "num_kv_heads");
-    return heads < 1 || groups < 1 ? std::vector<index_t>()
-                                   : std::vector<index_t>{heads, groups, groups};
+    return heads < 1 || groups < 1 ? vector<index_t>() : vector<index_t>{heads, groups, groups};
 }
 
-RESHARD_DECL std::vector<index_t> member_sizes(fused_tensor const& tensor, index_t extent) {
-    std::vector<index_t> sizes = member_weights(tensor.macro);
+RESHARD_DECL vector<index_t> member_sizes(fused_tensor const& tensor, index_t extent) {
+    vector<index_t> sizes = member_weights(tensor.macro);
     index_t sum = 0;
     for (index_t const weight : sizes) {
         if (weight > extent - sum)
@@ -119,13 +118,13 @@ inline constexpr index_t too_many_blocks = (1 << 20) + 1;
 
 /// A fused tensor rearranged: the tensors that it was made of come one after the other.
 inline expression deinterleaved(expression const& fused, std::size_t axis, index_t blocks,
-                                std::vector<index_t> const& sizes) {
-    std::vector<index_t> cuts;
+                                vector<index_t> const& sizes) {
+    vector<index_t> cuts;
     for (index_t block = 0; block < blocks; ++block)
         for (index_t const size : sizes)
             cuts.push_back(size / blocks);
     auto const pieces = split(fused, axis, cuts);
-    std::vector<expression> order;
+    vector<expression> order;
     for (std::size_t i = 0; i < sizes.size(); ++i)
         for (std::size_t n = i; n < pieces.size(); n += sizes.size())
             order.push_back(pieces[n]);
@@ -182,7 +181,7 @@ inline fused_tensors whole_outputs(mapping const& program, layout const* target)
 
 /// Reorders the scales of an output in the same way as its elements, tensors of extents `sizes`.
 inline void deinterleave_scales(mapping& program, relation const& of, fused_tensor const& tensor,
-                                std::vector<index_t> const& sizes) {
+                                vector<index_t> const& sizes) {
     mapping_output const* const scales = program.find(of.companion);
     auto const axis = static_cast<std::size_t>(tensor.axis);
     if (!scales || program.fused().contains(of.companion) || axis >= scales->value.ndim() ||
@@ -237,7 +236,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
 class member_places {
 public:
     /// \pre `sizes` is not empty
-    member_places(std::vector<index_t> const& sizes, index_t blocks) {
+    member_places(vector<index_t> const& sizes, index_t blocks) {
         for (index_t const size : sizes)
             ends_.push_back((ends_.empty() ? 0 : ends_.back()) + size / blocks);
     }
@@ -250,7 +249,7 @@ public:
     index_t end(index_t index) const { return index - index % ends_.back() + ends_[at(index)]; }
 
 private:
-    std::vector<index_t> ends_; ///< of each tensor, in a block
+    vector<index_t> ends_; ///< of each tensor, in a block
 };
 
 /// The tensor of a fused source whose elements each tensor of an output has.
@@ -328,7 +327,7 @@ inline std::map<key_id, fused_tensor const*> fused_sources_of(mapping_output con
         auto const position = tensors.find(sources.key(id));
         found_tensors.emplace(id, position != tensors.end() ? &position->second : nullptr);
     }
-    std::erase_if(found_tensors, [](auto const& element) { return element.second == nullptr; });
+    erase_if(found_tensors, [](auto const& element) { return element.second == nullptr; });
     return found_tensors;
 }
 

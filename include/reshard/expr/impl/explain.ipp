@@ -33,15 +33,15 @@ RESHARD_DECL void check_region(std::string const& key, index_vector const& shape
 
 } // namespace detail
 
-RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view key,
-                                        std::optional<box> const& region) {
+RESHARD_DECL vector<piece> explain(mapping const& program, std::string_view key,
+                                   std::optional<box> const& region) {
     mapping_output const* const output = program.find(key);
     if (!output)
         fail(errc::unknown_key, "'", key, "' is not a tensor of the target",
              detail::did_you_mean_key(key, program.outputs(), &mapping_output::key));
     box const wanted = region.value_or(whole(output->value.shape));
     detail::check_region(output->key, output->value.shape, wanted);
-    std::vector<piece> pieces;
+    vector<piece> pieces;
     for (std::size_t i = 0; i < output->value.pieces.size(); ++i) {
         piece const p = output->value.pieces[i];
         if (auto const common = intersect(p.target_box(), wanted))
@@ -54,8 +54,8 @@ RESHARD_DECL std::vector<piece> explain(mapping const& program, std::string_view
 
 namespace detail {
 
-RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std::string_view key,
-                                                     std::optional<box> const& region) {
+RESHARD_DECL vector<destination> explain_source(mapping const& program, std::string_view key,
+                                                std::optional<box> const& region) {
     source_list const& sources = program.sources();
     key_id id = 0;
     while (id < sources.size() && sources.key(id) != key)
@@ -65,7 +65,7 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
              did_you_mean_key(key, sources, &mapping_source::key));
     box const wanted = region.value_or(whole(sources[id].shape));
     check_region(std::string(key), sources[id].shape, wanted);
-    std::vector<destination> destinations;
+    vector<destination> destinations;
     for (mapping_output const& output : program.outputs())
         for (std::size_t i = 0; i < output.value.pieces.size(); ++i) {
             if (output.value.pieces.source(i) != id)
@@ -82,8 +82,8 @@ RESHARD_DECL std::vector<destination> explain_source(mapping const& program, std
     return destinations;
 }
 
-RESHARD_DECL std::vector<located_piece> locate(piece const& p, shard_table const& source) {
-    std::vector<located_piece> pieces;
+RESHARD_DECL vector<located_piece> locate(piece const& p, shard_table const& source) {
+    vector<located_piece> pieces;
     for (std::uint32_t const i : main_copies(source))
         for (box const& box : source.boxes(i))
             if (auto const common = intersect(p.source_box(), box))

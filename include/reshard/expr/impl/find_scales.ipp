@@ -134,9 +134,9 @@ struct axis_form {
 };
 
 /// The likely extents of blocks along an axis of a tensor, the likeliest first.
-inline std::vector<index_t> likely_blocks(scale_rule const& rule, std::size_t axis,
-                                          std::size_t ndim, quantisation_facts const& said) {
-    std::vector<index_t> likely;
+inline vector<index_t> likely_blocks(scale_rule const& rule, std::size_t axis, std::size_t ndim,
+                                     quantisation_facts const& said) {
+    vector<index_t> likely;
     for (index_vector const& block : said.blocks)
         if (!rule.is_packed && axis + block.size() >= ndim)
             likely.push_back(block[axis + block.size() - ndim]);
@@ -173,7 +173,7 @@ inline axis_form packed_along(index_t extent, index_t scales) {
 
 /// How `scales` scales correspond to `extent` elements; std::nullopt if they do not.
 inline std::optional<axis_form> form_along(index_t extent, index_t scales, scale_rule const& rule,
-                                           std::vector<index_t> const& likely) {
+                                           vector<index_t> const& likely) {
     if (extent == scales)
         return axis_form{1, 1};
     auto const match = std::ranges::find_if(
@@ -210,7 +210,7 @@ inline std::optional<block_form> form_from(std::size_t first, index_vector const
             is_of_parts ? std::optional(axis_form{0, scales[i]}) // of any extent
                         : form_along(shape[axis], scales[i], rule,
                                      has_blocks ? likely_blocks(rule, axis, shape.size(), said)
-                                                : std::vector<index_t>());
+                                                : vector<index_t>());
         if (!along)
             return std::nullopt;
         form.block[axis] = along->block;
@@ -302,8 +302,8 @@ struct found_scales {
 
 /// All scales of a layout, in the order of their tensors. Most layouts have no quantised tensor,
 /// and need no look-up.
-inline std::vector<found_scales> find_scales(layout const& source) {
-    std::vector<found_scales> scales;
+inline vector<found_scales> find_scales(layout const& source) {
+    vector<found_scales> scales;
     std::unordered_map<std::string_view, std::size_t> places;
     for (std::size_t i = 0; i < source.tensors.size(); ++i) {
         tensor_layout const& tensor = source.tensors[i];

@@ -166,10 +166,10 @@ struct parts_taken {
     key_id source;
     fused_tensor const* made;
     member_places members;
-    std::vector<index_t> elements; ///< of each part
-    bool crosses = false;          ///< a piece has elements of several tensors, or parts
-    index_t first = 0;             ///< the first index along the axis
-    bool is_sized = false;         ///< the extents of its tensors are known
+    vector<index_t> elements; ///< of each part
+    bool crosses = false;     ///< a piece has elements of several tensors, or parts
+    index_t first = 0;        ///< the first index along the axis
+    bool is_sized = false;    ///< the extents of its tensors are known
 
     bool is_even() const {
         return std::ranges::all_of(elements, [&](index_t n) { return n == elements[0]; });
@@ -196,8 +196,8 @@ public:
     }
 
     /// How much of the parts of each fused tensor an output has.
-    std::vector<parts_taken> taken_by(expression const& value) const {
-        std::vector<parts_taken> taken;
+    vector<parts_taken> taken_by(expression const& value) const {
+        vector<parts_taken> taken;
         for (std::size_t i = 0; i < value.pieces.size(); ++i) {
             key_id const id = value.pieces.source(i);
             if (id < made_.size() && made_[id])
@@ -253,11 +253,10 @@ private:
                shape[axis] > 0 && shape[axis] % tensor.blocks == 0;
     }
 
-    std::vector<member_piece> member_pieces(piece_list const& pieces,
-                                            parts_taken const& taken) const {
+    vector<member_piece> member_pieces(piece_list const& pieces, parts_taken const& taken) const {
         std::size_t const along = axis(taken.source);
         index_t const step = sources_[taken.source].shape[along] / taken.made->blocks;
-        std::vector<member_piece> member_pieces;
+        vector<member_piece> member_pieces;
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             if (pieces.source(i) != taken.source)
                 continue;
@@ -283,26 +282,26 @@ private:
         auto const match = apart_.find(followed != followed_.end() ? followed->second : output);
         if (match == apart_.end())
             return false;
-        std::vector<taken_apart> split_sources = match->second;
+        vector<taken_apart> split_sources = match->second;
         if (followed == followed_.end())
-            std::erase_if(split_sources,
-                          [&](auto const& element) { return element.source != taken.source; });
+            erase_if(split_sources,
+                     [&](auto const& element) { return element.source != taken.source; });
         return !split_sources.empty() && std::ranges::none_of(split_sources, is_wrong);
     }
 
-    parts_taken& place_of(std::vector<parts_taken>& taken, key_id id) const {
+    parts_taken& place_of(vector<parts_taken>& taken, key_id id) const {
         auto const position = std::ranges::find(taken, id, &parts_taken::source);
         if (position != taken.end())
             return *position;
         fused_tensor const& tensor = *made_[id];
         index_t const extent = sources_[id].shape[axis(id)];
-        std::vector<index_t> sizes = member_sizes(tensor, extent);
+        vector<index_t> sizes = member_sizes(tensor, extent);
         bool const is_sized = !sizes.empty();
         if (!is_sized)
             sizes = {extent};
         return taken.emplace_back(id, &tensor, member_places(sizes, tensor.blocks),
-                                  std::vector<index_t>(static_cast<std::size_t>(tensor.blocks)),
-                                  false, extent, is_sized);
+                                  vector<index_t>(static_cast<std::size_t>(tensor.blocks)), false,
+                                  extent, is_sized);
     }
 
     std::size_t axis(key_id id) const { return static_cast<std::size_t>(made_[id]->axis); }
@@ -323,12 +322,12 @@ private:
     source_list const& sources_;
     fused_tensors const& known_;
     taken_apart_lists const& apart_;
-    std::vector<fused_tensor const*> made_;                      ///< null: not fused
+    vector<fused_tensor const*> made_;                           ///< null: not fused
     std::map<std::string_view, std::string_view> followed_ = {}; ///< the parameter, by its state
 };
 
 /// `24 elements of each of the parts 0 to 1, none of the parts 2 to 3`.
-inline std::string taken_text(std::vector<index_t> const& elements) {
+inline std::string taken_text(vector<index_t> const& elements) {
     std::string text;
     for (std::size_t first = 0, last = 0; first < elements.size(); first = last) {
         while (last < elements.size() && elements[last] == elements[first])
@@ -346,7 +345,7 @@ inline std::string taken_text(std::vector<index_t> const& elements) {
 /// The outputs that have elements of a fused tensor, in their order, as names of a statement.
 inline std::string receivers_of(mapping const& program, fused_sources const& sources,
                                 parts_taken const& from) {
-    std::vector<std::pair<index_t, std::string>> receivers;
+    vector<std::pair<index_t, std::string>> receivers;
     for (mapping_output const& output : program.outputs())
         for (parts_taken const& taken : sources.taken_by(output.value))
             if (taken.source == from.source)

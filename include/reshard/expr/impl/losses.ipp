@@ -106,7 +106,7 @@ RESHARD_DECL std::optional<data_type> find_rounding(piece const& p) {
 }
 
 /// Notes which source elements the pieces of a tensor use; a piece that fits no source is skipped.
-inline void add_usage(std::vector<source_usage>& usages, source_list const& sources,
+inline void add_usage(vector<source_usage>& usages, source_list const& sources,
                       expression const& value) {
     for (std::size_t i = 0; i < value.pieces.size(); ++i) {
         piece const p = value.pieces[i];
@@ -122,9 +122,9 @@ inline void add_usage(std::vector<source_usage>& usages, source_list const& sour
 }
 
 /// The boxes of a tensor that share no elements with `boxes`; of many, the first ones and one more.
-inline std::vector<box> gaps_of(index_vector const& shape, box_list boxes) {
+inline vector<box> gaps_of(index_vector const& shape, box_list boxes) {
     constexpr std::size_t most = 4;
-    std::vector<box> gaps;
+    vector<box> gaps;
     while (gaps.size() <= most) {
         auto const gap = uncovered(whole(shape), box_index(boxes));
         if (!gap)
@@ -142,7 +142,7 @@ RESHARD_DECL std::optional<loss> loss_beyond(box_list const& boxes, key_id id,
         return std::nullopt;
     if (boxes.size() == 0)
         return loss{loss::kind::unused, id, std::string(source.key), {full_box}};
-    std::vector<box> gaps = gaps_of(source.shape, boxes);
+    vector<box> gaps = gaps_of(source.shape, boxes);
     if (gaps.empty())
         return std::nullopt;
     bool const has_more = gaps.size() > 4;
@@ -157,8 +157,8 @@ RESHARD_DECL std::string boxes_text(loss const& loss) {
     return text + (loss.has_more ? " and more" : "");
 }
 
-RESHARD_DECL std::vector<source_usage> usages_of(mapping const& map) {
-    std::vector<source_usage> usages;
+RESHARD_DECL vector<source_usage> usages_of(mapping const& map) {
+    vector<source_usage> usages;
     usages.reserve(map.sources().size());
     for (mapping_source const& source : map.sources())
         usages.push_back({box_list(source.shape.size()), box_list(source.shape.size()), {}});
@@ -167,10 +167,9 @@ RESHARD_DECL std::vector<source_usage> usages_of(mapping const& map) {
     return usages;
 }
 
-RESHARD_DECL std::vector<loss> losses_of(mapping const& map,
-                                         std::vector<source_usage> const& usages) {
+RESHARD_DECL vector<loss> losses_of(mapping const& map, vector<source_usage> const& usages) {
     std::unordered_set<std::string_view> const removed(map.removed().begin(), map.removed().end());
-    std::vector<loss> losses;
+    vector<loss> losses;
     for (key_id id = 0; id < usages.size(); ++id) {
         mapping_source const source = map.sources()[id];
         auto lost = loss_beyond(usages[id].kept, id, source);

@@ -115,7 +115,7 @@ namespace detail {
 RESHARD_DECL std::uint64_t digest_of(mapping const& program) {
     std::uint64_t const digest =
         digest_of_all(program.sources(), program.outputs(), program.removed());
-    std::vector<relation> copies; // these are compared; other relations have no effect
+    vector<relation> copies; // these are compared; other relations have no effect
     for (relation const& relation : program.relations())
         if (relation.is_compared())
             copies.push_back(relation);
@@ -162,7 +162,7 @@ inline void check_pieces_of(mapping_output const& output, source_list const& sou
 } // namespace detail
 
 RESHARD_DECL void validate(mapping const& program) {
-    std::vector<std::string_view> keys;
+    vector<std::string_view> keys;
     for (detail::mapping_source const& source : program.sources())
         keys.push_back(source.key);
     detail::sort_by(keys, std::less<>());

@@ -5,12 +5,12 @@
 
 #include <reshard/core/box.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <set>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How an output arranges the tensors of a fused tensor.
@@ -33,7 +33,7 @@ inline bool overlap_beside(box const& a, box const& b, std::size_t axis) {
 }
 
 /// Whether tensors alternate along an axis of an output, as along the fused axis `along`.
-inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
+inline bool are_in_turns(vector<member_piece>& pieces, std::size_t axis, std::size_t along) {
     std::ranges::sort(pieces, {}, [&](auto const& element) { return element.target.offset[axis]; });
     auto const is_behind = [&](member_piece const& a, member_piece const& b) {
         return b.target.offset[axis] >= a.target.end(axis) &&
@@ -44,7 +44,7 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
     };
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         member_piece const& first = pieces[i];
-        std::vector<member_piece const*> others; // between the first piece and the next one
+        vector<member_piece const*> others; // between the first piece and the next one
         for (std::size_t n = i + 1; n < pieces.size(); ++n) {
             member_piece const& next = pieces[n];
             if (!is_behind(first, next) || is_repeated(n))
@@ -63,7 +63,7 @@ inline bool are_in_turns(std::vector<member_piece>& pieces, std::size_t axis, st
 /// Whether the fused axis `along` was split into parts and their rows: on one line along `axis`, an
 /// output has several rows of one tensor and rows of another, and rows of other parts are on other
 /// lines.
-inline bool are_parts_on_lines(std::vector<member_piece> const& pieces, std::size_t axis,
+inline bool are_parts_on_lines(vector<member_piece> const& pieces, std::size_t axis,
                                std::size_t along) {
     std::set<std::pair<index_t, index_t>> pairs; // one piece of a tensor and part is enough
     for (member_piece const& piece : pieces) {
@@ -85,7 +85,7 @@ inline bool are_parts_on_lines(std::vector<member_piece> const& pieces, std::siz
 }
 
 /// \param is_sized whether the tensors are known, not only that each part has rows of every tensor
-inline bool are_interleaved(std::vector<member_piece>& pieces, std::size_t axis, std::size_t along,
+inline bool are_interleaved(vector<member_piece>& pieces, std::size_t axis, std::size_t along,
                             bool is_sized) {
     return are_in_turns(pieces, axis, along) ||
            (is_sized && are_parts_on_lines(pieces, axis, along));

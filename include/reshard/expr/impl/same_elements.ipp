@@ -3,13 +3,13 @@
 #ifndef RESHARD_EXPR_IMPL_SAME_ELEMENTS_IPP
 #define RESHARD_EXPR_IMPL_SAME_ELEMENTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 
 #include <reshard/expr/cut_piece.hpp>
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Whether a tensor has the elements that are expected, however its pieces are cut.
@@ -18,10 +18,10 @@ namespace reshard::detail {
 
 /// The loops over a piece's elements, as extents and distances in the source: in the order of the
 /// target, and as few as possible.
-inline std::vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector const& from) {
+inline vector<std::pair<index_t, index_t>> loops_of(piece const& p, index_vector const& from) {
     index_vector const steps = p.order.apply(
         factor_strides(row_major_strides(from), p.order.undo(p.extent), p.joins.source));
-    std::vector<std::pair<index_t, index_t>> loops;
+    vector<std::pair<index_t, index_t>> loops;
     for (std::size_t k = p.extent.size(); k-- > 0;) {
         if (p.extent[k] == 1)
             continue;

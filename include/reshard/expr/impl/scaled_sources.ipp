@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_IMPL_SCALED_SOURCES_IPP
 #define RESHARD_EXPR_IMPL_SCALED_SOURCES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 
 #include <reshard/expr/impl/find_scales.ipp>
@@ -14,14 +15,13 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
 /// The quantised tensors that a program reads, and their scales.
 class scaled_sources {
 public:
-    using numbers = std::vector<key_id>;
+    using numbers = vector<key_id>;
 
     scaled_sources(mapping const& program, layout const& source)
         : program_(program), source_(source), found_(find_scales(source)) {
@@ -36,8 +36,8 @@ public:
     bool empty() const { return found_.empty(); }
 
     /// All scales of a tensor.
-    std::vector<found_scales const*> all_of(key_id id) const {
-        std::vector<found_scales const*> scales;
+    vector<found_scales const*> all_of(key_id id) const {
+        vector<found_scales const*> scales;
         auto const [first, last] = by_source_.equal_range(id);
         for (auto element = first; element != last; ++element)
             scales.push_back(element->second);
@@ -156,7 +156,7 @@ private:
     /// The source tensors that an output has elements of, each once, in the order of their
     /// positions.
     static numbers sources_in_order(expression const& value) {
-        std::vector<std::pair<index_vector, key_id>> places;
+        vector<std::pair<index_vector, key_id>> places;
         for (std::size_t i = 0; i < value.pieces.size(); ++i)
             if (value.pieces.source(i) != zero_source)
                 places.emplace_back(value.pieces.target_box(i).offset, value.pieces.source(i));
@@ -170,7 +170,7 @@ private:
 
     mapping const& program_;
     layout const& source_;
-    std::vector<found_scales> found_;
+    vector<found_scales> found_;
     std::unordered_map<std::string, key_id> numbers_;
     std::multimap<key_id, found_scales const*> by_source_;
 };

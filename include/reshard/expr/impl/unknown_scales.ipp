@@ -3,6 +3,7 @@
 #ifndef RESHARD_EXPR_IMPL_UNKNOWN_SCALES_IPP
 #define RESHARD_EXPR_IMPL_UNKNOWN_SCALES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/check.hpp>
 
 #include <reshard/expr/impl/find_scales.ipp>
@@ -15,7 +16,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -97,7 +97,7 @@ private:
         auto const likeness = [&](std::string_view name) { // similar keys are neighbours
             return std::ranges::mismatch(name, key).in1 - name.begin();
         };
-        std::vector<std::string_view> const& keys = beside->second;
+        vector<std::string_view> const& keys = beside->second;
         auto const next = std::ranges::lower_bound(keys, key);
         if (next == keys.begin())
             return *next;
@@ -152,7 +152,7 @@ private:
     std::optional<catalog> target_;
     std::unordered_set<std::string_view> related_; ///< outputs that have scales
     std::unordered_map<std::string_view, std::size_t> quantised_;
-    std::unordered_map<std::string_view, std::vector<std::string_view>> by_module_;
+    std::unordered_map<std::string_view, vector<std::string_view>> by_module_;
     std::unordered_map<std::string_view, std::string_view> pairs_; ///< scales by their tensors
 };
 

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_DCP_DCP_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/row_major_files.hpp>
@@ -16,7 +17,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The native format of torch.distributed.checkpoint: `.metadata` and `__0_0.distcp`.
@@ -29,7 +29,7 @@ inline constexpr std::string_view dcp_metadata_name = ".metadata";
 /// A file with numbered items. It is read when one of its shards is read.
 struct dcp_file {
     std::string name;
-    std::vector<byte_run> items;             ///< of the file
+    vector<byte_run> items;                  ///< of the file
     std::map<std::size_t, std::string> keys; ///< of the items that are in a safetensors file
 
     /// The positions of the elements of a shard.

@@ -4,12 +4,12 @@
 #define RESHARD_FORMAT_GGUF_GGUF_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 /// \file
 /// GGUF, the file format of llama.cpp: a header lists values and tensors, and the data follows.
@@ -29,8 +29,8 @@ RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files
                                          std::filesystem::path const& path);
 
 /// The `.gguf` files of a directory, sorted.
-RESHARD_DECL std::vector<std::filesystem::path>
-find_gguf_files(file_store const& files, std::filesystem::path const& directory);
+RESHARD_DECL vector<std::filesystem::path> find_gguf_files(file_store const& files,
+                                                           std::filesystem::path const& directory);
 
 /// Opens the model in the `.gguf` files of a directory.
 ///

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_CHECKPOINT_IPP
 #define RESHARD_FORMAT_IMPL_CHECKPOINT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
@@ -31,7 +32,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -49,13 +49,13 @@ enum class checkpoint_kind {
 /// A kind, and the files that are opened first.
 struct checkpoint_files {
     checkpoint_kind kind{};
-    std::vector<std::filesystem::path> paths; ///< sorted by name; at least one
+    vector<std::filesystem::path> paths; ///< sorted by name; at least one
 
     bool operator==(checkpoint_files const&) const = default;
 };
 
 /// The files found instead of a checkpoint.
-inline std::string found_instead(std::vector<std::filesystem::path> const& paths) {
+inline std::string found_instead(vector<std::filesystem::path> const& paths) {
     constexpr std::size_t most = 3;
     if (paths.empty())
         return "an empty directory";
@@ -67,8 +67,8 @@ inline std::string found_instead(std::vector<std::filesystem::path> const& paths
 }
 
 /// The names that `test` accepts, for a message; empty if there is none.
-inline std::string names_among(std::vector<std::filesystem::path> const& paths, auto&& test) {
-    std::vector<std::string> names;
+inline std::string names_among(vector<std::filesystem::path> const& paths, auto&& test) {
+    vector<std::string> names;
     for (std::filesystem::path const& path : paths)
         if (std::string const name = path.filename().string(); test(name))
             names.push_back(name);
@@ -80,7 +80,7 @@ inline std::string names_among(std::vector<std::filesystem::path> const& paths, 
 ///
 /// \par Source file names of torch.distributed.checkpoint, `__RANK_NUMBER.distcp`, and of Flex
 ///             Checkpoint, `RANK_SAVE.distcp` with `SAVE.metadata`
-inline std::string lost_metadata(std::vector<std::filesystem::path> const& paths) {
+inline std::string lost_metadata(vector<std::filesystem::path> const& paths) {
     constexpr std::string_view ending = ".distcp";
     auto const is_shard = [&](std::string_view name) { return name.ends_with(ending); };
     std::string const shards = names_among(paths, is_shard);
@@ -109,7 +109,7 @@ inline std::string lost_metadata(std::vector<std::filesystem::path> const& paths
 /// The fault of a directory that has only some files of a checkpoint; empty for any other
 /// directory.
 inline std::string lost_part(file_store const& files, std::filesystem::path const& directory,
-                             std::vector<std::filesystem::path> const& paths) {
+                             vector<std::filesystem::path> const& paths) {
     if (std::string text = lost_metadata(paths); !text.empty())
         return text;
     if (files.find(directory / "zero") == file_store::kind::directory)
@@ -136,7 +136,7 @@ inline std::string lost_part(file_store const& files, std::filesystem::path cons
 
 /// Describes a directory that is not a checkpoint, and suggests another path.
 inline std::string no_checkpoint(file_store const& files, std::filesystem::path const& directory,
-                                 std::vector<std::filesystem::path> const& paths) {
+                                 vector<std::filesystem::path> const& paths) {
     std::string const hint = directory_hint(files, directory, paths);
     return "this is " + found_instead(paths) + ", not a checkpoint" +
            (hint.empty() ? ": it has no files that are read" : "; " + hint);

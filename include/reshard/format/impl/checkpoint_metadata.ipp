@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_CHECKPOINT_METADATA_IPP
 #define RESHARD_FORMAT_IMPL_CHECKPOINT_METADATA_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 
 #include <algorithm>
@@ -14,15 +15,14 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
 namespace detail {
 
 /// The order in which the keys of tensors ascend.
-inline std::vector<std::uint32_t> order_of_keys(std::vector<checkpoint_tensor> const& tensors) {
-    std::vector<std::uint32_t> order(tensors.size());
+inline vector<std::uint32_t> order_of_keys(vector<checkpoint_tensor> const& tensors) {
+    vector<std::uint32_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::uint32_t{0});
     std::sort(order.begin(), order.end(),
               [&](std::uint32_t a, std::uint32_t b) { return tensors[a].key < tensors[b].key; });
@@ -30,8 +30,7 @@ inline std::vector<std::uint32_t> order_of_keys(std::vector<checkpoint_tensor> c
 }
 
 /// Puts number `order[i]` in place `i`, without a second list.
-inline void put_in_order(std::vector<checkpoint_tensor>& tensors,
-                         std::vector<std::uint32_t> order) {
+inline void put_in_order(vector<checkpoint_tensor>& tensors, vector<std::uint32_t> order) {
     for (std::uint32_t first = 0; first < order.size(); ++first) {
         checkpoint_tensor moved = std::move(tensors[first]);
         std::uint32_t index = first;
@@ -45,7 +44,7 @@ inline void put_in_order(std::vector<checkpoint_tensor>& tensors,
     }
 }
 
-RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors) {
+RESHARD_DECL void sort_by_key(vector<checkpoint_tensor>& tensors) {
     auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
     if (!std::is_sorted(tensors.begin(), tensors.end(), before))
         put_in_order(tensors, order_of_keys(tensors));
@@ -53,9 +52,9 @@ RESHARD_DECL void sort_by_key(std::vector<checkpoint_tensor>& tensors) {
 
 /// The numbers of ranks after `shard-` in the names of files; empty if a name has none, or if each
 /// file has a different number.
-inline std::vector<holder_t> ranks_of(std::vector<checkpoint_file> const& files) {
+inline vector<holder_t> ranks_of(vector<checkpoint_file> const& files) {
     constexpr std::string_view prefix = "shard-";
-    std::vector<holder_t> ranks;
+    vector<holder_t> ranks;
     for (checkpoint_file const& file : files) {
         std::string const name = file.path.filename().string();
         holder_t rank = 0;
@@ -67,10 +66,10 @@ inline std::vector<holder_t> ranks_of(std::vector<checkpoint_file> const& files)
             return {};
         ranks.push_back(rank > 0 ? rank - 1 : 0); // files count from 1
     }
-    std::vector<holder_t> sorted = ranks;
+    vector<holder_t> sorted = ranks;
     std::ranges::sort(sorted);
     bool const has_several = std::ranges::adjacent_find(sorted) != sorted.end();
-    return has_several ? ranks : std::vector<holder_t>();
+    return has_several ? ranks : vector<holder_t>();
 }
 
 } // namespace detail

@@ -31,7 +31,7 @@ namespace reshard::detail {
 struct file_contents {
     std::string name;
     holder_t rank = 0;
-    std::vector<file_shard> shards;
+    vector<file_shard> shards;
 };
 
 /// Adds a file after the others.
@@ -71,7 +71,7 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
 }
 
 /// Sorts the tensors and joins those with equal keys. Their shards stay in the order of the files.
-inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
+inline void join_tensors(vector<checkpoint_tensor>& tensors) {
     auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
     if (!std::is_sorted(tensors.begin(), tensors.end(), before))
         std::stable_sort(tensors.begin(), tensors.end(), before);
@@ -86,8 +86,8 @@ inline void join_tensors(std::vector<checkpoint_tensor>& tensors) {
 }
 
 /// The files of a rank's shards.
-inline std::vector<file_contents> files_of(holder_t rank, std::vector<file_shard> shards) {
-    std::vector<file_contents> files;
+inline vector<file_contents> files_of(holder_t rank, vector<file_shard> shards) {
+    vector<file_contents> files;
     for (auto& of_file : split_by_key(std::move(shards)))
         files.push_back({{}, rank, std::move(of_file)});
     return files;
@@ -103,9 +103,8 @@ inline std::map<std::string, std::string> texts_of(file_choices const& choices) 
 
 /// Distributes the shards of a rank over `count` files, or more if a key needs them. No file is
 /// empty. Each shard, the largest first, goes into the smallest file that does not have its key.
-inline std::vector<file_contents> spread_over(std::vector<file_contents> const& files,
-                                              std::size_t count) {
-    std::vector<file_shard const*> shards;
+inline vector<file_contents> spread_over(vector<file_contents> const& files, std::size_t count) {
+    vector<file_shard const*> shards;
     for (file_contents const& contents : files)
         for (file_shard const& shard : contents.shards)
             shards.push_back(&shard);
@@ -113,9 +112,9 @@ inline std::vector<file_contents> spread_over(std::vector<file_contents> const& 
         return bytes_of(*a) > bytes_of(*b);
     });
     count = std::max(count, files.size());
-    std::vector<file_contents> spread(std::min(count, shards.size()), {{}, files.front().rank, {}});
-    std::vector<std::set<std::string_view>> keys(spread.size());
-    std::vector<std::uint64_t> bytes(spread.size(), 0);
+    vector<file_contents> spread(std::min(count, shards.size()), {{}, files.front().rank, {}});
+    vector<std::set<std::string_view>> keys(spread.size());
+    vector<std::uint64_t> bytes(spread.size(), 0);
     for (file_shard const* const shard : shards) {
         std::size_t best = spread.size();
         for (std::size_t i = 0; i < spread.size(); ++i)
@@ -125,7 +124,7 @@ inline std::vector<file_contents> spread_over(std::vector<file_contents> const& 
         bytes[best] += bytes_of(*shard);
         spread[best].shards.push_back(*shard);
     }
-    std::erase_if(spread, [](file_contents const& contents) { return contents.shards.empty(); });
+    erase_if(spread, [](file_contents const& contents) { return contents.shards.empty(); });
     return spread;
 }
 
@@ -135,7 +134,7 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
              "; a rank has one file at least");
     if (!choices.texts.empty())
         check_texts(choices.texts, choices.aliases, keys_of(target.tensors));
-    std::map<holder_t, std::vector<file_contents>> ranks;
+    std::map<holder_t, vector<file_contents>> ranks;
     for (auto& [rank, shards] : shards_by_writer(target, choices))
         ranks[rank] = files_of(rank, std::move(shards));
     if (choices.files_per_rank > 1)
@@ -168,10 +167,10 @@ RESHARD_DECL checkpoint_plan plan_sharded(layout const& target, file_choices con
 }
 
 /// The contents of each file of a Hugging Face directory.
-inline std::vector<file_contents>
-huggingface_files(catalog const& tensors, std::vector<index_t> const& bytes, index_t most_bytes) {
+inline vector<file_contents> huggingface_files(catalog const& tensors, vector<index_t> const& bytes,
+                                               index_t most_bytes) {
     auto const numbers = split_into_files(bytes, most_bytes);
-    std::vector<file_contents> files;
+    vector<file_contents> files;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         file_contents& contents =
             files.emplace_back(file_contents{hf_file_name(i, numbers.size()), 0, {}});
@@ -190,7 +189,7 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
                                   file_choices const& choices) {
     if (!choices.texts.empty())
         check_texts(choices.texts, choices.aliases, keys_of(tensors));
-    std::vector<index_t> bytes;
+    vector<index_t> bytes;
     index_t total = 0;
     for (catalog_entry const& entry : tensors) {
         bytes.push_back(byte_count(element_count(entry.shape), entry.dtype));
@@ -233,32 +232,35 @@ RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choi
 }
 
 /// The id of a save of these headers and digests.
-inline std::string save_id_of(checkpoint_plan const& plan,
-                              std::vector<chunk_digests> const& digests, std::string_view salt) {
-    std::vector<std::string> texts;
+inline std::string save_id_of(checkpoint_plan const& plan, vector<chunk_digests> const& digests,
+                              std::string_view salt) {
+    vector<std::string> texts;
     for (std::size_t i = 0; i < plan.headers.size(); ++i) {
         texts.push_back(plan.metadata.files[i].path.string());
         texts.push_back(to_text(digests[i]));
     }
-    std::vector<std::string_view> written{salt};
-    for (std::size_t i = 0; i < plan.headers.size(); ++i)
-        written.insert(written.end(), {texts[2 * i], plan.headers[i], texts[2 * i + 1]});
+    vector<std::string_view> written{salt};
+    for (std::size_t i = 0; i < plan.headers.size(); ++i) {
+        written.push_back(texts[2 * i]);
+        written.push_back(plan.headers[i]);
+        written.push_back(texts[2 * i + 1]);
+    }
     return long_digest_text_of(written);
 }
 
 /// The digests of each shard of each tensor, from the digests of the files.
-inline std::vector<std::span<std::uint64_t const>>
-digests_of_shards(checkpoint_metadata const& metadata, std::vector<chunk_digests> const& files) {
+inline vector<std::span<std::uint64_t const>>
+digests_of_shards(checkpoint_metadata const& metadata, vector<chunk_digests> const& files) {
     struct place {
         std::uint64_t begin = 0, end = 0;
         std::size_t shard = 0;
     };
-    std::vector<std::vector<place>> in_file(metadata.files.size());
+    vector<vector<place>> in_file(metadata.files.size());
     std::size_t count = 0;
     for (checkpoint_tensor const& tensor : metadata.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
             in_file[shard.file].push_back({shard.begin, shard.end, count++});
-    std::vector<std::span<std::uint64_t const>> digests(count);
+    vector<std::span<std::uint64_t const>> digests(count);
     for (std::size_t file = 0; file < in_file.size(); ++file) {
         std::sort(in_file[file].begin(), in_file[file].end(), [](place const& a, place const& b) {
             return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
@@ -288,9 +290,8 @@ inline void seal_delta(sealed_checkpoint& sealed, save_record& record, record_de
 }
 
 RESHARD_DECL sealed_checkpoint seal(checkpoint_plan const& plan,
-                                    std::vector<chunk_digests> const& digests,
-                                    std::string_view salt, save_facts const& facts,
-                                    std::optional<record_delta> delta) {
+                                    vector<chunk_digests> const& digests, std::string_view salt,
+                                    save_facts const& facts, std::optional<record_delta> delta) {
     sealed_checkpoint sealed{
         plan.headers, {}, plan.is_file ? std::string() : save_id_of(plan, digests, salt)};
     checkpoint_metadata const& written = plan.metadata;

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_IMPL_CHECKPOINT_READER_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/chunk_digests.hpp>
 #include <reshard/format/delta_files.hpp>
@@ -28,7 +29,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Opens the safetensors files of a checkpoint, one after the other.
@@ -109,11 +109,11 @@ public:
     /// The rank whose shards each opened file has.
     ///
     /// \pre they belong to the record
-    std::vector<holder_t> ranks_in(save_record const& record) const {
+    vector<holder_t> ranks_in(save_record const& record) const {
         std::map<std::string_view, holder_t> ranks;
         for (recorded_file const& file : record.files)
             ranks.emplace(file.name, file.rank);
-        std::vector<holder_t> of_files;
+        vector<holder_t> of_files;
         for (recorded_file const& file : recorded_)
             of_files.push_back(ranks.at(file.name));
         return of_files;
@@ -184,7 +184,7 @@ public:
     /// \par Source the Unified Checkpoint of PaddleNLP: with `ignore_merge_optimizer` each rank
     ///             writes a separate file with its tensors
     void find_unread(std::filesystem::path const& directory) {
-        std::vector<std::string> read;
+        vector<std::string> read;
         for (checkpoint_file const& file : result_.files)
             read.push_back(file.path.filename().string());
         result_.unread = unmerged_files(files_, directory, read);
@@ -300,14 +300,14 @@ private:
     safetensors_options options_;
     checkpoint_metadata result_;
     tensor_union tensors_{result_.files};
-    std::vector<recorded_file> recorded_; ///< by file
-    std::vector<std::string> saves_;      ///< the same
+    vector<recorded_file> recorded_; ///< by file
+    vector<std::string> saves_;      ///< the same
     std::map<std::string, std::string> aliases_;
     std::set<std::string> fused_texts_;
     bool is_model_ = false;
     bool keeps_weights_ = false;
-    std::vector<std::string> weights_;        ///< of 32 bits
-    std::vector<std::string> without_master_; ///< of fewer bits
+    vector<std::string> weights_;        ///< of 32 bits
+    vector<std::string> without_master_; ///< of fewer bits
 };
 
 } // namespace reshard::detail

@@ -67,9 +67,9 @@ RESHARD_DECL std::string long_digest_text_of(std::span<std::string_view const> t
     return hex_text(digest.high64) + hex_text(digest.low64);
 }
 
-RESHARD_DECL std::vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
-                                                   std::uint64_t chunk_size) {
-    std::vector<std::uint64_t> digests;
+RESHARD_DECL vector<std::uint64_t> digests_of(std::span<std::byte const> tensor,
+                                              std::uint64_t chunk_size) {
+    vector<std::uint64_t> digests;
     for (std::size_t begin = 0; begin < tensor.size(); begin += chunk_size)
         digests.push_back(digest_of_bytes(
             tensor.subspan(begin, std::min<std::size_t>(chunk_size, tensor.size() - begin))));

@@ -40,7 +40,7 @@ RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_
 /// A file that is assembled from runs of other files; refers to them.
 class pieced_file : public file_store::file {
 public:
-    pieced_file(delta_files const& files, std::vector<delta_run> const& runs,
+    pieced_file(delta_files const& files, vector<delta_run> const& runs,
                 std::set<std::uint32_t> sources)
         : all_(files), runs_(runs), sources_(std::move(sources)) {}
 
@@ -78,7 +78,7 @@ public:
 
 private:
     delta_files const& all_;
-    std::vector<delta_run> const& runs_;
+    vector<delta_run> const& runs_;
     std::set<std::uint32_t> sources_;
 };
 
@@ -107,12 +107,12 @@ RESHARD_DECL file_store::kind delta_files::find(std::filesystem::path const& pat
     return has_changes(path) ? kind::nothing : below_->find(path);
 }
 
-RESHARD_DECL std::vector<std::filesystem::path>
+RESHARD_DECL vector<std::filesystem::path>
 delta_files::list(std::filesystem::path const& directory) const {
     auto paths = below_->list(directory);
     if (directory / "" != directory_)
         return paths;
-    std::erase_if(paths, [&](std::filesystem::path const& path) { return has_changes(path); });
+    erase_if(paths, [&](std::filesystem::path const& path) { return has_changes(path); });
     for (auto const& [path, number] : numbers_)
         paths.push_back(path);
     std::sort(paths.begin(), paths.end());
@@ -221,7 +221,7 @@ delta_files::open(std::filesystem::path const& path) const {
     auto const number = number_of(path);
     if (!number)
         return below_->open(path);
-    std::vector<delta_run> const& runs = record_.delta->runs[*number];
+    vector<delta_run> const& runs = record_.delta->runs[*number];
     std::set<std::uint32_t> needed;
     for (delta_run const& run : runs)
         needed.insert(run.source);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_DETECT_FORMAT_IPP
 #define RESHARD_FORMAT_IMPL_DETECT_FORMAT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 #include <reshard/format/gguf/gguf.hpp>
 #include <reshard/format/hf_index.hpp>
@@ -27,7 +28,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -103,7 +103,7 @@ inline bool has_index(file_store const& files, std::filesystem::path const& dire
 
 inline constexpr std::string_view deepspeed_mark = "zero/PARAMETER/fp32.pt";
 
-RESHARD_DECL std::vector<std::string> names_of_read_formats() {
+RESHARD_DECL vector<std::string> names_of_read_formats() {
     std::set<std::string> names{"safetensors", "sharded_safetensors", "paddle_flex",
                                 std::string(deepspeed_format)};
     for (checkpoint_format const& format : formats_of_files)
@@ -225,14 +225,14 @@ inline bool is_format_of_files(std::string_view name) {
 
 /// The file names that mark a directory of the format, which has one of them; empty for a format of
 /// files.
-inline std::vector<std::string> marks_of(std::string_view name) {
+inline vector<std::string> marks_of(std::string_view name) {
     if (name == deepspeed_format)
         return {std::string(deepspeed_mark)};
     if (name == "paddle_flex")
         return {"0.metadata"};
     if (name == "gguf" || name == "sharded_safetensors")
         return {name == "gguf" ? "*.gguf" : "*.safetensors"};
-    std::vector<std::string> marks;
+    vector<std::string> marks;
     for (checkpoint_format const& format : formats_of_directories)
         if (format.name == name)
             marks.emplace_back(format.file);
@@ -264,7 +264,7 @@ inline bool has_marks(file_store const& files, std::filesystem::path const& path
 }
 
 /// Texts as `a, b or c`.
-inline std::string either_of(std::vector<std::string> const& texts) {
+inline std::string either_of(vector<std::string> const& texts) {
     std::string text;
     for (std::size_t i = 0; i < texts.size(); ++i)
         text += (i == 0 ? "" : i + 1 < texts.size() ? ", " : " or ") + texts[i];

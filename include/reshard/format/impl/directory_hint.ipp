@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_IMPL_DIRECTORY_HINT_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/impl/detect_format.ipp>
 #include <reshard/format/impl/part_names.ipp>
 #include <reshard/format/text_file.hpp>
@@ -15,7 +16,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -24,7 +24,7 @@ inline constexpr std::size_t most_hint_entries = 64;
 
 /// Describes a checkpoint of Megatron-LM with a directory for each rank; empty for any other form.
 inline std::string hint_of_ranks(file_store const& files,
-                                 std::vector<std::filesystem::path> const& paths) {
+                                 vector<std::filesystem::path> const& paths) {
     constexpr std::string_view names[] = {"model_optim_rng.pt", "model_rng.pt"};
     std::string first;
     std::size_t count = 0;
@@ -48,7 +48,7 @@ inline std::string hint_of_ranks(file_store const& files,
 ///
 /// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`
 inline std::string hint_of_parts(file_store const& files, std::filesystem::path const& directory,
-                                 std::vector<std::filesystem::path> const& paths) {
+                                 vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path at = directory; !at.empty() && at != at.parent_path();
          at = at.parent_path())
         if (files.find(at / "checkpoint_metadata.json") == file_store::kind::file &&
@@ -96,8 +96,8 @@ inline constexpr array_library array_libraries[] = {
 /// Says that such a library wrote a directory, or one in it, and what to do; empty for any other
 /// directory.
 inline std::string hint_of_arrays(file_store const& files, std::filesystem::path const& directory,
-                                  std::vector<std::filesystem::path> const& paths) {
-    std::vector<std::filesystem::path> places{directory};
+                                  vector<std::filesystem::path> const& paths) {
+    vector<std::filesystem::path> places{directory};
     places.insert(places.end(), paths.begin(),
                   paths.begin() +
                       static_cast<std::ptrdiff_t>(std::min(paths.size(), most_hint_entries)));
@@ -190,7 +190,7 @@ inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path 
 /// The entries of a directory that seem to be checkpoints: directories, or else files. Only the
 /// latest of several steps is named.
 inline std::string hint_of_entries(file_store const& files,
-                                   std::vector<std::filesystem::path> const& paths) {
+                                   vector<std::filesystem::path> const& paths) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
         bool const is_file = kind == file_store::kind::file;
         std::filesystem::path named;
@@ -222,7 +222,7 @@ inline std::string hint_of_entries(file_store const& files,
 
 /// Says that a file that may hold tensors is a broken link, as in a cache whose files were removed.
 inline std::string hint_of_links(file_store const& files,
-                                 std::vector<std::filesystem::path> const& paths) {
+                                 vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
         if (may_hold_tensors(path.filename().string()) &&
             files.find(path) == file_store::kind::nothing)
@@ -255,7 +255,7 @@ inline std::string hint_of_snapshots(file_store const& files,
 /// \par Source `latest_checkpointed_iteration.txt` and `mp_rank_00/model_optim_rng.pt` of
 ///             Megatron-LM, `latest` of DeepSpeed and `latest_universal` of its ds_to_universal.py
 inline std::string directory_hint(file_store const& files, std::filesystem::path const& directory,
-                                  std::vector<std::filesystem::path> const& paths) {
+                                  vector<std::filesystem::path> const& paths) {
     try {
         if (std::string text = hint_of_ranks(files, paths); !text.empty())
             return text;
@@ -322,7 +322,7 @@ inline std::string save_of_paddle(std::string_view name) {
 }
 
 /// The missing file that describes safetensors files, by their names; empty if unknown.
-inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
+inline std::string lost_index(vector<std::filesystem::path> const& paths) {
     std::string const first = paths.front().filename().string();
     std::string const text = first_and_more("'" + first + "'", paths.size());
     if (std::string const save = save_of_paddle(first); !save.empty())
@@ -336,7 +336,7 @@ inline std::string lost_index(std::vector<std::filesystem::path> const& paths) {
 /// Refuses a directory with files of a model but without their index: their tensors would be
 /// missing in a Unified Checkpoint.
 inline void check_no_model(file_store const& files, std::filesystem::path const& directory) {
-    std::vector<std::filesystem::path> parts;
+    vector<std::filesystem::path> parts;
     for (std::filesystem::path const& path : files.list(directory))
         if (path.extension() == ".safetensors" &&
             part_of_index(path.filename().string()) == "model")

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_IMPL_FOUND_FILES_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/impl/part_names.ipp>
 #include <reshard/format/paddle/unified.hpp>
@@ -18,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Files that describe a directory: indexes of any name, and files of ranks.
@@ -27,10 +27,10 @@ namespace reshard::detail {
 
 /// The sorted names of a directory's indexes that list files with that ending, of any stem and
 /// variant. Indexes of a Unified Checkpoint, which are parts of one checkpoint, are excluded.
-inline std::vector<std::string> indexes_in(file_store const& files,
-                                           std::filesystem::path const& directory,
-                                           std::string_view ending) {
-    std::vector<std::string> names;
+inline vector<std::string> indexes_in(file_store const& files,
+                                      std::filesystem::path const& directory,
+                                      std::string_view ending) {
+    vector<std::string> names;
     for (std::filesystem::path const& path : files.list(directory))
         if (std::string const name = path.filename().string();
             ending_in_index(name) == ending && name != master_index_name &&
@@ -74,7 +74,7 @@ inline bool is_trainer_file(std::string_view name) {
 }
 
 /// Whether the first of these files that could be torch's has a DTensor.
-inline bool have_parts(file_store const& files, std::vector<std::filesystem::path> const& paths) {
+inline bool have_parts(file_store const& files, vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
         try {
             return has_torch_parts(files, path);
@@ -92,11 +92,11 @@ inline bool is_of_torch(std::filesystem::path const& path) {
 
 /// The files of ranks in a directory that describe their parts of tensors, as DTensors of
 /// torch.save do. If there are other files too, only files of the model. Empty if there are none.
-inline std::vector<std::filesystem::path> find_torch_ranks(file_store const& files,
-                                                           std::filesystem::path const& directory) {
+inline vector<std::filesystem::path> find_torch_ranks(file_store const& files,
+                                                      std::filesystem::path const& directory) {
     auto const list = files.list(directory);
     std::set<std::string> known_names;
-    std::vector<std::filesystem::path> paths;
+    vector<std::filesystem::path> paths;
     for (std::filesystem::path const& path : list) {
         std::string const name = path.filename().string();
         bool const is_model = name.starts_with("model");

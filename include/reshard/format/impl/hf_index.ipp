@@ -179,9 +179,9 @@ RESHARD_DECL std::string to_json(hf_index const& index) {
     return text + "\n}\n";
 }
 
-RESHARD_DECL std::vector<std::vector<std::size_t>>
-split_into_files(std::span<index_t const> tensor_bytes, index_t most_bytes) {
-    std::vector<std::vector<std::size_t>> files(1);
+RESHARD_DECL vector<vector<std::size_t>> split_into_files(std::span<index_t const> tensor_bytes,
+                                                          index_t most_bytes) {
+    vector<vector<std::size_t>> files(1);
     index_t bytes = 0;
     for (std::size_t i = 0; i < tensor_bytes.size(); ++i) {
         if (!files.back().empty() && (bytes > most_bytes || tensor_bytes[i] > most_bytes - bytes)) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_JSON_DOCUMENT_IPP
 #define RESHARD_FORMAT_IMPL_JSON_DOCUMENT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/json_document.hpp>
 
 #include <reshard/core/config.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -50,16 +50,16 @@ RESHARD_DECL json_cursor json_cursor::at(std::string_view key) const {
     return *member;
 }
 
-RESHARD_DECL std::vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
-    std::vector<std::pair<std::string, json_cursor>> result;
+RESHARD_DECL vector<std::pair<std::string, json_cursor>> json_cursor::members() const {
+    vector<std::pair<std::string, json_cursor>> result;
     for_each_member([&](std::string_view name, json_cursor const& member) {
         result.emplace_back(std::string(name), member);
     });
     return result;
 }
 
-RESHARD_DECL std::vector<json_cursor> json_cursor::elements() const {
-    std::vector<json_cursor> result;
+RESHARD_DECL vector<json_cursor> json_cursor::elements() const {
+    vector<json_cursor> result;
     for (auto const& value : array())
         result.push_back(json_cursor(*this, value, {{}, step::counted, result.size()}));
     return result;
@@ -196,7 +196,7 @@ public:
     std::string refusal() const { return refusal_; }
 
 private:
-    std::vector<seen_keys> objects_; ///< by depth
+    vector<seen_keys> objects_; ///< by depth
     std::size_t depth_ = 0;
     std::string refusal_;
 };

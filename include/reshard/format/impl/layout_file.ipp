@@ -89,7 +89,7 @@ inline layout_row row_from(std::string const& key, json_cursor const& cursor) {
     return row;
 }
 
-RESHARD_DECL holder_t rank_count(json_cursor const& root, std::vector<layout_row> const& rows) {
+RESHARD_DECL holder_t rank_count(json_cursor const& root, vector<layout_row> const& rows) {
     auto const stated = root.find("ranks");
     holder_t const count = stated ? rank_count_from(*stated) : 1;
     holder_t needed = 1;

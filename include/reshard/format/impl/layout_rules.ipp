@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_LAYOUT_RULES_IPP
 #define RESHARD_FORMAT_IMPL_LAYOUT_RULES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/layout_file.hpp>
 
 #include <reshard/layout/distribution.hpp>
@@ -17,7 +18,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -30,7 +30,7 @@ RESHARD_DECL void check_rank_count(json_cursor const& cursor, index_t ranks) {
 }
 
 inline mesh mesh_from(json_cursor const& cursor) {
-    std::vector<mesh_axis> axes;
+    vector<mesh_axis> axes;
     for (json_cursor const& element : cursor.elements()) {
         auto const pair = element.elements();
         if (pair.size() != 2)
@@ -44,8 +44,8 @@ inline mesh mesh_from(json_cursor const& cursor) {
     return ranks;
 }
 
-inline std::vector<index_t> counts_from(json_cursor const& cursor) {
-    std::vector<index_t> counts;
+inline vector<index_t> counts_from(json_cursor const& cursor) {
+    vector<index_t> counts;
     for (json_cursor const& element : cursor.elements())
         counts.push_back(element.count());
     return counts;
@@ -82,7 +82,7 @@ inline placement placement_from(json_cursor const& cursor) {
 /// Reads `[4, 1, 1]` in a rule that cuts one axis.
 inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rule) {
     constexpr index_t most = index_t{1} << 40;
-    std::vector<index_t> const ratio = counts_from(cursor);
+    vector<index_t> const ratio = counts_from(cursor);
     if (ratio.size() < 2 || ratio.size() > max_ndim ||
         !std::ranges::all_of(ratio, [](index_t index) { return index > 0 && index <= most; }))
         cursor.refuse(words("the extents of 2 to ", max_ndim,
@@ -99,7 +99,7 @@ inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rul
 
 inline layout_rule rule_from(json_cursor const& cursor, mesh const& ranks) {
     cursor.check_names({"match", "shard", "fused"});
-    layout_rule rule{key_pattern(cursor.at("match").text()), std::vector<placement>(ranks.ndim())};
+    layout_rule rule{key_pattern(cursor.at("match").text()), vector<placement>(ranks.ndim())};
     if (auto const cuts = cursor.find("shard"))
         for (auto const& [name, cut] : cuts->members()) {
             std::size_t const axis =
@@ -111,8 +111,8 @@ inline layout_rule rule_from(json_cursor const& cursor, mesh const& ranks) {
     return rule;
 }
 
-inline std::vector<key_pattern> patterns_from(json_cursor const& cursor, std::string_view name) {
-    std::vector<key_pattern> patterns;
+inline vector<key_pattern> patterns_from(json_cursor const& cursor, std::string_view name) {
+    vector<key_pattern> patterns;
     if (auto const member = cursor.find(name))
         for (json_cursor const& element : member->elements())
             patterns.emplace_back(element.text());
@@ -173,8 +173,8 @@ RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages
 }
 
 /// True if a pattern matches the key; notes the patterns that match.
-inline bool matches_any(std::vector<key_pattern> const& patterns, std::string_view key,
-                        std::vector<bool>& used) {
+inline bool matches_any(vector<key_pattern> const& patterns, std::string_view key,
+                        vector<bool>& used) {
     bool is_match = false;
     for (std::size_t i = 0; i < patterns.size(); ++i)
         if (patterns[i].matches(key))
@@ -231,7 +231,7 @@ private:
 
     std::size_t count_ = 0;
     std::map<std::string, std::size_t> places_; ///< by kind
-    std::vector<std::pair<std::string, std::size_t>> shown_;
+    vector<std::pair<std::string, std::size_t>> shown_;
 };
 
 /// The placements that a layout file gives keys, and the rules that were used.
@@ -239,14 +239,14 @@ class rule_book {
 public:
     explicit rule_book(layout_rules const& book) : book_(book), used_(book.rules.size()) {
         if (book.stages) {
-            used_first_ = std::vector<bool>(book.stages->first.size());
-            used_last_ = std::vector<bool>(book.stages->last.size());
+            used_first_ = vector<bool>(book.stages->first.size());
+            used_last_ = vector<bool>(book.stages->last.size());
         }
     }
 
     layout_row row_of(catalog_entry const& entry) {
         layout_row row{entry.key, entry.dtype, entry.shape, shard_table(entry.shape.size())};
-        std::vector<placement> placements = placements_of(entry.key);
+        vector<placement> placements = placements_of(entry.key);
         auto const stages = stages_of(entry.key);
         if (stages.empty())
             add(row, placements);
@@ -262,8 +262,8 @@ public:
         return row;
     }
 
-    std::vector<std::string> notes() const {
-        std::vector<std::string> result;
+    vector<std::string> notes() const {
+        vector<std::string> result;
         for (std::size_t i = 0; i < used_.size(); ++i)
             if (!used_[i] && !book_.rules[i].match.is_optional())
                 result.push_back(book_.file + ": rules[" + std::to_string(i) +
@@ -282,9 +282,9 @@ public:
 
 private:
     /// Notes each pattern and layer of the stages that no key uses.
-    void add_stage_notes(std::vector<std::string>& notes) const {
-        auto const add = [&](std::string const& noun, std::vector<bool> const& used,
-                             std::vector<key_pattern> const& patterns) {
+    void add_stage_notes(vector<std::string>& notes) const {
+        auto const add = [&](std::string const& noun, vector<bool> const& used,
+                             vector<key_pattern> const& patterns) {
             for (std::size_t i = 0; i < used.size(); ++i)
                 if (!used[i] && !patterns[i].is_optional())
                     notes.push_back(book_.file + ": stages." + noun + "[" + std::to_string(i) +
@@ -309,20 +309,20 @@ private:
         return std::string(book_.ranks.all_axes[book_.stages->axis].name());
     }
 
-    std::vector<placement> placements_of(std::string const& key) {
+    vector<placement> placements_of(std::string const& key) {
         if (layout_rule const* const rule = book_.rule_of(key)) {
             used_[static_cast<std::size_t>(rule - book_.rules.data())] = true;
             return rule->placements;
         }
         unmatched_.add(key);
-        return std::vector<placement>(book_.ranks.ndim());
+        return vector<placement>(book_.ranks.ndim());
     }
 
     /// The stages that hold the key, in order; empty if all do.
-    std::vector<index_t> stages_of(std::string const& key) {
+    vector<index_t> stages_of(std::string const& key) {
         if (!book_.stages)
             return {};
-        std::vector<index_t> stages;
+        vector<index_t> stages;
         index_t const last = book_.ranks.all_axes[book_.stages->axis].extent - 1;
         if (matches_any(book_.stages->first, key, used_first_))
             stages.push_back(0);
@@ -349,7 +349,7 @@ private:
              ", but stages.counts place only ", counted(layer - left, "layer"));
     }
 
-    void add(layout_row& row, std::vector<placement> const& placements) const {
+    void add(layout_row& row, vector<placement> const& placements) const {
         try {
             append(row.shards, distribution(book_.ranks, placements, row.shape, row.key));
         } catch (error const& thrown) {
@@ -358,9 +358,9 @@ private:
     }
 
     layout_rules const& book_;
-    std::vector<bool> used_;
-    std::vector<bool> used_first_;
-    std::vector<bool> used_last_;
+    vector<bool> used_;
+    vector<bool> used_first_;
+    vector<bool> used_last_;
     index_t layers_ = 0; ///< one more than the highest number of a layer
     key_kinds unmatched_;
 };

@@ -13,7 +13,7 @@
 namespace reshard::detail {
 
 RESHARD_DECL shard_table sorted_by_holder(shard_table const& shards) {
-    std::vector<std::size_t> order(shards.size());
+    vector<std::size_t> order(shards.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return shards.holder(a) < shards.holder(b);

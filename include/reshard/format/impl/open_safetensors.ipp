@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_IMPL_OPEN_SAFETENSORS_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/hf_index.hpp>
 #include <reshard/format/impl/checkpoint_reader.ipp>
@@ -19,7 +20,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Opens checkpoints of safetensors files, with an index or without one.
@@ -153,7 +153,7 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
 
 /// Refuses one of several files that does not say which parts its tensors are.
 [[noreturn]] inline void refuse_unsharded(std::filesystem::path const& path,
-                                          std::vector<std::filesystem::path> const& paths) {
+                                          vector<std::filesystem::path> const& paths) {
     if (std::string const lost = lost_index(paths); !lost.empty())
         fail(errc::corrupt_file, path.parent_path().string(), ": ", lost);
     bool const is_part = !parts_with(path, paths).empty();
@@ -168,7 +168,7 @@ inline checkpoint_metadata open_single(checkpoint_reader& reader, std::filesyste
 }
 
 inline checkpoint_metadata open_sharded(checkpoint_reader& reader,
-                                        std::vector<std::filesystem::path> const& paths) {
+                                        vector<std::filesystem::path> const& paths) {
     file_counter counter;
     for (std::filesystem::path const& path : paths) {
         safetensors_header const header = reader.open(path);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_OPENED_CHECKPOINT_IPP
 #define RESHARD_FORMAT_IMPL_OPENED_CHECKPOINT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
@@ -18,14 +19,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
 /// Selects the wanted keys, and notes which patterns matched a key.
 class key_selection {
 public:
-    key_selection(std::vector<std::string> const& only, std::vector<std::string> const& without)
+    key_selection(vector<std::string> const& only, vector<std::string> const& without)
         : only_(only.begin(), only.end()), without_(without.begin(), without.end()) {}
 
     bool takes(std::string_view key) {
@@ -44,8 +44,8 @@ public:
     }
 
 private:
-    std::vector<given_pattern> only_;
-    std::vector<given_pattern> without_;
+    vector<given_pattern> only_;
+    vector<given_pattern> without_;
 };
 
 /// Replaces the first name of a tensor by another of its names, if the first one was not selected.
@@ -66,7 +66,7 @@ inline void select_aliases(checkpoint_metadata& metadata) {
 
 /// Warns that the common state of ranks is not divided.
 inline void warn_of_common(checkpoint_metadata& metadata, key_selection& selection) {
-    std::vector<std::string> left_out;
+    vector<std::string> left_out;
     std::set<holder_t> common_files;
     bool takes_some = false;
     for (checkpoint_object const& object : metadata.objects)
@@ -104,15 +104,15 @@ RESHARD_DECL void select_keys(opened_checkpoint& opened, safetensors_options con
         for (checkpoint_tensor const& tensor : metadata.tensors)
             if (is_left_out(tensor))
                 metadata.not_selected.insert(tensor.key);
-    std::erase_if(metadata.tensors, is_left_out);
-    std::erase_if(metadata.objects, is_left_out);
+    erase_if(metadata.tensors, is_left_out);
+    erase_if(metadata.objects, is_left_out);
     selection.check_matched(metadata, first, count);
     bool const has_values = options.takes_values_alone && !metadata.objects.empty();
     if (metadata.tensors.empty() && !has_values)
         fail(errc::unknown_key, metadata.path.string(), ": no tensor is selected",
              metadata.objects.empty() ? "" : ", but values that are not tensors");
     select_aliases(metadata);
-    std::erase_if(metadata.fused, [&](auto const& fused) {
+    erase_if(metadata.fused, [&](auto const& fused) {
         return !std::ranges::binary_search(metadata.tensors, fused.first, {},
                                            &checkpoint_tensor::key);
     });
@@ -238,9 +238,8 @@ RESHARD_DECL void whole_tensors::add_unread_part(std::string const& key, std::st
 
 /// Lists a tensor as unread if some file has an unread part of it.
 RESHARD_DECL void whole_tensors::forget_unread_parts() {
-    std::erase_if(result_.tensors, [&](checkpoint_tensor const& tensor) {
-        return unread_parts_.contains(tensor.key);
-    });
+    erase_if(result_.tensors,
+             [&](checkpoint_tensor const& tensor) { return unread_parts_.contains(tensor.key); });
     for (auto& [key, reason] : unread_parts_) {
         checkpoint_tensor& added = result_.tensors.emplace_back();
         added.key = key;

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_IMPL_OPENING_WARNINGS_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/hf_index.hpp>
@@ -21,7 +22,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The warnings about a checkpoint when it is opened: parts of it, or files beside it, that are not
@@ -39,15 +39,15 @@ RESHARD_DECL std::set<std::string> names_in(checkpoint_metadata const& opened) {
 
 /// Files beside another library's checkpoint that may hold other tensors: the state of an
 /// optimizer, or another form of the same model.
-inline std::vector<std::string> other_tensors(file_store const& files,
-                                              checkpoint_metadata const& metadata) {
+inline vector<std::string> other_tensors(file_store const& files,
+                                         checkpoint_metadata const& metadata) {
     if (!metadata.save.empty() || files.find(metadata.path) != file_store::kind::directory)
         return {};
     std::set<std::string> known_names = names_in(metadata);
     known_names.insert(metadata.unread.begin(), metadata.unread.end());
     auto const older = older_files(files, metadata.path);
     known_names.insert(older.begin(), older.end());
-    std::vector<std::string> others;
+    vector<std::string> others;
     for (std::filesystem::path const& path : files.list(metadata.path))
         if (std::string const name = path.filename().string();
             !known_names.contains(name) && may_hold_tensors(name) && !name.ends_with(".json") &&
@@ -58,7 +58,7 @@ inline std::vector<std::string> other_tensors(file_store const& files,
 
 /// A warning that some values hold tensors without names; empty if none does.
 inline std::string tensors_within(checkpoint_metadata const& metadata) {
-    std::vector<std::string> keys;
+    vector<std::string> keys;
     for (checkpoint_object const& object : metadata.objects)
         if (object.holds_tensors)
             keys.push_back("'" + object.key + "'");
@@ -79,7 +79,7 @@ inline std::string placeholders(checkpoint_metadata const& metadata) {
                                             "sharded_safetensors", rank_files_format};
     if (!metadata.save.empty() || std::ranges::find(formats, metadata.format) == std::end(formats))
         return {};
-    std::vector<checkpoint_tensor const*> empty;
+    vector<checkpoint_tensor const*> empty;
     for (checkpoint_tensor const& tensor : metadata.tensors)
         if (index_vector const shape = tensor.shape; std::ranges::find(shape, 0) != shape.end())
             empty.push_back(&tensor);
@@ -95,7 +95,7 @@ inline std::string placeholders(checkpoint_metadata const& metadata) {
 }
 
 /// The first few keys, and the number of other keys.
-inline std::string some_keys(std::vector<std::string> const& keys) {
+inline std::string some_keys(vector<std::string> const& keys) {
     constexpr std::size_t most = 4;
     std::string text;
     for (std::size_t i = 0; i < std::min(most, keys.size()); ++i)
@@ -106,7 +106,7 @@ inline std::string some_keys(std::vector<std::string> const& keys) {
 
 /// Warns of entries that cannot be read, with one text for each reason.
 inline void warn_of_entries(checkpoint_metadata& metadata) {
-    std::map<std::string, std::vector<std::string>> tensors, values;
+    std::map<std::string, vector<std::string>> tensors, values;
     for (checkpoint_tensor const& tensor : metadata.tensors)
         if (!tensor.is_read())
             tensors[tensor.unread].push_back(tensor.key);

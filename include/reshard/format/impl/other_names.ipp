@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_OTHER_NAMES_IPP
 #define RESHARD_FORMAT_IMPL_OTHER_NAMES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/other_names.hpp>
 
 #include <reshard/format/chunk_digests.hpp>
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -35,7 +35,7 @@ RESHARD_DECL bool is_text_name(std::string_view name) {
 
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
                               std::map<std::string, std::string> const& aliases,
-                              std::vector<std::string> const& keys) {
+                              vector<std::string> const& keys) {
     for (auto const& [name, value] : texts) {
         if (is_metadata_name(name) || name.starts_with(reshard_info_name) || aliases.contains(name))
             fail(errc::usage, "write_options.texts: '", name,
@@ -96,7 +96,7 @@ inline checkpoint_tensor const* find_tensor(checkpoint_metadata const& opened,
 
 RESHARD_DECL void add_aliases(checkpoint_metadata& opened,
                               std::map<std::string, std::string> const& aliases) {
-    std::vector<checkpoint_tensor> added;
+    vector<checkpoint_tensor> added;
     for (auto const& [alias, key] : aliases) {
         checkpoint_tensor const* const tensor = find_tensor(opened, key);
         if (!tensor || find_tensor(opened, alias))
@@ -114,7 +114,7 @@ RESHARD_DECL void add_aliases(checkpoint_metadata& opened,
 
 RESHARD_DECL checkpoint_metadata without_aliases(checkpoint_metadata opened) {
     if (!opened.aliases.empty())
-        std::erase_if(opened.tensors, [&](checkpoint_tensor const& tensor) {
+        erase_if(opened.tensors, [&](checkpoint_tensor const& tensor) {
             return opened.aliases.contains(tensor.key);
         });
     return opened;

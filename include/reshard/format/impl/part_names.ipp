@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_PART_NAMES_IPP
 #define RESHARD_FORMAT_IMPL_PART_NAMES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Names of files that are one of several: parts of a model, or files of ranks.
@@ -133,12 +133,12 @@ inline std::optional<part_name> part_of(std::filesystem::path const& path) {
 /// `path`, in the order of `paths`. Empty if `path` is not a part.
 ///
 /// \param paths the names in its directory
-inline std::vector<std::filesystem::path>
-parts_with(std::filesystem::path const& path, std::vector<std::filesystem::path> const& paths) {
+inline vector<std::filesystem::path> parts_with(std::filesystem::path const& path,
+                                                vector<std::filesystem::path> const& paths) {
     auto const wanted = part_of(path);
     if (!wanted)
         return {};
-    std::vector<std::filesystem::path> parts;
+    vector<std::filesystem::path> parts;
     for (std::filesystem::path const& other : paths)
         if (auto const part = part_of(other); part && part->pattern == wanted->pattern)
             parts.push_back(other);

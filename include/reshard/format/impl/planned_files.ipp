@@ -34,11 +34,11 @@ RESHARD_DECL void planned_files::add(file_shard const& shard, byte_run where) {
         {file, shard.region, shard.flat, where.begin, where.end, {}, shard.cycles});
 }
 
-RESHARD_DECL std::vector<placed_text>
-planned_files::add_safetensors(std::vector<file_shard> const& shards,
+RESHARD_DECL vector<placed_text>
+planned_files::add_safetensors(vector<file_shard> const& shards,
                                std::map<std::string, std::string> const& metadata,
-                               std::vector<std::string> const& names) {
-    std::vector<file_shard> named = shards;
+                               vector<std::string> const& names) {
+    vector<file_shard> named = shards;
     for (std::size_t i = 0; i < names.size(); ++i)
         named[i].key = names[i];
     auto file = plan_of(named, metadata, plan_.metadata.files.back().path.string());

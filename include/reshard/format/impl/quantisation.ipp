@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_QUANTISATION_IPP
 #define RESHARD_FORMAT_IMPL_QUANTISATION_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 
 #include <reshard/expr/block_scales.hpp>
@@ -19,7 +20,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -79,7 +79,7 @@ inline bool are_groups_mixed(file_store const& files, std::filesystem::path cons
     if (shape.size() != 1 ||
         shard.end - shard.begin != static_cast<std::uint64_t>(shape[0]) * sizeof(std::int32_t))
         return false;
-    std::vector<std::int32_t> groups(static_cast<std::size_t>(shape[0]));
+    vector<std::int32_t> groups(static_cast<std::size_t>(shape[0]));
     try {
         files.open(path)->read(shard.begin, std::as_writable_bytes(std::span(groups)));
     } catch (error const&) {

@@ -1,5 +1,6 @@
 // Distributed under the Boost Software License, Version 1.0. See LICENSE_1_0.txt.
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/layout_file.hpp> // includes this file too
 
 #ifndef RESHARD_FORMAT_IMPL_RANK_FILE_NAMES_IPP
@@ -18,7 +19,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Finds the rank of each file by its name.
@@ -205,7 +205,7 @@ private:
     }
 
     mesh ranks_;
-    std::vector<step> steps_;
+    vector<step> steps_;
 };
 
 /// A file of a rank.
@@ -224,7 +224,7 @@ public:
     /// link is not followed.
     ///
     /// \throws error with errc::limit_exceeded if links give a few files endlessly many names
-    std::vector<std::string> list(std::filesystem::path const& directory) {
+    vector<std::string> list(std::filesystem::path const& directory) {
         add(directory, {});
         return std::move(names_);
     }
@@ -255,8 +255,8 @@ private:
     file_store const& files_;
     std::size_t depth_;
     std::size_t directories_ = 0;
-    std::vector<std::filesystem::path> above_; ///< the directories being listed, without links
-    std::vector<std::string> names_;
+    vector<std::filesystem::path> above_; ///< the directories being listed, without links
+    vector<std::string> names_;
 };
 
 /// The files of ranks in a directory: of each rank of the mesh, and of no other.
@@ -267,13 +267,13 @@ public:
           description_(description),
           pattern_(description.pattern, description.rules.ranks) {}
 
-    std::vector<rank_file> find(file_store const& files) const {
+    vector<rank_file> find(file_store const& files) const {
         if (files.find(path_) != file_store::kind::directory)
             fail(files.find(path_) == file_store::kind::nothing ? errc::missing_file : errc::usage,
                  path_.string(), ": ", description_.rules.file,
                  " describes files in a directory, and this is none; give the directory");
-        std::vector<std::string> const names = file_lister(files, pattern_.depth()).list(path_);
-        std::vector<rank_file> rank_files;
+        vector<std::string> const names = file_lister(files, pattern_.depth()).list(path_);
+        vector<rank_file> rank_files;
         for (std::string const& name : names)
             if (auto const match = pattern_.match(name))
                 rank_files.push_back({rank_of(*match, name), path_ / name, match->key});
@@ -314,7 +314,7 @@ private:
         return ranks().rank_at(coordinates);
     }
 
-    void check_complete(std::vector<rank_file> const& files) const {
+    void check_complete(vector<rank_file> const& files) const {
         for (holder_t rank = 0; rank < ranks().rank_count(); ++rank)
             if (!std::ranges::binary_search(files, rank, {}, &rank_file::rank))
                 fail(errc::missing_file, (path_ / pattern_.name_of(rank)).string(),

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_RANK_FILES_IPP
 #define RESHARD_FORMAT_IMPL_RANK_FILES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
@@ -23,7 +24,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Makes one checkpoint of files of ranks that do not describe their layout. A layout file says how
@@ -125,7 +125,7 @@ private:
     }
 
     /// If several ranks have a value, the first rank's value counts.
-    void add_objects(holder_t offset, std::vector<checkpoint_object>& objects, object_reader read) {
+    void add_objects(holder_t offset, vector<checkpoint_object>& objects, object_reader read) {
         key_set keys;
         for (checkpoint_object& object : objects) {
             if (!object_keys_.insert(object.key).second) {
@@ -156,7 +156,7 @@ private:
             if (!read)
                 return {};
         return [readers = readers_](key_set const& wanted) {
-            std::vector<saved_object> objects;
+            vector<saved_object> objects;
             for (auto const& [read, keys] : readers) {
                 key_set of_file;
                 std::ranges::set_intersection(keys, wanted, std::inserter(of_file, of_file.end()));
@@ -209,7 +209,7 @@ private:
         rank_placer const placer(rules_, opened);
         rows_by_module const cut_rows = rows_of_cut_tensors();
         key_kinds unmatched, unclear;
-        std::vector<catalog_entry> entries;
+        vector<catalog_entry> entries;
         for (checkpoint_tensor const& tensor : opened.tensors)
             if (!unread_.contains(tensor.key))
                 entries.push_back(
@@ -333,7 +333,7 @@ private:
         aliases_; ///< and the number of files that have them
     std::set<std::string> object_keys_;
     std::set<std::string> repeated_; ///< of these, the keys that several files have
-    std::vector<std::pair<object_reader, key_set>> readers_;
+    vector<std::pair<object_reader, key_set>> readers_;
 };
 
 RESHARD_DECL opened_checkpoint open_rank_files(std::shared_ptr<file_store const> files,

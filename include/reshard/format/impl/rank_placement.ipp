@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_RANK_PLACEMENT_IPP
 #define RESHARD_FORMAT_IMPL_RANK_PLACEMENT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint.hpp>
 
 #include <reshard/core/error.hpp>
@@ -17,7 +18,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Places the ranks' tensors in whole tensors, by the rules of a layout file.
@@ -38,7 +38,7 @@ struct rank_tensor {
     }
 };
 
-using rank_tensors = std::vector<rank_tensor>; ///< of one key, by rank
+using rank_tensors = vector<rank_tensor>; ///< of one key, by rank
 
 /// The first byte that differs between two shards of the same size; std::nullopt if they are equal.
 inline std::optional<std::uint64_t> first_different_byte(file_store const& files,
@@ -49,7 +49,7 @@ inline std::optional<std::uint64_t> first_different_byte(file_store const& files
     std::uint64_t const size = a.end - a.begin;
     auto const file_of_a = files.open(opened.files[a.file].path);
     auto const file_of_b = files.open(opened.files[b.file].path);
-    std::vector<std::byte> of_a(std::min(size, window)), of_b(of_a.size());
+    vector<std::byte> of_a(std::min(size, window)), of_b(of_a.size());
     for (std::uint64_t at = 0; at < size; at += window) {
         std::size_t const count = std::min(size - at, window);
         file_of_a->read(a.begin + at, std::span(of_a).first(count));
@@ -69,7 +69,7 @@ inline std::optional<std::uint64_t> first_different_byte(file_store const& files
 ///         differs
 inline void check_replicas(file_store const& files, checkpoint_metadata const& opened,
                            checkpoint_tensor const& tensor, std::string const& advice) {
-    std::vector<checkpoint_shard const*> different;
+    vector<checkpoint_shard const*> different;
     for (checkpoint_shard const& shard : tensor.shards) {
         auto const same =
             std::ranges::find_if(different, [&](checkpoint_shard const* checkpoint_shard) {

@@ -103,7 +103,7 @@ private:
     file_store::file const& file_;
     strided_bytes const& place_;
     std::size_t element_bytes_;
-    std::vector<std::byte> held_;
+    vector<std::byte> held_;
 };
 
 /// A file that is shown; refers to the description of how it is shown.
@@ -161,7 +161,7 @@ private:
         flat_range const range{
             static_cast<index_t>(position / element_bytes),
             static_cast<index_t>((position + target.size() + element_bytes - 1) / element_bytes)};
-        std::vector<std::byte> whole_bytes;
+        vector<std::byte> whole_bytes;
         bool const is_whole = position % element_bytes == 0 && target.size() % element_bytes == 0;
         if (!is_whole)
             whole_bytes.resize(static_cast<std::size_t>(range.size()) * element_bytes);
@@ -191,7 +191,7 @@ RESHARD_DECL file_store::kind row_major_files::find(std::filesystem::path const&
     return below_->find(path);
 }
 
-RESHARD_DECL std::vector<std::filesystem::path>
+RESHARD_DECL vector<std::filesystem::path>
 row_major_files::list(std::filesystem::path const& directory) const {
     return below_->list(directory);
 }

@@ -96,7 +96,7 @@ inline void check_place(safetensors_entry const& tensor, std::uint64_t expected,
                    " and ends before, at byte ", tensor.end));
 }
 
-RESHARD_DECL void sort_by_data(std::vector<safetensors_entry>& tensors) {
+RESHARD_DECL void sort_by_data(vector<safetensors_entry>& tensors) {
     auto const before = [](safetensors_entry const& a, safetensors_entry const& b) {
         if (a.begin != b.begin)
             return a.begin < b.begin;
@@ -123,8 +123,8 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
 
 /// Sorts by alignment, the largest first, then by name: each tensor is aligned, and equal contents
 /// give equal files.
-inline std::vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
-    std::vector<std::size_t> order(tensors.size());
+inline vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
+    vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return tensors[a].dtype != tensors[b].dtype ? tensors[a].dtype > tensors[b].dtype
@@ -169,9 +169,8 @@ RESHARD_DECL safetensors_entry entry_of(safetensors_tensor const& tensor, std::u
     return entry;
 }
 
-inline void check_names_differ(std::vector<safetensors_entry> const& tensors,
-                               std::string_view file) {
-    std::vector<std::string_view> names;
+inline void check_names_differ(vector<safetensors_entry> const& tensors, std::string_view file) {
+    vector<std::string_view> names;
     names.reserve(tensors.size());
     for (safetensors_entry const& tensor : tensors)
         names.push_back(tensor.name);
@@ -203,7 +202,7 @@ inline std::string little_endian_text(std::uint64_t value) {
 }
 
 /// The first bytes of a file: the length of the JSON, and the JSON.
-inline std::string header_text(std::vector<safetensors_entry> const& tensors,
+inline std::string header_text(vector<safetensors_entry> const& tensors,
                                std::map<std::string, std::string> const& metadata,
                                std::size_t alignment) {
     std::string text(8, ' ');

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_SAFETENSORS_EVENTS_IPP
 #define RESHARD_FORMAT_IMPL_SAFETENSORS_EVENTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/safetensors.hpp>
 
 #include <reshard/core/config.hpp>
@@ -20,7 +21,6 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The JSON of a safetensors header, event by event: a header of 100 MB is never held twice.
@@ -131,9 +131,9 @@ public:
 
     std::string refusal() const { return refusal_; }
 
-    std::vector<safetensors_entry> tensors;
+    vector<safetensors_entry> tensors;
     std::map<std::string, std::string> metadata;
-    std::vector<std::string> warnings; ///< about content that the format forbids
+    vector<std::string> warnings; ///< about content that the format forbids
 
 private:
     enum class place {

@@ -118,8 +118,8 @@ inline recorded_file recorded_file_of(json_cursor const& cursor) {
             hex_number(cursor.at("header")), rank ? rank_of(*rank) : 0};
 }
 
-inline std::vector<recorded_file> recorded_files_of(json_cursor const& list) {
-    std::vector<recorded_file> files;
+inline vector<recorded_file> recorded_files_of(json_cursor const& list) {
+    vector<recorded_file> files;
     std::set<std::string> names;
     for (json_cursor const& cursor : list.elements()) {
         files.push_back(recorded_file_of(cursor));
@@ -144,10 +144,10 @@ inline std::uint64_t take_number(json_cursor const& cursor, std::string_view& te
 /// The runs of a file of `bytes` bytes. Each run lies in its source.
 ///
 /// \param sources the bytes of each
-inline std::vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t bytes,
-                                      std::vector<std::uint64_t> const& sources) {
+inline vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t bytes,
+                                 vector<std::uint64_t> const& sources) {
     std::string const list = cursor.text();
-    std::vector<delta_run> runs;
+    vector<delta_run> runs;
     std::uint64_t begin = 0;
     for (std::string_view text = list; !text.empty();) {
         std::uint64_t const end = take_number(cursor, text), source = take_number(cursor, text),
@@ -169,12 +169,12 @@ inline std::vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t b
     return runs;
 }
 
-inline record_delta delta_of(json_cursor const& cursor, std::vector<recorded_file> const& files) {
+inline record_delta delta_of(json_cursor const& cursor, vector<recorded_file> const& files) {
     record_delta delta{recorded_files_of(cursor.at("files")), {}, {}};
     for (json_cursor const& base : cursor.at("bases").elements())
         delta.bases.push_back(
             {base.at("directory").text(), base.at("save").text(), recorded_file_of(base)});
-    std::vector<std::uint64_t> sources;
+    vector<std::uint64_t> sources;
     for (recorded_file const& file : delta.files)
         sources.push_back(file.bytes);
     for (base_file const& base : delta.bases)
@@ -261,8 +261,8 @@ RESHARD_DECL save_record read_record_head(file_store const& files,
     return record_of_head(pieces.without_tensors(), path.string(), [] {});
 }
 
-RESHARD_DECL void check_save(save_record const& record, std::vector<recorded_file> const& files,
-                             std::vector<std::string> const& ids, std::string const& path) {
+RESHARD_DECL void check_save(save_record const& record, vector<recorded_file> const& files,
+                             vector<std::string> const& ids, std::string const& path) {
     std::map<std::string_view, recorded_file const*> recorded;
     for (recorded_file const& file : record.files)
         recorded.emplace(file.name, &file);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_SAVE_RECORD_TEXT_IPP
 #define RESHARD_FORMAT_IMPL_SAVE_RECORD_TEXT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/save_record.hpp>
 
 #include <reshard/core/error.hpp>
@@ -19,7 +20,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Writes the text of a record.
@@ -37,7 +37,7 @@ inline std::string json_of(base_file const& base) {
 }
 
 /// `END SOURCE POSITION` for each run.
-inline std::string text_of(std::vector<delta_run> const& runs) {
+inline std::string text_of(vector<delta_run> const& runs) {
     std::string text;
     for (delta_run const& run : runs)
         text += words(text.empty() ? "" : " ", run.end, " ", run.source, " ", run.position);

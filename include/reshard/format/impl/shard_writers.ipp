@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_SHARD_WRITERS_IPP
 #define RESHARD_FORMAT_IMPL_SHARD_WRITERS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/planned_files.hpp>
 
 #include <reshard/layout/replica.hpp>
@@ -16,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -53,7 +53,7 @@ public:
     }
 
     /// The indices in `shards(tensor)`, ascending.
-    std::vector<std::uint32_t> const& chosen(std::uint32_t tensor) const { return chosen_[tensor]; }
+    vector<std::uint32_t> const& chosen(std::uint32_t tensor) const { return chosen_[tensor]; }
 
 private:
     struct choice {
@@ -96,7 +96,7 @@ private:
     /// The shard of the rank that the user's function chooses.
     std::uint32_t chosen_writer(choice const& current_choice) const {
         shard_table const& table = shards(current_choice.tensor);
-        std::vector<holder_t> ranks;
+        vector<holder_t> ranks;
         for (std::uint32_t const shard : *current_choice.replicas)
             ranks.push_back(table.holder(shard));
         std::string const& key = all_.tensors[current_choice.tensor].key;
@@ -117,16 +117,16 @@ private:
     layout const& all_;
     writer_choice const& writer_;
     bool replicas_;
-    std::vector<shard_table> listed_;                  ///< of each spread
-    std::vector<std::vector<equal_shards>> different_; ///< the same
-    std::vector<choice> replicated_;
+    vector<shard_table> listed_;             ///< of each spread
+    vector<vector<equal_shards>> different_; ///< the same
+    vector<choice> replicated_;
     std::map<holder_t, index_t> bytes_;
-    std::vector<std::vector<std::uint32_t>> chosen_; ///< of each tensor
+    vector<vector<std::uint32_t>> chosen_; ///< of each tensor
 };
 
-RESHARD_DECL std::map<holder_t, std::vector<file_shard>>
-shards_by_writer(layout const& target, file_choices const& choices) {
-    std::map<holder_t, std::vector<file_shard>> ranks;
+RESHARD_DECL std::map<holder_t, vector<file_shard>> shards_by_writer(layout const& target,
+                                                                     file_choices const& choices) {
+    std::map<holder_t, vector<file_shard>> ranks;
     shard_writers const writers(target, choices);
     for (std::uint32_t t = 0; t < target.tensors.size(); ++t) {
         tensor_layout const& tensor = target.tensors[t];
@@ -173,9 +173,9 @@ RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format)
     return target;
 }
 
-RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
-                                                      file_choices const& choices) {
-    std::vector<saved_object> objects;
+RESHARD_DECL vector<saved_object> objects_beside(layout const& target,
+                                                 file_choices const& choices) {
+    vector<saved_object> objects;
     std::set<std::string_view> keys;
     for (saved_object const& object : choices.objects) {
         if (object.is_whole)
@@ -192,14 +192,13 @@ RESHARD_DECL std::vector<saved_object> objects_beside(layout const& target,
     return objects;
 }
 
-RESHARD_DECL std::vector<file_shard> shards_of_one(layout const& target,
-                                                   file_choices const& choices) {
+RESHARD_DECL vector<file_shard> shards_of_one(layout const& target, file_choices const& choices) {
     auto ranks = shards_by_writer(target, choices);
-    return ranks.empty() ? std::vector<file_shard>() : std::move(ranks.begin()->second);
+    return ranks.empty() ? vector<file_shard>() : std::move(ranks.begin()->second);
 }
 
-RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_shard> shards) {
-    std::vector<std::vector<file_shard>> files;
+RESHARD_DECL vector<vector<file_shard>> split_by_key(vector<file_shard> shards) {
+    vector<vector<file_shard>> files;
     std::string last;
     std::size_t index = 0;
     for (file_shard& shard : shards) {
@@ -212,18 +211,18 @@ RESHARD_DECL std::vector<std::vector<file_shard>> split_by_key(std::vector<file_
     return files;
 }
 
-RESHARD_DECL std::vector<std::uint64_t> bytes_of(std::vector<file_shard> const& shards) {
-    std::vector<std::uint64_t> bytes;
+RESHARD_DECL vector<std::uint64_t> bytes_of(vector<file_shard> const& shards) {
+    vector<std::uint64_t> bytes;
     bytes.reserve(shards.size());
     for (file_shard const& shard : shards)
         bytes.push_back(bytes_of(shard));
     return bytes;
 }
 
-RESHARD_DECL safetensors_layout plan_of(std::vector<file_shard> const& shards,
+RESHARD_DECL safetensors_layout plan_of(vector<file_shard> const& shards,
                                         std::map<std::string, std::string> const& metadata,
                                         std::string_view file) {
-    std::vector<safetensors_tensor> tensors;
+    vector<safetensors_tensor> tensors;
     tensors.reserve(shards.size());
     for (file_shard const& shard : shards)
         tensors.push_back({shard.key, shard.dtype, stored_shape(shard)});

@@ -5,6 +5,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/core/key_index.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/sharded_safetensors.hpp>
 
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Joins the tensors of several files of a checkpoint.
@@ -24,7 +24,7 @@ namespace reshard::detail {
 /// A set of tensors that grows file by file.
 class tensor_union {
 public:
-    explicit tensor_union(std::vector<checkpoint_file> const& files) : files_(files) {}
+    explicit tensor_union(vector<checkpoint_file> const& files) : files_(files) {}
 
     /// Makes room for the tensors of a file, whose keys differ.
     void begin_file(std::size_t tensors) {
@@ -75,7 +75,7 @@ public:
     /// The tensors, sorted by key.
     ///
     /// \throws error with errc::corrupt_file if a shard exceeds the shape that another file states
-    std::vector<checkpoint_tensor> take() {
+    vector<checkpoint_tensor> take() {
         for (std::size_t i = 0; i < tensors_.size(); ++i) {
             if (tensors_[i].shards.size() > 1 && stated_by_[i] != nobody)
                 check_inside(tensors_[i], stated_by_[i]);
@@ -178,12 +178,11 @@ private:
                                  tensor.shape[axis], " that the latter states"));
     }
 
-    std::vector<checkpoint_file> const& files_;
-    std::vector<checkpoint_tensor> tensors_;
-    std::vector<holder_t>
-        stated_by_;        ///< the file that states each tensor's shape, or why it is unread
-    bool is_first_ = true; ///< no second file was begun
-    key_index numbers_;    ///< of the tensors, from the second file on
+    vector<checkpoint_file> const& files_;
+    vector<checkpoint_tensor> tensors_;
+    vector<holder_t> stated_by_; ///< the file that states each tensor's shape, or why it is unread
+    bool is_first_ = true;       ///< no second file was begun
+    key_index numbers_;          ///< of the tensors, from the second file on
 };
 
 } // namespace reshard::detail

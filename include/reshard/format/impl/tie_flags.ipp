@@ -43,7 +43,7 @@ public:
     }
 
     std::string refusal() const { return {}; }
-    std::vector<tie_flag> take() { return std::move(flags_); }
+    vector<tie_flag> take() { return std::move(flags_); }
 
 private:
     static bool is_text_part(std::string_view key) {
@@ -67,16 +67,16 @@ private:
     }
 
     std::string_view text_;
-    std::vector<bool> counts_; ///< of each object or array around this place
+    vector<bool> counts_; ///< of each object or array around this place
     std::string key_;
     char const* behind_key_ = text_.data() + text_.size();
-    std::vector<tie_flag> flags_;
+    vector<tie_flag> flags_;
 };
 
-RESHARD_DECL std::vector<tie_flag> tie_flags_in(std::string_view config) {
+RESHARD_DECL vector<tie_flag> tie_flags_in(std::string_view config) {
     constexpr std::size_t max_depth = 64;
     tie_flag_handler handler(config);
-    return send_json_events(config, handler, max_depth) ? std::vector<tie_flag>() : handler.take();
+    return send_json_events(config, handler, max_depth) ? vector<tie_flag>() : handler.take();
 }
 
 } // namespace reshard::detail

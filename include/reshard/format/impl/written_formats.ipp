@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_IMPL_WRITTEN_FORMATS_IPP
 #define RESHARD_FORMAT_IMPL_WRITTEN_FORMATS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/written_formats.hpp>
 
 #include <reshard/core/error.hpp>
@@ -15,7 +16,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -53,8 +53,8 @@ RESHARD_DECL written_format const* format_of_file(std::string_view path) {
     return nullptr;
 }
 
-RESHARD_DECL std::vector<std::string> names_of_written_formats() {
-    std::vector<std::string> names;
+RESHARD_DECL vector<std::string> names_of_written_formats() {
+    vector<std::string> names;
     for (written_format const& format : written_formats)
         names.emplace_back(format.name);
     return names;

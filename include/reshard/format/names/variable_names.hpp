@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_NAMES_VARIABLE_NAMES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/layout/catalog.hpp>
 #include <reshard/model/optimizer_state.hpp>
@@ -13,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// PaddlePaddle's names of an optimizer's variables, from any code path, and their keys. Also the
@@ -32,7 +32,7 @@ struct renamed_key {
 /// Defines each key as the tensor that is stored under the other name.
 ///
 /// \throws error with errc::unknown_key for a stored name that the catalog does not have
-RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> const& renamed,
+RESHARD_DECL void define_renamed(mapping& program, vector<renamed_key> const& renamed,
                                  catalog const& stored);
 
 /// Different names of one tensor in several frameworks, or in their versions.
@@ -40,22 +40,22 @@ struct name_table {
     std::string_view name;
     std::string_view description;
     /// The other names of a key; none if the table does not know it.
-    std::vector<std::string> (*others)(std::string_view key);
+    vector<std::string> (*others)(std::string_view key);
 };
 
 /// All tables: `master-weights`, `slices`, `separators`, `wrappers`.
 ///
 /// \par Source the loader of PaddlePaddle Flex Checkpoint, which silently tries other names of
 ///             master weights for missing keys
-RESHARD_DECL std::vector<name_table> const& name_tables();
+RESHARD_DECL vector<name_table> const& name_tables();
 
 /// \throws error with errc::usage for a name that no table has; it lists all names
 RESHARD_DECL name_table const& find_name_table(std::string_view name);
 
 /// The wanted keys that `stored` has under another name of this table only, in their order. A key
 /// with several other names is omitted, because the right one is unknown.
-RESHARD_DECL std::vector<renamed_key>
-renamed_by(name_table const& table, std::vector<std::string> const& wanted, catalog const& stored);
+RESHARD_DECL vector<renamed_key>
+renamed_by(name_table const& table, vector<std::string> const& wanted, catalog const& stored);
 
 /// A program, for `options::program`, that fills each wanted tensor by its name. If that name is
 /// not stored, it uses the name from the first of these tables that finds the tensor. It reports
@@ -63,7 +63,7 @@ renamed_by(name_table const& table, std::vector<std::string> const& wanted, cata
 ///
 /// \throws error with errc::usage as `find_name_table`
 RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
-program_by_names(std::vector<std::string> const& tables,
+program_by_names(vector<std::string> const& tables,
                  std::function<void(name_table const&, renamed_key const&)> tell = {});
 
 } // namespace reshard::model
@@ -72,8 +72,7 @@ namespace reshard::detail {
 
 /// Says which tables would find keys that are not stored: `'a/b' by the names of 'separators'`, and
 /// the number of other keys. Empty if none would.
-RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
-                                       catalog const& stored);
+RESHARD_DECL std::string hint_of_names(vector<std::string> const& wanted, catalog const& stored);
 
 inline constexpr std::string_view master_suffix = "_fp32_master";
 inline constexpr std::string_view master_segment = "master_weights.";
@@ -107,7 +106,7 @@ struct variable_name {
 /// \par Source GroupShardedStage3 and the optimizers of PaddlePaddle: there master weights lack
 ///             `slice@`, and each code path removes marks separately
 RESHARD_DECL variable_name parse_variable(std::string_view name,
-                                          std::vector<state_kind> const& kinds = paddle_states());
+                                          vector<state_kind> const& kinds = paddle_states());
 
 /// The key of each parameter, by the name of its variable.
 using variable_keys = std::map<std::string, std::string, std::less<>>;
@@ -116,7 +115,7 @@ using variable_keys = std::map<std::string, std::string, std::less<>>;
 ///
 /// \throws error with errc::unknown_key for a variable of a parameter that does not exist
 RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
-                                         std::vector<state_kind> const& kinds = paddle_states());
+                                         vector<state_kind> const& kinds = paddle_states());
 
 /// The form of the variable from which an optimizer names a parameter's state.
 struct variable_form {
@@ -130,9 +129,8 @@ struct variable_form {
 /// precision, the master weight is first, and its name is part of the accumulators' names.
 ///
 /// \post `parse_variable` of each gives `parameter` and the suffix of its kind
-RESHARD_DECL std::vector<std::string>
-state_variables(std::string_view parameter, variable_form form,
-                std::vector<state_kind> const& kinds = paddle_states());
+RESHARD_DECL vector<std::string> state_variables(std::string_view parameter, variable_form form,
+                                                 vector<state_kind> const& kinds = paddle_states());
 
 /// The permitted substitutes for a tensor that a checkpoint does not have.
 struct master_rule {
@@ -148,8 +146,8 @@ struct master_rule {
 /// \return the list of substitutes, in the order of the keys: report it, so that they are not used
 /// silently
 /// \par Source `skip_save_model_weight` and `master_weight_compatible` of PaddleNLP
-RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
-                                                     catalog const& stored, master_rule rule);
+RESHARD_DECL vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
+                                                catalog const& stored, master_rule rule);
 
 } // namespace reshard::model
 

@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/layout/layout.hpp>
 #include <reshard/os/file_store.hpp>
@@ -13,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The Unified Checkpoint of PaddleNLP: a directory of whole tensors in safetensors files. The
@@ -63,14 +63,14 @@ inline data_type type_of_paddle(data_type dtype) {
 /// index: each is of one rank (`ignore_merge_optimizer`).
 ///
 /// \param read the names of the files that are in an index
-RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
-                                                     std::filesystem::path const& directory,
-                                                     std::vector<std::string> const& read);
+RESHARD_DECL vector<std::string> unmerged_files(file_store const& files,
+                                                std::filesystem::path const& directory,
+                                                vector<std::string> const& read);
 
 /// The sorted names of a directory's files in the older formats of the same contents: PaddleNLP's
 /// before it had Unified Checkpoints, or torch.save's.
-RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
-                                                  std::filesystem::path const& directory);
+RESHARD_DECL vector<std::string> older_files(file_store const& files,
+                                             std::filesystem::path const& directory);
 
 /// Files with the whole tensors of a layout of one rank, and an index for each part. `w.w_0` of 32
 /// bits is the master weight of `w`; `w` may be absent (`skip_save_model_weight`) if a state of `w`

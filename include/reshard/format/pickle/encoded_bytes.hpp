@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_PICKLE_ENCODED_BYTES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -17,7 +18,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Bytes that a pickle of protocol 2 stores as a text: each character's number is a byte.
@@ -62,7 +62,7 @@ private:
     std::uint64_t bytes_;
     std::string what_;
     mutable std::mutex mutex_;
-    mutable std::vector<std::uint64_t> before_{0}; ///< characters that begin before each step
+    mutable vector<std::uint64_t> before_{0}; ///< characters that begin before each step
 };
 
 /// The files of a store. One file is extended after its end by the bytes that it stores as texts.
@@ -82,7 +82,7 @@ public:
 
     kind find(std::filesystem::path const& path) const override { return below_->find(path); }
 
-    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+    vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
         return below_->list(directory);
     }
 

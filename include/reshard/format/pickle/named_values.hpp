@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_PICKLE_NAMED_VALUES_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -15,7 +16,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The values in the dicts and lists of a pickle, with dotted names.
@@ -47,10 +47,9 @@ using value_predicate = std::function<bool(pickle_value)>;
 ///         proportion to the file, and for a name of more than 64 KiB
 /// \par Source torch.distributed.checkpoint._traverse of torch 2.4 to 2.15, except for tuples:
 ///             there each tuple is one value
-RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
-                                                   file_store::file const& file,
-                                                   value_predicate const& is_tensor,
-                                                   std::vector<std::string>* tuples = nullptr);
+RESHARD_DECL vector<named_value> named_values(pickle const& values, file_store::file const& file,
+                                              value_predicate const& is_tensor,
+                                              vector<std::string>* tuples = nullptr);
 
 /// True for a value that has other values as parts.
 inline bool has_others(pickle_value value) {

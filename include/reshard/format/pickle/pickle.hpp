@@ -5,6 +5,7 @@
 
 #include <reshard/core/config.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <cstddef>
@@ -13,7 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Reads pickles, the values that Python programs write, without Python. No code in them is run.
@@ -261,12 +261,12 @@ private:
     std::uint64_t bytes_read_ = 0;
     unsigned protocol_ = 0;
     bool has_unknown_ = false;
-    std::string characters_;           ///< of texts and names
-    std::vector<pickle_value> values_; ///< elements of tuples, of lists, and keys and values
-    std::vector<run> runs_;            ///< of lists and dicts
-    std::vector<pickle_object> objects_;
-    std::vector<pickle_value> ids_; ///< of persistent ones
-    std::vector<byte_run> bytes_;
+    std::string characters_;      ///< of texts and names
+    vector<pickle_value> values_; ///< elements of tuples, of lists, and keys and values
+    vector<run> runs_;            ///< of lists and dicts
+    vector<pickle_object> objects_;
+    vector<pickle_value> ids_; ///< of persistent ones
+    vector<byte_run> bytes_;
 };
 
 } // namespace reshard::detail

@@ -6,6 +6,7 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/data_type.hpp>
 #include <reshard/core/index_vector.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_plan.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/row_major_files.hpp>
@@ -27,7 +28,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The files of `torch.save`: a zip of a pickle and of the storages with its tensors' elements.
@@ -139,7 +139,7 @@ private:
     /// known class from it; std::nullopt for any other value.
     std::optional<call> call_of(pickle_value value) const;
 
-    void read(file_store::file const& file, std::vector<shown_member> const& members);
+    void read(file_store::file const& file, vector<shown_member> const& members);
     byte_run member(std::string const& name) const;
     void check_storages() const;
 
@@ -183,8 +183,8 @@ RESHARD_DECL torch_tensor torch_tensor_of(file_shard const& shard);
 
 /// A file of `torch.save` without the elements of its tensors.
 struct torch_file {
-    std::vector<placed_text> texts;
-    std::vector<byte_run> elements; ///< positions for each tensor
+    vector<placed_text> texts;
+    vector<byte_run> elements; ///< positions for each tensor
     std::uint64_t end = 0;
 };
 

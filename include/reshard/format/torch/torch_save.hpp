@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_TORCH_TORCH_SAVE_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/opened_checkpoint.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -13,7 +14,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Files of `torch.save`, and the directories of Hugging Face that have such files.
@@ -63,8 +63,8 @@ RESHARD_DECL std::string text_of(saved_object const& object, std::string const& 
                                  std::size_t most_bytes = std::size_t{1} << 28);
 
 /// The names of tuples with tensors in a file. Torch keeps such tuples whole; here they are split.
-RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
-                                                          std::filesystem::path const& path);
+RESHARD_DECL vector<std::string> tuples_with_tensors(file_store const& files,
+                                                     std::filesystem::path const& path);
 
 /// True for a value that has tensors at any depth; false if it cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
@@ -76,7 +76,7 @@ RESHARD_DECL bool has_tensors(saved_object const& object);
 ///         other; a part that no file has is in `incomplete`
 RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& directory,
-                                                std::vector<std::filesystem::path> const& paths);
+                                                vector<std::filesystem::path> const& paths);
 
 /// True for a file that has a DTensor.
 RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path const& path);

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_ZIP_STORED_ZIP_HPP
 
 #include <reshard/core/config.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/os/file_store.hpp>
 
@@ -15,7 +16,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Zip archives. Stored members are read in place, and written separately from the rest. Deflated
@@ -51,8 +51,8 @@ struct zip_member {
 ///         is not an archive, and for a member outside it, in its directory, or in another member;
 ///         it names `name`, the member, and the position in the file
 /// \par Source APPNOTE.TXT 6.3.10 of PKWARE
-RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
-                                              byte_run where);
+RESHARD_DECL vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
+                                         byte_run where);
 
 /// Why a member is neither stored nor deflated: "is encrypted".
 RESHARD_DECL std::string why_unread(zip_packing const& packing);
@@ -72,8 +72,8 @@ struct shown_member {
 ///
 /// \throws error as `read_zip`; errc::corrupt_file also for a size that a deflated member cannot
 ///         have
-RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& file,
-                                                     std::string_view name);
+RESHARD_DECL vector<shown_member> shown_members(file_store::file const& file,
+                                                std::string_view name);
 
 class inflated_member;
 
@@ -88,7 +88,7 @@ public:
 
     kind find(std::filesystem::path const& path) const override { return below_->find(path); }
 
-    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+    vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
         return below_->list(directory);
     }
 
@@ -143,7 +143,7 @@ public:
     RESHARD_DECL std::uint64_t finish();
 
     /// The texts to write, besides the members that the caller writes.
-    std::vector<placed_text> const& texts() const { return texts_; }
+    vector<placed_text> const& texts() const { return texts_; }
 
 private:
     struct member {
@@ -161,8 +161,8 @@ private:
 
     std::uint64_t begin_;
     std::uint64_t end_; ///< of the added texts
-    std::vector<member> members_;
-    std::vector<placed_text> texts_;
+    vector<member> members_;
+    vector<placed_text> texts_;
 };
 
 } // namespace reshard::detail

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <sstream>
 
 namespace reshard::detail {
 
@@ -48,8 +47,8 @@ RESHARD_DECL std::string encode(call_opening const& opening) {
     return opening.attachment.empty() ? text : text + '\0' + opening.attachment;
 }
 
-RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>& all) {
-    std::vector<std::string> attachments(all.size());
+RESHARD_DECL vector<std::string> take_attachments(vector<std::string>& all) {
+    vector<std::string> attachments(all.size());
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         std::size_t const end = all[rank].find('\0', 1);
         if (end == std::string::npos)
@@ -60,7 +59,7 @@ RESHARD_DECL std::vector<std::string> take_attachments(std::vector<std::string>&
     return attachments;
 }
 
-RESHARD_DECL void check_same_call(std::vector<std::string> const& all, std::size_t rank) {
+RESHARD_DECL void check_same_call(vector<std::string> const& all, std::size_t rank) {
     std::string const first = named_call(all[0]);
     std::string const other = named_call(all[rank]);
     if (first != other)
@@ -81,7 +80,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes) {
     return end == std::string::npos ? "something else" : bytes.substr(1, end - 1);
 }
 
-RESHARD_DECL std::size_t first_other(std::vector<std::string> const& all) {
+RESHARD_DECL std::size_t first_other(vector<std::string> const& all) {
     auto const match = std::find_if(all.begin(), all.end(),
                                     [&](std::string const& bytes) { return bytes != all[0]; });
     return match == all.end() ? 0 : static_cast<std::size_t>(match - all.begin());
@@ -94,13 +93,20 @@ RESHARD_DECL std::string compared_values::lines() const {
     return text;
 }
 
+/// Takes the first line off a text.
+inline std::string take_line(std::string_view& text) {
+    std::string_view const line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return std::string(line);
+}
+
 RESHARD_DECL void fail_with_other(std::string const& call, compared_values const& fingerprint,
-                                  std::vector<std::string> const& lines) {
-    std::vector<std::istringstream> left(lines.begin(), lines.end());
+                                  vector<std::string> const& lines) {
+    vector<std::string_view> left(lines.begin(), lines.end());
     for (compared_values::entry const& entry : fingerprint.entries()) {
-        std::vector<std::string> values(left.size());
+        vector<std::string> values(left.size());
         for (std::size_t rank = 0; rank < left.size(); ++rank)
-            std::getline(left[rank], values[rank]);
+            values[rank] = take_line(left[rank]);
         std::size_t const rank = first_other(values);
         if (rank == 0)
             continue;

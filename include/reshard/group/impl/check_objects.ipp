@@ -38,15 +38,15 @@ RESHARD_DECL std::string dotted(index_vector const& numbers) {
     return text;
 }
 
-RESHARD_DECL std::vector<object_copy> copies_of(std::vector<held_object> const& objects) {
-    std::vector<object_copy> copies;
+RESHARD_DECL vector<object_copy> copies_of(vector<held_object> const& objects) {
+    vector<object_copy> copies;
     for (held_object const& object : objects)
         copies.push_back({object.cell, 0, object.bytes.size(), digest_of_all(object.bytes), 0});
     return copies;
 }
 
-RESHARD_DECL std::vector<object_copy> joined(std::vector<std::vector<object_copy>> object_copies) {
-    std::vector<object_copy> copies;
+RESHARD_DECL vector<object_copy> joined(vector<vector<object_copy>> object_copies) {
+    vector<object_copy> copies;
     for (std::size_t rank = 0; rank < object_copies.size(); ++rank)
         for (object_copy& copy : object_copies[rank]) {
             copy.number = ravel_index(copy.cell.index, copy.cell.array);
@@ -77,7 +77,7 @@ inline void compare_copies(object_copy const& copy, object_copy const& next) {
         fail_missing(copy.cell, copy.number + 1);
 }
 
-RESHARD_DECL void check_copies(std::vector<object_copy> copies) {
+RESHARD_DECL void check_copies(vector<object_copy> copies) {
     sort_by(copies, [](object_copy const& a, object_copy const& b) {
         return std::tie(a.cell.key, a.number, a.rank) < std::tie(b.cell.key, b.number, b.rank);
     });

@@ -13,9 +13,9 @@
 namespace reshard {
 
 RESHARD_DECL detail::ruled_shards apply(shard_rules const& layer,
-                                        std::vector<shard_rules::tensor> const& tensors,
+                                        vector<shard_rules::tensor> const& tensors,
                                         detail::equal_share share) {
-    detail::ruled_shards result{{}, std::vector<bool>(layer.rules.size()), {}};
+    detail::ruled_shards result{{}, vector<bool>(layer.rules.size()), {}};
     for (shard_rules::tensor const& tensor : tensors) {
         std::string const key = layer.prefix + tensor.name;
         std::size_t i = 0;
@@ -47,7 +47,7 @@ RESHARD_DECL std::uint64_t digest_of_rules(shard_rules const& layer) {
     return digest.value();
 }
 
-RESHARD_DECL void refuse_unmatched(std::vector<std::string> const& keys) {
+RESHARD_DECL void refuse_unmatched(vector<std::string> const& keys) {
     if (!keys.empty())
         fail(errc::unknown_key, "'", keys.front(), "'",
              keys.size() > 1 ? " and " + counted(keys.size() - 1, "more key") + " match"
@@ -56,7 +56,7 @@ RESHARD_DECL void refuse_unmatched(std::vector<std::string> const& keys) {
 }
 
 RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
-                                     std::vector<std::string> const& used_by_rank) {
+                                     vector<std::string> const& used_by_rank) {
     std::size_t i = 0;
     auto const is_used = [&i](std::string const& used) { return used[i] == '1'; };
     for (; i < layer.rules.size(); ++i)
@@ -66,7 +66,7 @@ RESHARD_DECL std::size_t unused_rule(shard_rules const& layer,
 }
 
 RESHARD_DECL void fail_unused(shard_rules const& layer, std::size_t i, int rank,
-                              std::vector<shard_rules::tensor> const& tensors) {
+                              vector<shard_rules::tensor> const& tensors) {
     key_pattern const& match = layer.rules[i].match;
     std::string const rule = "rule " + std::to_string(i + 1) + " of " +
                              std::to_string(layer.rules.size()) + ", '" + match.text() +

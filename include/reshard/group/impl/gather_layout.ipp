@@ -14,7 +14,7 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL std::optional<std::size_t> first_teller(std::vector<std::string> const& digests,
+RESHARD_DECL std::optional<std::size_t> first_teller(vector<std::string> const& digests,
                                                      std::string_view noun) {
     std::optional<std::size_t> first;
     for (std::size_t rank = 0; rank < digests.size(); ++rank) {
@@ -35,21 +35,21 @@ RESHARD_DECL std::string digest_text(std::string const& bytes) {
 }
 
 RESHARD_DECL layout_notice notice_of(std::optional<layout> const& layout,
-                                     std::vector<shard_descriptor> shards) {
+                                     vector<shard_descriptor> shards) {
     if (layout)
         return {digest_text(to_bytes(*layout)), {}};
     return {{}, std::move(shards)};
 }
 
-RESHARD_DECL std::vector<std::string> digests_of(std::vector<layout_notice> const& notices) {
-    std::vector<std::string> digests;
+RESHARD_DECL vector<std::string> digests_of(vector<layout_notice> const& notices) {
+    vector<std::string> digests;
     for (layout_notice const& notice : notices)
         digests.push_back(notice.digest);
     return digests;
 }
 
-RESHARD_DECL layout layout_of_notices(std::vector<layout_notice> const& notices) {
-    std::vector<std::span<shard_descriptor const>> shards;
+RESHARD_DECL layout layout_of_notices(vector<layout_notice> const& notices) {
+    vector<std::span<shard_descriptor const>> shards;
     for (layout_notice const& notice : notices)
         shards.emplace_back(notice.shards);
     return layout_of_spans(shards);
@@ -91,10 +91,10 @@ public:
         }
     }
 
-    std::vector<cut_tensor> merged() && {
-        std::vector<cut_tensor> result;
+    vector<cut_tensor> merged() && {
+        vector<cut_tensor> result;
         for (auto& [key, tensor] : tensors_) {
-            for (std::vector<index_t>& begins : tensor.cuts.begins)
+            for (vector<index_t>& begins : tensor.cuts.begins)
                 begins = sorted_once(std::move(begins));
             result.push_back(std::move(tensor.cuts));
         }
@@ -105,7 +105,7 @@ private:
     std::map<std::string, merged_tensor, std::less<>> tensors_;
 };
 
-RESHARD_DECL std::vector<cut_tensor> cuts_of(std::vector<shard_descriptor> const& shards) {
+RESHARD_DECL vector<cut_tensor> cuts_of(vector<shard_descriptor> const& shards) {
     tensor_merger merger;
     for (shard_descriptor const& shard : shards) {
         cut_tensor tensor{shard.key, shard.dtype, shard.global_shape, {}};
@@ -125,7 +125,7 @@ struct several_parts {
 
 using several_by_axis = std::map<std::pair<std::string_view, std::size_t>, several_parts>;
 
-inline several_by_axis several_of(std::vector<std::vector<cut_tensor>> const& ranks) {
+inline several_by_axis several_of(vector<vector<cut_tensor>> const& ranks) {
     several_by_axis found_axis;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
         for (cut_tensor const& tensor : ranks[rank])
@@ -135,13 +135,13 @@ inline several_by_axis several_of(std::vector<std::vector<cut_tensor>> const& ra
     return found_axis;
 }
 
-RESHARD_DECL catalog merge_cuts(std::vector<std::vector<cut_tensor>> const& ranks) {
+RESHARD_DECL catalog merge_cuts(vector<vector<cut_tensor>> const& ranks) {
     tensor_merger merger;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
         for (cut_tensor const& tensor : ranks[rank])
             merger.add(tensor, rank);
     several_by_axis const several = several_of(ranks);
-    std::vector<catalog_entry> entries;
+    vector<catalog_entry> entries;
     for (cut_tensor& tensor : std::move(merger).merged()) {
         catalog_entry entry{std::move(tensor.key), tensor.dtype, tensor.shape, {}};
         for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {

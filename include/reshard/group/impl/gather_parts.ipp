@@ -45,8 +45,8 @@ RESHARD_DECL void check_same_tensor(local_part const& first, local_part const& o
                         : "; copies must have equal shapes");
 }
 
-RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
-                                  std::vector<local_part> const& parts, std::size_t rank) {
+RESHARD_DECL void check_same_keys(vector<local_part> const& first, vector<local_part> const& parts,
+                                  std::size_t rank) {
     for (std::size_t i = 0; i < std::max(first.size(), parts.size()); ++i) {
         bool const only_first =
             i >= parts.size() || (i < first.size() && first[i].key < parts[i].key);
@@ -59,8 +59,8 @@ RESHARD_DECL void check_same_keys(std::vector<local_part> const& first,
     }
 }
 
-RESHARD_DECL shard_descriptor place_part(std::vector<std::vector<local_part>> const& parts,
-                                         std::size_t rank, std::size_t i) {
+RESHARD_DECL shard_descriptor place_part(vector<vector<local_part>> const& parts, std::size_t rank,
+                                         std::size_t i) {
     local_part const& local_part = parts[rank][i];
     shard_descriptor shard{
         local_part.key, local_part.dtype, local_part.shape, whole(local_part.shape), {}};

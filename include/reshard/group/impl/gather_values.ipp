@@ -7,7 +7,7 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL value_digests digests_of(std::vector<common_value> const& values) {
+RESHARD_DECL value_digests digests_of(vector<common_value> const& values) {
     value_digests digests;
     for (common_value const& value : values)
         digests.emplace(value.name, value_digest{value.bytes.size(), digest_of_all(value.bytes)});

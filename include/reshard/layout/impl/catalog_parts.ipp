@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_IMPL_CATALOG_PARTS_IPP
 #define RESHARD_LAYOUT_IMPL_CATALOG_PARTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/layout.hpp>
 
 #include <reshard/core/axis_runs.hpp>
@@ -12,19 +13,18 @@
 #include <functional>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace reshard::detail {
 
-RESHARD_DECL void add_begins(std::vector<index_t>& begins, box const& region,
-                             axis_cycles const& cycles, std::size_t axis) {
+RESHARD_DECL void add_begins(vector<index_t>& begins, box const& region, axis_cycles const& cycles,
+                             std::size_t axis) {
     index_t const period = blocks_of(region, cycles, axis).period;
     for (index_t begin = region.offset[axis]; begin < region.end(axis);
          begin += period == 1 ? region.shape[axis] : period)
         begins.push_back(begin);
 }
 
-RESHARD_DECL std::vector<index_t> sorted_once(std::vector<index_t> numbers) {
+RESHARD_DECL vector<index_t> sorted_once(vector<index_t> numbers) {
     std::sort(numbers.begin(), numbers.end());
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
@@ -42,7 +42,7 @@ struct begin_run {
 /// The different offsets of parts along an axis; of blocks that are dealt out, without a list.
 class part_begins {
 public:
-    explicit part_begins(std::vector<begin_run> runs) : runs_(std::move(runs)) {
+    explicit part_begins(vector<begin_run> runs) : runs_(std::move(runs)) {
         sort_by(runs_, std::less<>());
         runs_.erase(std::unique(runs_.begin(), runs_.end()), runs_.end());
         if (!are_disjoint())
@@ -75,7 +75,7 @@ private:
         index_t step = 0;
         for (begin_run const& run : runs_)
             step = std::max(step, run.step);
-        std::vector<index_t> firsts;
+        vector<index_t> firsts;
         for (begin_run const& run : runs_) {
             if (run.step != 0 && run.step != step)
                 return false;
@@ -85,7 +85,7 @@ private:
     }
 
     void list() {
-        std::vector<index_t> begins;
+        vector<index_t> begins;
         for (begin_run const& run : runs_)
             for (index_t i = 0; i < run.count; ++i)
                 begins.push_back(run.first + i * run.step);
@@ -94,7 +94,7 @@ private:
             runs_.push_back({begin});
     }
 
-    std::vector<begin_run> runs_; ///< with no offset in common
+    vector<begin_run> runs_; ///< with no offset in common
 };
 
 /// The offsets of a region that is not empty: one, or one for each block.
@@ -105,15 +105,15 @@ inline begin_run run_of(box const& region, axis_cycles const& cycles, std::size_
     return {blocks.begin, blocks.period, (region.shape[axis] - 1) / blocks.period + 1};
 }
 
-inline std::vector<begin_run> runs_of(shard_table const& shards, std::size_t axis) {
-    std::vector<begin_run> runs;
+inline vector<begin_run> runs_of(shard_table const& shards, std::size_t axis) {
+    vector<begin_run> runs;
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (box const region = shards.region(i); !is_empty(region))
             runs.push_back(run_of(region, shards.cycles(i), axis));
     return runs;
 }
 
-inline std::vector<begin_run> runs_of(shard_grid const& grid, std::size_t axis) {
+inline vector<begin_run> runs_of(shard_grid const& grid, std::size_t axis) {
     grid_axis const* cutting = nullptr;
     std::size_t cuts = 0;
     for (grid_axis const& each : grid.axes())
@@ -130,14 +130,14 @@ inline std::vector<begin_run> runs_of(shard_grid const& grid, std::size_t axis) 
     for (std::size_t other = 0; other < grid.ndim(); ++other)
         if (other != axis)
             line.shape[other] = std::min<index_t>(1, line.shape[other]);
-    std::vector<begin_run> runs;
+    vector<begin_run> runs;
     grid.for_each_overlap(
         line, [&](std::uint32_t, box const& common) { runs.push_back({common.offset[axis]}); });
     return runs;
 }
 
-inline std::vector<begin_run> runs_of(grid_list const& grids, std::size_t axis) {
-    std::vector<begin_run> runs;
+inline vector<begin_run> runs_of(grid_list const& grids, std::size_t axis) {
+    vector<begin_run> runs;
     for (flat_grid const& flat_grid : grids.recipe())
         for (begin_run run : runs_of(flat_grid.grid(), axis)) {
             run.first += flat_grid.offset()[axis];
@@ -158,14 +158,14 @@ inline bool has_several(shard_table const& shards) {
 inline void add_held(catalog_entry& entry, std::size_t axis, shard_table const& shards) {
     if (!has_several(shards))
         return;
-    std::vector<std::pair<holder_t, begin_run>> held;
+    vector<std::pair<holder_t, begin_run>> held;
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (box const region = shards.region(i); !is_empty(region))
             held.emplace_back(shards.holder(i), run_of(region, shards.cycles(i), axis));
     sort_by(held, std::less<>());
     for (std::size_t i = 0; i < held.size() && !entry.is_scattered(axis);) {
         holder_t const rank = held[i].first;
-        std::vector<begin_run> runs;
+        vector<begin_run> runs;
         for (; i < held.size() && held[i].first == rank; ++i)
             runs.push_back(held[i].second);
         add_held(entry, axis, rank, static_cast<std::size_t>(part_begins(runs).count()));
@@ -192,7 +192,7 @@ inline void add_held(catalog_entry& entry, std::size_t axis, auto const& compute
     std::size_t const step =
         is_irregular(computed) ? 1 : std::max<std::size_t>(1, computed.size() - 1);
     for (std::size_t shard = 0; shard < computed.size(); shard += step) {
-        std::vector<begin_run> runs;
+        vector<begin_run> runs;
         computed.for_each_of(computed.holder(shard), [&](std::uint32_t i) {
             if (box const region = computed.region(i); !is_empty(region))
                 runs.push_back(run_of(region, computed.cycles(i), axis));

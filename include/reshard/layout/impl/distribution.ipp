@@ -10,7 +10,7 @@ namespace reshard {
 namespace detail {
 
 RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& ranks,
-                                  std::vector<placement> const& placements) {
+                                  vector<placement> const& placements) {
     using kind = placement_fault::kind;
     std::string const wanted = std::to_string(fault.wanted);
     std::string const there = std::to_string(fault.there);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_LAYOUT_IMPL_FLAT_GRID_IPP
 #define RESHARD_LAYOUT_IMPL_FLAT_GRID_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/layout/flat_grid.hpp>
 
 #include <reshard/layout/descriptor.hpp>
@@ -12,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -37,7 +37,7 @@ RESHARD_DECL void validate(grid_recipe const& grid) {
         fail(errc::bad_layout, "it has a grid of ", counted(grid.axes.size(), "axis"), ", of ",
              max_ndim, " at most");
     index_vector extents;
-    std::vector<placement> placements;
+    vector<placement> placements;
     for (std::size_t i = grid.axes.size(); i-- > 0;) {
         extents.push_back(grid.axes[i].extent);
         placements.push_back(grid.axes[i].spread);
@@ -61,7 +61,7 @@ inline index_t largest_box(shard_grid const& grid) {
 /// The number of ranks that share a box.
 ///
 /// \throws error with errc::bad_layout if the grid does not copy along one of the axes
-inline index_t count_sharing(shard_grid const& grid, std::vector<std::uint8_t> const& axes) {
+inline index_t count_sharing(shard_grid const& grid, vector<std::uint8_t> const& axes) {
     index_t count = 1;
     for (std::size_t i = 0; i < axes.size(); ++i) {
         if (axes[i] >= grid.axes().size() || (i > 0 && axes[i] <= axes[i - 1]) ||
@@ -95,7 +95,7 @@ RESHARD_DECL void validate(flat_recipe const& flat) {
              " of a buffer on in ", count, " slices of ", length);
 }
 
-RESHARD_DECL void validate(std::vector<flat_grid> const& grids) {
+RESHARD_DECL void validate(vector<flat_grid> const& grids) {
     if (grids.empty())
         fail(errc::bad_layout, "it has a list of no grids");
     for (flat_grid const& flat_grid : grids)

@@ -31,11 +31,11 @@ RESHARD_DECL key_pattern::key_pattern(std::string_view text)
 }
 
 RESHARD_DECL bool key_pattern::matches(std::string_view key) const {
-    std::vector<bool> reached(steps_.size() + 1);
+    vector<bool> reached(steps_.size() + 1);
     reached[0] = true;
     skip(reached);
     for (char const character : key) {
-        std::vector<bool> next(reached.size());
+        vector<bool> next(reached.size());
         for (std::size_t i = 0; i < steps_.size(); ++i)
             if (reached[i] && takes(steps_[i], character))
                 next[repeats(steps_[i]) ? i : i + 1] = true;
@@ -53,7 +53,7 @@ RESHARD_DECL bool key_pattern::takes(step const& current_step, char character) {
     }
 }
 
-RESHARD_DECL void key_pattern::skip(std::vector<bool>& reached) const {
+RESHARD_DECL void key_pattern::skip(vector<bool>& reached) const {
     for (std::size_t i = 0; i < steps_.size(); ++i)
         if (reached[i] && repeats(steps_[i]))
             reached[i + 1] = true;

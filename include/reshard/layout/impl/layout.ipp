@@ -19,7 +19,7 @@ RESHARD_DECL tensor_shards tensor_spread::view() const {
     return std::visit([](auto const& held) { return tensor_shards(&held); }, shards);
 }
 
-inline void check_apart(std::vector<flat_grid> const& grids, std::string const& key,
+inline void check_apart(vector<flat_grid> const& grids, std::string const& key,
                         index_vector const& shape) {
     auto const position_of = [](flat_grid const& flat_grid) {
         return box{flat_grid.offset(), flat_grid.grid().shape()};
@@ -91,7 +91,7 @@ inline void check_spread(tensor_spread const& spread, std::string const& key, ho
 
 RESHARD_DECL void validate(layout const& layout) {
     detail::check_sorted(layout.tensors);
-    std::vector<std::string> names(layout.spreads.size(), "a tensor");
+    vector<std::string> names(layout.spreads.size(), "a tensor");
     for (tensor_layout const& tensor : layout.tensors)
         if (tensor.spread >= layout.spreads.size())
             fail(errc::bad_layout, "it has '", tensor.key, "' spread in way ", tensor.spread,
@@ -104,11 +104,11 @@ RESHARD_DECL void validate(layout const& layout) {
         detail::check_tensor(tensor.key, tensor.dtype, layout.shape_of(tensor));
 }
 
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
-                                                     tensor_layout const& tensor, index_t rank) {
+RESHARD_DECL vector<shard_descriptor> shards_of(layout const& layout, tensor_layout const& tensor,
+                                                index_t rank) {
     detail::tensor_spread const& spread = layout.spread_of(tensor);
     detail::tensor_shards const shards = spread.view();
-    std::vector<shard_descriptor> descriptors;
+    vector<shard_descriptor> descriptors;
     if (!std::in_range<holder_t>(rank))
         return descriptors;
     shards.for_each_of(static_cast<holder_t>(rank), [&](std::uint32_t i) {
@@ -119,8 +119,8 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout,
     return descriptors;
 }
 
-RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, index_t rank) {
-    std::vector<shard_descriptor> shards;
+RESHARD_DECL vector<shard_descriptor> shards_of(layout const& layout, index_t rank) {
+    vector<shard_descriptor> shards;
     for (tensor_layout const& tensor : layout.tensors)
         for (shard_descriptor& shard : shards_of(layout, tensor, rank))
             shards.push_back(std::move(shard));
@@ -130,7 +130,7 @@ RESHARD_DECL std::vector<shard_descriptor> shards_of(layout const& layout, index
 namespace detail {
 
 /// A list in which the shards of files belong to the files' ranks.
-inline tensor_spread by_rank(tensor_spread const& spread, std::vector<holder_t> const& ranks) {
+inline tensor_spread by_rank(tensor_spread const& spread, vector<holder_t> const& ranks) {
     auto const* const files = std::get_if<shard_table>(&spread.shards);
     if (!files || ranks.empty())
         return spread;
@@ -142,7 +142,7 @@ inline tensor_spread by_rank(tensor_spread const& spread, std::vector<holder_t> 
 }
 
 /// Gives a tensor the number of parts that it was made for.
-inline void set_parts(std::vector<catalog_entry>& sorted, std::string const& key,
+inline void set_parts(vector<catalog_entry>& sorted, std::string const& key,
                       fused_tensor const& tensor) {
     auto const position = find_tensor(sorted, key);
     auto const axis = static_cast<std::size_t>(tensor.axis);
@@ -157,11 +157,11 @@ inline void set_parts(std::vector<catalog_entry>& sorted, std::string const& key
 } // namespace detail
 
 RESHARD_DECL catalog catalog_of(layout const& layout) {
-    std::vector<catalog_entry> kinds;
+    vector<catalog_entry> kinds;
     for (detail::tensor_spread const& spread : layout.spreads)
         kinds.push_back(detail::entry_of(
             {}, {}, layout.ranks.empty() ? spread : detail::by_rank(spread, layout.ranks)));
-    std::vector<catalog_entry> entries;
+    vector<catalog_entry> entries;
     entries.reserve(layout.tensors.size());
     for (tensor_layout const& tensor_layout : layout.tensors) {
         entries.push_back(kinds[tensor_layout.spread]);
@@ -181,7 +181,7 @@ RESHARD_DECL catalog catalog_of(layout const& layout) {
 namespace detail {
 
 RESHARD_DECL catalog uncut_tensors(layout const& layout) {
-    std::vector<catalog_entry> entries;
+    vector<catalog_entry> entries;
     entries.reserve(layout.tensors.size());
     for (tensor_layout const& tensor : layout.tensors) {
         index_vector const& shape = layout.shape_of(tensor);
@@ -206,9 +206,8 @@ struct held_shard {
 };
 
 /// All shards, by key, and within a key by holder.
-inline std::vector<held_shard>
-sorted_by_key(std::vector<std::span<shard_descriptor const>> const& shards) {
-    std::vector<held_shard> held_shards;
+inline vector<held_shard> sorted_by_key(vector<std::span<shard_descriptor const>> const& shards) {
+    vector<held_shard> held_shards;
     for (std::size_t holder = 0; holder < shards.size(); ++holder)
         for (shard_descriptor const& shard : shards[holder]) {
             check(shard);
@@ -219,9 +218,8 @@ sorted_by_key(std::vector<std::span<shard_descriptor const>> const& shards) {
     return held_shards;
 }
 
-RESHARD_DECL layout
-layout_of_spans(std::vector<std::span<shard_descriptor const>> const& descriptors) {
-    std::vector<held_shard> const held_shards = sorted_by_key(descriptors);
+RESHARD_DECL layout layout_of_spans(vector<std::span<shard_descriptor const>> const& descriptors) {
+    vector<held_shard> const held_shards = sorted_by_key(descriptors);
     layout_builder builder(static_cast<holder_t>(descriptors.size()));
     for (std::size_t i = 0; i < held_shards.size();) {
         shard_descriptor const& first = *held_shards[i].shard;
@@ -240,7 +238,7 @@ layout_of_spans(std::vector<std::span<shard_descriptor const>> const& descriptor
 
 } // namespace detail
 
-RESHARD_DECL layout layout_of(std::vector<std::vector<shard_descriptor>> const& shards) {
+RESHARD_DECL layout layout_of(vector<vector<shard_descriptor>> const& shards) {
     return detail::layout_of_spans({shards.begin(), shards.end()});
 }
 

@@ -20,7 +20,7 @@ namespace reshard {
 namespace detail {
 
 /// True if no element is in two parts.
-inline bool are_apart(std::vector<sharding_part> const& segments) {
+inline bool are_apart(vector<sharding_part> const& segments) {
     for (std::size_t i = 0; i < segments.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
             if (intersect(box{segments[i].offset, segments[i].spread.shape()},
@@ -41,14 +41,14 @@ RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor) {
     if (tensor.parts.size() == 1 && !tensor.parts[0].flat &&
         tensor.parts[0].spread.shape() == tensor.shape)
         return {tensor.shape, grid_of(tensor.parts[0].spread)};
-    std::vector<flat_grid> grids;
+    vector<flat_grid> grids;
     for (sharding_part const& segment : tensor.parts)
         grids.push_back(flat_grid_of(segment));
     return {tensor.shape, grid_list(std::move(grids))};
 }
 
 /// The last rank that holds some of these tensors, plus one.
-inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
+inline holder_t end_of_ranks(vector<tensor_sharding> const& tensors) {
     holder_t end = 0;
     for (tensor_sharding const& sharding : tensors)
         for (sharding_part const& segment : sharding.parts)
@@ -58,7 +58,7 @@ inline holder_t end_of_ranks(std::vector<tensor_sharding> const& tensors) {
 
 } // namespace detail
 
-RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
+RESHARD_DECL layout layout_of(vector<tensor_sharding> tensors) {
     detail::sort_by(tensors, [](auto const& a, auto const& b) { return a.key < b.key; });
     detail::layout_builder builder(detail::end_of_ranks(tensors));
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -74,13 +74,13 @@ RESHARD_DECL layout layout_of(std::vector<tensor_sharding> tensors) {
 }
 
 RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
-                              rank_mesh const& ranks, std::vector<placement> placements) {
+                              rank_mesh const& ranks, vector<placement> placements) {
     distribution spread(ranks, std::move(placements), shape, key);
     return layout_of({sharding_of(std::move(key), dtype, std::move(spread))});
 }
 
 RESHARD_DECL layout layout_of(std::string key, data_type dtype, index_vector const& shape,
-                              mesh const& ranks, std::vector<placement> placements) {
+                              mesh const& ranks, vector<placement> placements) {
     return layout_of(std::move(key), dtype, shape, rank_mesh(ranks), std::move(placements));
 }
 

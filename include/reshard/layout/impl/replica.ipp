@@ -15,8 +15,8 @@ namespace reshard {
 namespace detail {
 
 /// `rank 3 (replica 1)`, for the first shards, and how many more there are.
-inline std::string named_replicas(shard_table const& shards, std::vector<std::uint32_t> const& some,
-                                  std::vector<index_t> const& replicas) {
+inline std::string named_replicas(shard_table const& shards, vector<std::uint32_t> const& some,
+                                  vector<index_t> const& replicas) {
     constexpr std::size_t most = 8;
     std::string text;
     for (std::size_t i = 0; i < std::min(some.size(), most); ++i)
@@ -29,14 +29,14 @@ inline std::string named_replicas(shard_table const& shards, std::vector<std::ui
 } // namespace detail
 
 RESHARD_DECL void check(layout const& layout, tensor_layout const& tensor,
-                        std::vector<index_t> const& replicas) {
+                        vector<index_t> const& replicas) {
     detail::shard_table const shards = detail::listed(layout.spread_of(tensor));
     BOOST_ASSERT(replicas.size() == shards.size());
     for (detail::equal_shards const& copies : detail::different_shards(shards)) {
         auto const flat = shards.flat(copies.front());
         if (detail::is_empty(shards.region(copies.front())) || (flat && flat->size() == 0))
             continue;
-        std::vector<std::uint32_t> mains;
+        vector<std::uint32_t> mains;
         std::copy_if(copies.begin(), copies.end(), std::back_inserter(mains),
                      [&](std::uint32_t i) { return replicas[i] == 0; });
         if (mains.size() == 1)

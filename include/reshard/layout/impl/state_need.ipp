@@ -31,12 +31,11 @@ inline bool has_star(std::string_view text) { return text.find('*') != text.npos
 /// Finds missing keys, need by need.
 class need_search {
 public:
-    explicit need_search(std::vector<std::string> const& there)
-        : present_(there.begin(), there.end()) {}
+    explicit need_search(vector<std::string> const& there) : present_(there.begin(), there.end()) {}
 
-    void add(state_need const& need, std::vector<std::string> const& known_names) {
+    void add(state_need const& need, vector<std::string> const& known_names) {
         key_pattern const pattern(need.keys);
-        std::vector<key_pattern> companions;
+        vector<key_pattern> companions;
         for (std::string const& element : need.with)
             if (has_star(element))
                 companions.emplace_back(with_star(element, "**"));
@@ -88,7 +87,7 @@ private:
 
     /// A similar key; a key that is needed itself is not a candidate.
     std::string near(std::string const& key) const {
-        std::vector<std::string> unused;
+        vector<std::string> unused;
         std::ranges::set_difference(present_, used_, std::back_inserter(unused));
         return did_you_mean_key(key, unused);
     }
@@ -98,9 +97,9 @@ private:
     std::map<std::string, std::string> lacking_; ///< the message for each missing key
 };
 
-RESHARD_DECL void check_needs(std::string_view field, std::vector<state_need> const& needs,
-                              std::vector<std::string> const& known_names,
-                              std::vector<std::string> const& there) {
+RESHARD_DECL void check_needs(std::string_view field, vector<state_need> const& needs,
+                              vector<std::string> const& known_names,
+                              vector<std::string> const& there) {
     if (needs.empty())
         return;
     need_search search(there);

@@ -26,8 +26,7 @@ RESHARD_DECL strictness strictness_from_name(std::string_view text) {
          "; expected one of ", known_names);
 }
 
-RESHARD_DECL key_mismatch compare_keys(std::vector<std::string> wanted,
-                                       std::vector<std::string> available) {
+RESHARD_DECL key_mismatch compare_keys(vector<std::string> wanted, vector<std::string> available) {
     for (auto* const keys : {&wanted, &available}) {
         detail::sort_by(*keys, std::less<>());
         keys->erase(std::unique(keys->begin(), keys->end()), keys->end());
@@ -54,7 +53,7 @@ RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& mismatch)
 }
 
 /// `2 keys are wanted but not available: 'a', 'b'`; empty without keys.
-inline std::string mismatch_part(std::vector<std::string> const& keys, std::string_view noun) {
+inline std::string mismatch_part(vector<std::string> const& keys, std::string_view noun) {
     constexpr std::size_t most = 4;
     if (keys.empty())
         return {};

@@ -15,7 +15,7 @@
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<state_kind> paddle_states() {
+RESHARD_DECL vector<state_kind> paddle_states() {
     return {{.suffix = ".w_0", .is_master = true},
             {.suffix = ".moment1_0"},
             {.suffix = ".moment2_0"},
@@ -23,13 +23,13 @@ RESHARD_DECL std::vector<state_kind> paddle_states() {
             {.suffix = ".beta2_pow_acc_0", .scalar_shape = index_vector{1}}};
 }
 
-RESHARD_DECL std::vector<state_kind> megatron_states() {
+RESHARD_DECL vector<state_kind> megatron_states() {
     return {{.prefix = "optimizer.state.fp32_param.", .is_master = true},
             {.prefix = "optimizer.state.exp_avg."},
             {.prefix = "optimizer.state.exp_avg_sq."}};
 }
 
-RESHARD_DECL std::vector<state_kind> torch_states() {
+RESHARD_DECL vector<state_kind> torch_states() {
     return {{.prefix = "state.", .suffix = ".exp_avg"},
             {.prefix = "state.", .suffix = ".exp_avg_sq"},
             {.prefix = "state.", .suffix = ".step", .scalar_shape = index_vector{}}};
@@ -45,7 +45,7 @@ namespace reshard::detail {
 /// Axes that cut the tensor replicate the number; tensor-parallel axes always do.
 inline distribution scalar_of(distribution const& distribution, index_vector const& shape,
                               std::string_view key) {
-    std::vector<placement> placements = distribution.placements();
+    vector<placement> placements = distribution.placements();
     for (std::size_t i = 0; i < placements.size(); ++i) {
         std::string_view const name = distribution.ranks().all_axes[i].name();
         if (placements[i].cuts() || name == "tp" || name == "etp")
@@ -113,9 +113,9 @@ RESHARD_DECL shard_descriptor parameter_search::state() const {
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& parameter,
-                                                    std::vector<state_kind> const& kinds) {
-    std::vector<tensor_sharding> states;
+RESHARD_DECL vector<tensor_sharding> states_of(tensor_sharding const& parameter,
+                                               vector<state_kind> const& kinds) {
+    vector<tensor_sharding> states;
     for (state_kind const& kind : kinds) {
         if (!is_kept_for(kind, parameter.dtype))
             continue;
@@ -129,17 +129,17 @@ RESHARD_DECL std::vector<tensor_sharding> states_of(tensor_sharding const& param
     return states;
 }
 
-RESHARD_DECL std::vector<tensor_sharding> states_of(std::vector<tensor_sharding> const& parameters,
-                                                    std::vector<state_kind> const& kinds) {
-    std::vector<tensor_sharding> states;
+RESHARD_DECL vector<tensor_sharding> states_of(vector<tensor_sharding> const& parameters,
+                                               vector<state_kind> const& kinds) {
+    vector<tensor_sharding> states;
     for (tensor_sharding const& parameter : parameters)
         for (tensor_sharding& state : states_of(parameter, kinds))
             states.push_back(std::move(state));
     return states;
 }
 
-RESHARD_DECL mapping before_first_step(std::vector<tensor_sharding> const& parameters,
-                                       std::vector<state_kind> const& kinds) {
+RESHARD_DECL mapping before_first_step(vector<tensor_sharding> const& parameters,
+                                       vector<state_kind> const& kinds) {
     mapping program;
     for (tensor_sharding const& parameter : parameters) {
         expression const value = program.source(parameter.key, parameter.shape, parameter.dtype);

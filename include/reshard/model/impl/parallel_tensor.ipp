@@ -19,7 +19,7 @@ public:
     cut_maker(std::string_view key, index_vector const& shape, tensor_ranks const& on)
         : key_(key), shape_(shape), on_(on) {}
 
-    std::vector<sharding_part> segments(model::tensor_cut const& cut) {
+    vector<sharding_part> segments(model::tensor_cut const& cut) {
         using kind = model::tensor_cut::kind;
         if (cut.type != kind::none && cut.axis >= shape_.size())
             refuse("tensor parallelism cuts axis ", cut.axis, " of a tensor of ",
@@ -46,7 +46,7 @@ private:
     std::string degree() const { return words(on_.cut_axis, "=", rank_count()); }
 
     sharding_part segment(index_t offset, index_vector const& shape, mesh const& ranks,
-                          std::vector<named_placement> placements) const {
+                          vector<named_placement> placements) const {
         placements.insert(placements.end(), on_.fixed.begin(), on_.fixed.end());
         index_vector at = index_vector::filled(shape_.size(), 0);
         if (!at.empty())
@@ -71,7 +71,7 @@ private:
         if (padded < extent() || padded % ranks != 0)
             refuse("axis ", axis_, ": a vocabulary of ", extent(), " words cannot be padded to ",
                    padded, " for ", degree(), "; use padded_vocabulary");
-        std::vector<index_t> sizes;
+        vector<index_t> sizes;
         for (index_t i = 0, left = extent(); i < ranks; ++i, left -= sizes.back())
             sizes.push_back(std::min(left, padded / ranks));
         return segment(0, shape_, on_.ranks, {{on_.cut_axis, placement(axis_, std::move(sizes))}});
@@ -106,12 +106,12 @@ private:
         return segment(0, shape_, grouped(count), {{on_.cut_axis, shard{axis_, split_rule::even}}});
     }
 
-    std::vector<sharding_part> gate_up() const {
+    vector<sharding_part> gate_up() const {
         index_t const half = unit(2, "halves");
         return {even(0, half), even(half, half)};
     }
 
-    std::vector<sharding_part> qkv(index_t query_heads, index_t groups) const {
+    vector<sharding_part> qkv(index_t query_heads, index_t groups) const {
         if (query_heads < 1 || groups < 1 || query_heads % groups != 0)
             refuse("axis ", axis_, ": ", query_heads, " query heads cannot be divided into ",
                    groups, " equal groups");
@@ -127,9 +127,9 @@ private:
 
     /// The parts of groups that several ranks share: `queries` elements of queries, a key head and
     /// a value head in each group.
-    std::vector<sharding_part> shared_groups(index_t queries, index_t head, index_t groups) const {
+    vector<sharding_part> shared_groups(index_t queries, index_t head, index_t groups) const {
         mesh const ranks = grouped(groups);
-        std::vector<sharding_part> segments;
+        vector<sharding_part> segments;
         for (index_t group = 0; group < groups; ++group) {
             index_t const offset = group * (queries + 2 * head);
             named_placement const here{on_.cut_axis, only{group}};
@@ -148,9 +148,8 @@ private:
     std::size_t axis_ = 0;
 };
 
-RESHARD_DECL std::vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
-                                                  model::tensor_cut const& cut,
-                                                  tensor_ranks const& on) {
+RESHARD_DECL vector<sharding_part> cut_parts(std::string_view key, index_vector const& shape,
+                                             model::tensor_cut const& cut, tensor_ranks const& on) {
     return cut_maker(key, shape, on).segments(cut);
 }
 
@@ -178,8 +177,8 @@ RESHARD_DECL holder_t parallel_job::rank_count() const { return dense_.rank_coun
 namespace detail {
 
 /// The stages that hold a tensor; empty for all stages.
-inline std::vector<index_t> stages_of(model::stage_place const& stage_place,
-                                      model::pipeline const& stages) {
+inline vector<index_t> stages_of(model::stage_place const& stage_place,
+                                 model::pipeline const& stages) {
     index_t const last = stages.stages() - 1;
     switch (stage_place.type) {
     case model::stage_place::kind::layer: return {stages.place_of(stage_place.layer).stage};

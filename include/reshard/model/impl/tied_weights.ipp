@@ -16,7 +16,7 @@ namespace reshard::detail {
 
 /// Appends the tensors of a part: first its own tensors, then the tensors of the parts inside it.
 inline void append_tensors(model::model_part const& layer, std::string const& before, int depth,
-                           std::vector<model::parallel_tensor>& tensors) {
+                           vector<model::parallel_tensor>& tensors) {
     constexpr int deepest = 64;
     if (depth > deepest)
         fail(errc::limit_exceeded, "parts of a model are nested more than ", deepest, " deep at '",
@@ -31,8 +31,8 @@ inline void append_tensors(model::model_part const& layer, std::string const& be
 }
 
 /// \throws error with errc::bad_layout for a duplicate key
-inline void check_keys(std::vector<model::parallel_tensor> const& tensors) {
-    std::vector<std::string_view> keys;
+inline void check_keys(vector<model::parallel_tensor> const& tensors) {
+    vector<std::string_view> keys;
     for (model::parallel_tensor const& tensor : tensors)
         keys.push_back(tensor.key);
     std::sort(keys.begin(), keys.end());
@@ -46,16 +46,16 @@ inline void check_keys(std::vector<model::parallel_tensor> const& tensors) {
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<parallel_tensor> tensors_of(model_part const& model_part,
-                                                     std::string const& prefix) {
-    std::vector<parallel_tensor> tensors;
+RESHARD_DECL vector<parallel_tensor> tensors_of(model_part const& model_part,
+                                                std::string const& prefix) {
+    vector<parallel_tensor> tensors;
     detail::append_tensors(model_part, prefix, 1, tensors);
     detail::check_keys(tensors);
     return tensors;
 }
 
-RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_sharding> tensors,
-                                                       std::vector<tied_key> const& ties) {
+RESHARD_DECL vector<tensor_sharding> with_aliases(vector<tensor_sharding> tensors,
+                                                  vector<tied_key> const& ties) {
     std::map<std::string, std::size_t, std::less<>> places;
     for (std::size_t i = 0; i < tensors.size(); ++i)
         places.emplace(tensors[i].key, i);
@@ -74,7 +74,7 @@ RESHARD_DECL std::vector<tensor_sharding> with_aliases(std::vector<tensor_shardi
     return tensors;
 }
 
-RESHARD_DECL void tie(mapping& program, std::vector<tied_key> const& ties) {
+RESHARD_DECL void tie(mapping& program, vector<tied_key> const& ties) {
     for (tied_key const& each : ties) {
         mapping_output const* const output = program.find(each.key);
         if (!output)

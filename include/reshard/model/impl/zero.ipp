@@ -41,7 +41,7 @@ inline sharing_ranks data_ranks(sharding_part const& segment) {
     return {segment.spread.ranks(), data_axes(segment.spread.ranks())};
 }
 
-RESHARD_DECL group_table::group_table(std::vector<tensor_sharding> const& tensors) {
+RESHARD_DECL group_table::group_table(vector<tensor_sharding> const& tensors) {
     for (std::size_t i = 0; i < tensors.size(); ++i)
         add(tensors[i], i);
 }
@@ -60,9 +60,9 @@ RESHARD_DECL void group_table::add(tensor_sharding const& tensor, std::size_t nu
     }
 }
 
-RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
-                                               buffer_group const& group) {
-    std::vector<std::size_t> segments;
+RESHARD_DECL vector<std::size_t> parts_in(tensor_sharding const& tensor,
+                                          buffer_group const& group) {
+    vector<std::size_t> segments;
     for (std::size_t i = 0; i < tensor.parts.size(); ++i)
         if (group_of(tensor.parts[i], tensor.dtype) == group)
             segments.push_back(i);
@@ -73,12 +73,11 @@ RESHARD_DECL std::vector<std::size_t> parts_in(tensor_sharding const& tensor,
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> const& tensors,
-                                                      index_t ranks) {
+RESHARD_DECL vector<index_t> least_loaded_owners(vector<named_size> const& tensors, index_t ranks) {
     if (ranks < 1)
         fail(errc::bad_layout, detail::counted(tensors.size(), "tensor"),
              " cannot be distributed over ", detail::counted(ranks, "rank"));
-    std::vector<std::size_t> order(tensors.size());
+    vector<std::size_t> order(tensors.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         order[i] = i;
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -86,9 +85,9 @@ RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> co
                std::tuple(-tensors[b].elements, tensors[b].key, b);
     });
     using load = std::pair<index_t, index_t>; // elements, rank
-    std::priority_queue<load, std::vector<load>, std::greater<>> loads;
+    std::priority_queue<load, vector<load>, std::greater<>> loads;
     index_t idle = 0; // ranks from here on have nothing yet
-    std::vector<index_t> owners(tensors.size());
+    vector<index_t> owners(tensors.size());
     for (std::size_t const i : order) {
         load least{0, idle};
         if (idle < ranks && (loads.empty() || loads.top() > least))
@@ -107,14 +106,14 @@ RESHARD_DECL std::vector<index_t> least_loaded_owners(std::vector<named_size> co
 
 namespace reshard::detail {
 
-RESHARD_DECL std::vector<index_t> sizes_of(std::vector<group_member> const& members) {
-    std::vector<index_t> sizes;
+RESHARD_DECL vector<index_t> sizes_of(vector<group_member> const& members) {
+    vector<index_t> sizes;
     for (group_member const& member : members)
         sizes.push_back(member.elements);
     return sizes;
 }
 
-RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
+RESHARD_DECL index_t sharing_count(vector<tensor_sharding> const& tensors,
                                    buffer_group const& group, group_member const& member) {
     tensor_sharding const& tensor = tensors[member.tensor];
     return data_ranks(tensor.parts[parts_in(tensor, group).front()]).count();
@@ -122,7 +121,7 @@ RESHARD_DECL index_t sharing_count(std::vector<tensor_sharding> const& tensors,
 
 /// The distribution in which only data-parallel rank `owner` holds something.
 inline distribution held_by(distribution const& distribution, index_t owner, std::string_view key) {
-    std::vector<placement> placements = distribution.placements();
+    vector<placement> placements = distribution.placements();
     for (std::size_t i = distribution.ranks().ndim(); i-- > 0;) {
         if (!has_axis(data_axes(distribution.ranks()), i))
             continue;
@@ -141,8 +140,8 @@ inline distribution held_by(distribution const& distribution, index_t owner, std
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_sharding> tensors,
-                                                       index_t largest_whole) {
+RESHARD_DECL vector<tensor_sharding> shard_slices(vector<tensor_sharding> tensors,
+                                                  index_t largest_whole) {
     detail::group_table const table(tensors);
     for (auto const& [group, members] : table.groups())
         for (detail::group_member const& member : members) {
@@ -164,10 +163,10 @@ RESHARD_DECL std::vector<tensor_sharding> shard_slices(std::vector<tensor_shardi
     return tensors;
 }
 
-RESHARD_DECL std::vector<tensor_sharding> shard_whole(std::vector<tensor_sharding> tensors) {
+RESHARD_DECL vector<tensor_sharding> shard_whole(vector<tensor_sharding> tensors) {
     detail::group_table const table(tensors);
     for (auto const& [group, members] : table.groups()) {
-        std::vector<named_size> sizes;
+        vector<named_size> sizes;
         for (detail::group_member const& member : members)
             sizes.push_back({tensors[member.tensor].key, member.elements});
         auto const owners =

@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_ARENA_TRANSFERS_IPP
 #define RESHARD_MPI_IMPL_ARENA_TRANSFERS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 
 #include <reshard/group/agree.hpp>
@@ -20,7 +21,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -49,10 +49,10 @@ public:
         : bound_(bound), arenas_(arenas), rank_(ranks.rank()), size_(ranks.size()) {}
 
     /// The facts about this rank's memory that each neighbour needs.
-    std::vector<addressed_text> tell(sorted_transfers const& transfers) const {
-        std::vector<addressed_text> texts;
+    vector<addressed_text> tell(sorted_transfers const& transfers) const {
+        vector<addressed_text> texts;
         for (int peer = 0; peer < static_cast<int>(transfers.to.size()); ++peer) {
-            std::vector<peer_end> ends;
+            vector<peer_end> ends;
             for (std::uint32_t const number : incoming(transfers, peer))
                 ends.push_back(described(own_target(number), arenas_.target));
             for (std::uint32_t const number : outgoing(transfers, peer))
@@ -67,9 +67,9 @@ public:
     /// rank makes.
     ///
     /// \pre `addressed_texts` are the texts that arrived from all ranks
-    std::vector<node_transfer> take(sorted_transfers& transfers,
-                                    std::vector<addressed_text> const& addressed_texts) const {
-        std::vector<node_transfer> new_transfers;
+    vector<node_transfer> take(sorted_transfers& transfers,
+                               vector<addressed_text> const& addressed_texts) const {
+        vector<node_transfer> new_transfers;
         std::size_t most = 0;
         for (std::size_t peer = 0; peer < transfers.to.size(); ++peer)
             most += transfers.to[peer].size() + (arenas_.source ? transfers.from[peer].size() : 0);
@@ -79,7 +79,7 @@ public:
                 std::find_if(addressed_texts.begin(), addressed_texts.end(),
                              [&](auto const& element) { return element.rank == peer; });
             auto const ends = text == addressed_texts.end()
-                                  ? std::vector<peer_end>()
+                                  ? vector<peer_end>()
                                   : list_from_bytes<peer_end>(text->bytes);
             auto from = ends.begin();
             take_pushed(from, peer, transfers.to[at(peer)], new_transfers);
@@ -89,12 +89,12 @@ public:
     }
 
 private:
-    using numbers = std::vector<std::uint32_t>;
+    using numbers = vector<std::uint32_t>;
 
     /// The position of an end, in bytes from the beginning of its rank's arena; std::nullopt if the
     /// end lies elsewhere.
     using peer_end = std::optional<bound_end<index_t>>;
-    using peer_ends = std::vector<peer_end>::const_iterator;
+    using peer_ends = vector<peer_end>::const_iterator;
 
     /// Transfers from a neighbour whose targets may lie in the arena, and transfers to a neighbour
     /// whose sources may lie there.
@@ -152,10 +152,10 @@ private:
 
     /// Transfers to `peer`: pushed by this rank, or pulled by the peer.
     void take_pushed(peer_ends& from, int peer, numbers& all_numbers,
-                     std::vector<node_transfer>& transfers) const {
+                     vector<node_transfer>& transfers) const {
         bool const is_stated = node_number(arenas_.target.get(), peer).has_value();
         bool const tells = node_number(arenas_.source.get(), peer).has_value();
-        std::erase_if(all_numbers, [&](std::uint32_t number) {
+        erase_if(all_numbers, [&](std::uint32_t number) {
             auto const target = is_stated ? next_end(from, *arenas_.target, peer) : std::nullopt;
             if (target)
                 transfers.push_back(
@@ -166,10 +166,10 @@ private:
 
     /// Transfers from `peer`: pushed by the peer, or pulled by this rank.
     void take_pulled(peer_ends& from, int peer, numbers& all_numbers,
-                     std::vector<node_transfer>& transfers) const {
+                     vector<node_transfer>& transfers) const {
         bool const is_stated = node_number(arenas_.source.get(), peer).has_value();
         bool const tells = node_number(arenas_.target.get(), peer).has_value();
-        std::erase_if(all_numbers, [&](std::uint32_t number) {
+        erase_if(all_numbers, [&](std::uint32_t number) {
             auto const source = is_stated ? next_end(from, *arenas_.source, peer) : std::nullopt;
             if (tells && own_target(number))
                 return true;
@@ -193,20 +193,19 @@ private:
     numbers none_ = {};
 };
 
-inline std::vector<node_transfer> take_on_node(mpi_group const& ranks, bound_plan const& bound,
-                                               side_arenas const& arenas,
-                                               sorted_transfers& sorted) {
+inline vector<node_transfer> take_on_node(mpi_group const& ranks, bound_plan const& bound,
+                                          side_arenas const& arenas, sorted_transfers& sorted) {
     node_transfers const reach(bound, arenas, ranks);
-    std::vector<addressed_text> texts;
+    vector<addressed_text> texts;
     agree_on(ranks, [&] { texts = reach.tell(sorted); });
     auto const received = sparse_exchange(ranks).run(std::move(texts));
-    std::vector<node_transfer> taken;
+    vector<node_transfer> taken;
     agree_on(ranks, [&] { taken = reach.take(sorted, received); });
     return taken;
 }
 
-inline std::vector<shared_barrier> meetings_of(side_arenas const& arenas) {
-    std::vector<shared_barrier> meetings;
+inline vector<shared_barrier> meetings_of(side_arenas const& arenas) {
+    vector<shared_barrier> meetings;
     for (arena_state const* const state : {arenas.source.get(), arenas.target.get()})
         if (state && state->segments && (meetings.empty() || arenas.source != arenas.target))
             meetings.emplace_back(state->segments->barrier(),
@@ -216,8 +215,8 @@ inline std::vector<shared_barrier> meetings_of(side_arenas const& arenas) {
 
 /// Segments of the target's arena without writes, this rank's first, and then the segments of the
 /// ranks after it.
-inline std::vector<segment_writes> segments_of(arena_state const& arena) {
-    std::vector<segment_writes> writes;
+inline vector<segment_writes> segments_of(arena_state const& arena) {
+    vector<segment_writes> writes;
     int const size = arena.node.size();
     for (int i = 0; i < size; ++i) {
         writes.push_back({arena.segments->range((arena.node.rank() + i) % size)});
@@ -230,9 +229,9 @@ inline std::vector<segment_writes> segments_of(arena_state const& arena) {
 /// \pre   the arena has segments
 /// \param taken transfers of other ranks that this process makes
 /// \param local the numbers of the transfers that it makes for itself
-inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_state const& arena,
-                                             std::vector<node_transfer> const& taken,
-                                             std::vector<std::uint32_t> const& local) {
+inline vector<segment_writes> writes_of(bound_plan const& bound, arena_state const& arena,
+                                        vector<node_transfer> const& taken,
+                                        vector<std::uint32_t> const& local) {
     auto elements = segments_of(arena);
     auto const add = [&](std::uint32_t number, bound_end<void const*> const& end) {
         transfer const& moved = bound.whole.transfers[number];
@@ -260,8 +259,7 @@ inline std::vector<segment_writes> writes_of(bound_plan const& bound, arena_stat
 /// Prefaults pages that were not written yet, many in one call: a fault for each page costs half as
 /// much again.
 inline void prefault(bound_plan const& bound, arena_state const& target,
-                     std::vector<node_transfer> const& taken,
-                     std::vector<std::uint32_t> const& local) {
+                     vector<node_transfer> const& taken, vector<std::uint32_t> const& local) {
     if (!target.segments || !target.segments->is_first_use())
         return;
     for (segment_writes const& writes : writes_of(bound, target, taken, local))

@@ -6,6 +6,7 @@
 #include <reshard/bind/job.hpp>
 #include <reshard/bind/job_state.hpp>
 #include <reshard/bind/options.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/group/gather_values.hpp>
 #include <reshard/mpi/exchange.hpp>
 #include <reshard/mpi/node_rings.hpp>
@@ -18,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -59,8 +59,8 @@ inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sor
 }
 
 /// Removes the lanes of a peer from all lanes, and returns them.
-inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
-    std::vector<lane> taken, others;
+inline vector<lane> take_lanes(vector<lane>& all, int peer) {
+    vector<lane> taken, others;
     for (lane& lane : all)
         (lane.peer == peer ? taken : others).push_back(std::move(lane));
     all = std::move(others);
@@ -68,9 +68,9 @@ inline std::vector<lane> take_lanes(std::vector<lane>& all, int peer) {
 }
 
 /// Removes the transfers that pass through rings from the lanes, and returns them.
-inline std::vector<ring_transfers> take_through_rings(node_rings const& rings,
-                                                      process_transfers& transfers) {
-    std::vector<ring_transfers> taken;
+inline vector<ring_transfers> take_through_rings(node_rings const& rings,
+                                                 process_transfers& transfers) {
+    vector<ring_transfers> taken;
     auto const& numbers = rings.node().numbers;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         auto to = take_lanes(transfers.sends, numbers[i]),
@@ -87,7 +87,7 @@ struct sorted_job {
     std::unique_ptr<mpi_job> all;
     sorted_transfers sorted;
     process_cost all_messages;
-    std::vector<index_t> bytes; ///< by peer
+    vector<index_t> bytes; ///< by peer
 };
 
 /// Prepares the exchange. Does not communicate. A second call replaces the first.
@@ -164,7 +164,7 @@ inline sorted_job sort_job(mpi_group const& ranks, known_plan const& plan,
 /// \par Collective every rank of the group, in the same order
 /// \throws error the lowest failing rank's, on every rank
 inline index_t agree_on_binding(mpi_group const& ranks, bind_notice const& own_notice) {
-    std::vector<bind_notice> const notices = gather_values(ranks, own_notice);
+    vector<bind_notice> const notices = gather_values(ranks, own_notice);
     throw_first(notices, &bind_notice::problem);
     return std::ranges::max(notices, {}, &bind_notice::bytes).bytes;
 }

@@ -14,9 +14,9 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL std::vector<chunk>
-chunks_of(plan const& plan, std::vector<std::uint32_t> const& numbers, index_t limit) {
-    std::vector<chunk> chunks;
+RESHARD_DECL vector<chunk> chunks_of(plan const& plan, vector<std::uint32_t> const& numbers,
+                                     index_t limit) {
+    vector<chunk> chunks;
     for (std::uint32_t const number : numbers) {
         transfer const& transfer = plan.transfers[number];
         data_type const dtype = wire_dtype(plan, transfer);
@@ -46,9 +46,9 @@ RESHARD_DECL box region_of(plan const& plan, chunk const& chunk, packet const& p
 /// The largest piece of a local transfer between two looks at the network.
 inline constexpr index_t local_piece_bytes = 4 * chunk_bytes;
 
-RESHARD_DECL bound_chunks chunk_binder::bind(std::vector<lane> const& lanes, bool sent) const {
+RESHARD_DECL bound_chunks chunk_binder::bind(vector<lane> const& lanes, bool sent) const {
     bound_chunks bound;
-    std::vector<chunk_turn> turns;
+    vector<chunk_turn> turns;
     std::size_t packets = 0;
     for (lane const& lane : lanes)
         for (std::size_t i = 0; i < lane.chunks.size(); ++i) {
@@ -124,9 +124,8 @@ RESHARD_DECL std::uint32_t chunk_binder::add_packing(box const& region, packet_e
     return copies_.add({region.shape, 0, dense, remainder, strides}, end.conversion, how_);
 }
 
-RESHARD_DECL std::vector<bound_copy>
-chunk_binder::copies(std::vector<std::uint32_t> const& numbers) const {
-    std::vector<bound_copy> bound;
+RESHARD_DECL vector<bound_copy> chunk_binder::copies(vector<std::uint32_t> const& numbers) const {
+    vector<bound_copy> bound;
     for (std::uint32_t const number : numbers)
         add_local(bound_.whole.transfers[number], bound);
     join_blocks(std::span(bound), copies_, &affine_copy::target_strides,
@@ -134,8 +133,7 @@ chunk_binder::copies(std::vector<std::uint32_t> const& numbers) const {
     return bound;
 }
 
-RESHARD_DECL void chunk_binder::add_local(transfer const& moved,
-                                          std::vector<bound_copy>& copies) const {
+RESHARD_DECL void chunk_binder::add_local(transfer const& moved, vector<bound_copy>& copies) const {
     index_t const bits_each = bits(bound_.whole.target_dtypes[moved.target_key]);
     copy_ends const ends{source_end(bound_, moved), target_end(bound_, moved)};
     for_each_copy(moved, ends, std::max<index_t>(1, local_piece_bytes * 8 / bits_each),

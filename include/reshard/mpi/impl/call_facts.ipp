@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_CALL_FACTS_IPP
 #define RESHARD_MPI_IMPL_CALL_FACTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 
 #include <reshard/bind/job_state.hpp>
@@ -24,7 +25,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -113,7 +113,7 @@ inline side_notice const& side_of(call_notice const& notice, bool is_source) {
 ///
 /// \par Collective every rank of the group, in the same order
 inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<layout> layout,
-                                          std::vector<std::string> const& digests,
+                                          vector<std::string> const& digests,
                                           std::string_view side) {
     layout = share_known(ranks, std::move(layout), digests, side);
     auto const count = static_cast<std::size_t>(ranks.size());
@@ -123,19 +123,19 @@ inline std::optional<layout> share_layout(mpi_group const& ranks, std::optional<
     return layout;
 }
 
-RESHARD_DECL std::vector<rank_notice> rank_notices_of(std::vector<call_notice> const& notices) {
-    std::vector<rank_notice> ranks;
+RESHARD_DECL vector<rank_notice> rank_notices_of(vector<call_notice> const& notices) {
+    vector<rank_notice> ranks;
     for (call_notice const& notice : notices)
         ranks.push_back(notice.rank);
     return ranks;
 }
 
-RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices) {
+RESHARD_DECL vector<int> nodes_of(vector<rank_notice> const& notices) {
     auto const per_node = static_cast<std::size_t>(ranks_per_node(0));
-    std::map<std::string_view, std::vector<int>> ranks;
-    std::vector<int> nodes;
+    std::map<std::string_view, vector<int>> ranks;
+    vector<int> nodes;
     for (rank_notice const& notice : notices) {
-        std::vector<int>& same = ranks[notice.machine];
+        vector<int>& same = ranks[notice.machine];
         std::size_t const number = same.size();
         same.push_back(static_cast<int>(nodes.size()));
         nodes.push_back(same[per_node == 0 ? 0 : number / per_node * per_node]);
@@ -144,11 +144,11 @@ RESHARD_DECL std::vector<int> nodes_of(std::vector<rank_notice> const& notices) 
 }
 
 RESHARD_DECL call_facts facts_of_call(mpi_group const& ranks, two_sides own,
-                                      std::vector<call_notice> notices) {
-    std::vector<int> nodes = nodes_of(rank_notices_of(notices));
+                                      vector<call_notice> notices) {
+    vector<int> nodes = nodes_of(rank_notices_of(notices));
     call_facts facts{std::move(own), std::move(notices), std::move(nodes)};
     auto const share = [&](std::optional<layout>& layout, bool is_source, std::string_view side) {
-        std::vector<std::string> digests;
+        vector<std::string> digests;
         for (call_notice const& notice : facts.notices)
             digests.push_back(side_of(notice, is_source).spread.digest);
         layout = share_layout(ranks, std::move(layout), digests, side);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_DIRECTORY_QUERY_IPP
 #define RESHARD_MPI_IMPL_DIRECTORY_QUERY_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/directory_query.hpp>
 
 #include <reshard/bind/job_state.hpp>
@@ -24,14 +25,13 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
 /// The steps of `query_directory`.
 class plan_search {
 public:
-    plan_search(mpi_group const& world, std::vector<int> const& nodes, options const& options)
+    plan_search(mpi_group const& world, vector<int> const& nodes, options const& options)
         : world_(world),
           me_(static_cast<holder_t>(world.rank())),
           how_(options),
@@ -65,18 +65,17 @@ public:
     }
 
 private:
-    std::vector<directory_key> keys_of(known_side const& side) {
-        return side.layout ? std::vector<directory_key>()
-                           : gather_keys(world_, exchange_, side.held);
+    vector<directory_key> keys_of(known_side const& side) {
+        return side.layout ? vector<directory_key>() : gather_keys(world_, exchange_, side.held);
     }
 
     /// The layout of a side, with all keys. If the holders are not known, the lowest rank that has
     /// some of a tensor counts as the holder of all of it, in a layout that is stored in `layout`.
-    layout const& layout_of_side(known_side const& side, std::vector<directory_key> const& keys,
+    layout const& layout_of_side(known_side const& side, vector<directory_key> const& keys,
                                  layout& layout) const {
         if (side.layout)
             return *side.layout;
-        std::vector<shard_table> shards;
+        vector<shard_table> shards;
         for (directory_key const& directory_key : keys) {
             shards.emplace_back(directory_key.shape.size());
             shards.back().push_back(directory_key.holder, whole(directory_key.shape));
@@ -89,7 +88,7 @@ private:
     layout own_layout(known_side const& side) const {
         if (side.layout)
             return *side.layout;
-        std::vector<std::vector<shard_descriptor>> shards(static_cast<std::size_t>(world_.size()));
+        vector<vector<shard_descriptor>> shards(static_cast<std::size_t>(world_.size()));
         shards[me_] = side.held;
         return layout_of(shards);
     }
@@ -101,16 +100,16 @@ private:
         return problem;
     }
 
-    void ask(known_side const& source, std::vector<directory_key> const& keys) {
+    void ask(known_side const& source, vector<directory_key> const& keys) {
         shard_directory directory(world_, exchange_, keys, source.held);
-        std::vector<directory_entry> questions;
+        vector<directory_entry> questions;
         agree_on(world_, [&] { questions = questions_to(directory, keys); });
         auto const match = directory.look_up(questions, nodes_);
         agree_on(world_, [&] {
-            std::vector<shard_table> shards;
+            vector<shard_table> shards;
             for (directory_key const& directory_key : keys)
                 shards.emplace_back(directory_key.shape.size());
-            std::vector<std::vector<std::uint32_t>> positions(keys.size());
+            vector<vector<std::uint32_t>> positions(keys.size());
             for (directory_entry const& entry : match) {
                 shards[entry.key].push_back(entry.holder, entry.region, entry.flat, entry.cycles);
                 positions[entry.key].push_back(entry.position);
@@ -122,9 +121,9 @@ private:
     }
 
     /// The regions of source tensors that make up the shards of this rank.
-    std::vector<directory_entry> questions_to(shard_directory const& directory,
-                                              std::vector<directory_key> const& keys) const {
-        std::vector<directory_entry> questions;
+    vector<directory_entry> questions_to(shard_directory const& directory,
+                                         vector<directory_key> const& keys) const {
+        vector<directory_entry> questions;
         mapping_index const index(planned_->program);
         auto const ask_for = [&](piece const& piece) {
             if (piece.source == zero_source)
@@ -152,7 +151,7 @@ private:
 
     /// Gives shards the numbers that they have at their holder.
     void number_by_holder(plan_problem const& problem,
-                          std::vector<std::vector<std::uint32_t>> const& positions) {
+                          vector<vector<std::uint32_t>> const& positions) {
         for (transfer& moved : planned_->whole.transfers) {
             if (moved.source_key == zero_source)
                 continue;
@@ -163,7 +162,7 @@ private:
 
     /// Sends each source its transfers.
     void tell() {
-        std::vector<addressed_text> texts;
+        vector<addressed_text> texts;
         agree_on(world_, [&] {
             for (auto const& [holder, message] : subplans_of(planned_->whole, me_))
                 texts.push_back({static_cast<int>(holder), to_bytes(message)});

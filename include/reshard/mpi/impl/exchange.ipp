@@ -17,7 +17,7 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                                 process_transfers transfers)
     : world_(world), bound_(bound), arrivals_(transfers.relayed), meetings_(transfers.meetings) {
     chunk_binder const binder(bound_, stores_for(transfers), copies_);
-    std::vector<std::uint32_t> moved;
+    vector<std::uint32_t> moved;
     for (std::uint32_t const number : transfers.local)
         (bound_.whole.transfers[number].source_key == zero_source ? zeros_ : moved)
             .push_back(number);

@@ -33,7 +33,7 @@
 
 namespace reshard::detail {
 
-RESHARD_DECL gather_rounds::gather_rounds(std::vector<std::uint64_t> const& lengths,
+RESHARD_DECL gather_rounds::gather_rounds(vector<std::uint64_t> const& lengths,
                                           std::uint64_t round_bytes)
     : round_bytes_(round_bytes) {
     BOOST_ASSERT(0 < round_bytes && round_bytes <= std::numeric_limits<int>::max());
@@ -43,8 +43,8 @@ RESHARD_DECL gather_rounds::gather_rounds(std::vector<std::uint64_t> const& leng
         begins_.push_back(begins_.back() + length);
 }
 
-RESHARD_DECL std::vector<int> gather_rounds::counts(std::uint64_t round) const {
-    std::vector<int> counts;
+RESHARD_DECL vector<int> gather_rounds::counts(std::uint64_t round) const {
+    vector<int> counts;
     counts.reserve(begins_.size());
     for (std::size_t rank = 0; rank + 1 < begins_.size(); ++rank)
         counts.push_back(static_cast<int>(clamped(rank + 1, round) - clamped(rank, round)));
@@ -75,7 +75,7 @@ RESHARD_DECL bool wait_limit::is_over(double waited) const {
 }
 
 /// The numbers of the ranks that are not `heard`.
-inline std::string ranks_missing(std::vector<bool> const& heard) {
+inline std::string ranks_missing(vector<bool> const& heard) {
     std::string list;
     for (std::size_t rank = 0; rank < heard.size(); ++rank)
         if (!heard[rank])
@@ -84,9 +84,9 @@ inline std::string ranks_missing(std::vector<bool> const& heard) {
 }
 
 RESHARD_DECL void wait_limit::give_up(double waited) const {
-    std::vector<bool> heard(static_cast<std::size_t>(world_.size()));
+    vector<bool> heard(static_cast<std::size_t>(world_.size()));
     heard[static_cast<std::size_t>(world_.rank())] = true;
-    request_memory<std::vector<MPI_Request>> calls;
+    request_memory<vector<MPI_Request>> calls;
     for (int peer = 0; peer < world_.size(); ++peer)
         if (peer != world_.rank())
             MPI_Isend(nullptr, 0, MPI_BYTE, peer, tag, world_, &calls->emplace_back());
@@ -166,8 +166,8 @@ inline text_row row_at(gathered_rows const& rows, std::size_t rank) {
 /// A round of texts while it is gathered.
 struct gathered_round {
     std::string mine;
-    std::vector<int> counts, offsets;
-    std::vector<char> all;
+    vector<int> counts, offsets;
+    vector<char> all;
 };
 
 } // namespace reshard::detail
@@ -197,7 +197,7 @@ RESHARD_DECL detail::rank_notice mpi_group::notice() const {
 }
 
 RESHARD_DECL mpi_group
-mpi_group::with_own_messages(std::vector<detail::rank_notice> const& notices) const {
+mpi_group::with_own_messages(vector<detail::rank_notice> const& notices) const {
     constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has the same number
     detail::own_messages& own = *own_messages_;
     bool const have_one = own.number != 0 && std::ranges::all_of(notices, [&](auto const& notice) {
@@ -210,12 +210,12 @@ mpi_group::with_own_messages(std::vector<detail::rank_notice> const& notices) co
     return group;
 }
 
-RESHARD_DECL std::vector<std::string> mpi_group::all_gather(std::string const& bytes) const {
+RESHARD_DECL vector<std::string> mpi_group::all_gather(std::string const& bytes) const {
     detail::request_memory<detail::gathered_rows> rows;
     gather_rows(bytes, *rows);
     rows.set_finished();
-    std::vector<std::string> all(static_cast<std::size_t>(size()));
-    std::vector<std::uint64_t> lengths;
+    vector<std::string> all(static_cast<std::size_t>(size()));
+    vector<std::uint64_t> lengths;
     bool are_complete = true;
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         detail::text_row const row = detail::row_at(*rows, rank);
@@ -264,10 +264,10 @@ RESHARD_DECL void mpi_group::fail_with_limits(detail::gathered_rows const& rows)
 
 RESHARD_DECL void mpi_group::gather_round(detail::gather_rounds const& rounds, std::uint64_t round,
                                           std::string const& bytes,
-                                          std::vector<std::string>& all) const {
+                                          vector<std::string>& all) const {
     detail::request_memory<detail::gathered_round> memory;
     auto const me = static_cast<std::size_t>(rank());
-    std::vector<int> const& counts = memory->counts = rounds.counts(round);
+    vector<int> const& counts = memory->counts = rounds.counts(round);
     std::exclusive_scan(counts.begin(), counts.end(), std::back_inserter(memory->offsets), 0);
     memory->mine = bytes.substr(rounds.offset(me, round), static_cast<std::size_t>(counts[me]));
     memory->all.resize(rounds.bytes(round));
@@ -302,7 +302,7 @@ RESHARD_DECL node_ranks node_of(mpi_group const& world, int per_node) {
     boost::mpi::communicator const machine(value, boost::mpi::comm_take_ownership);
     mpi_group node = world.subgroup(
         per_node == 0 ? machine : machine.split(machine.rank() / per_node, machine.rank()));
-    std::vector<int> numbers = gather_values(node, world.rank());
+    vector<int> numbers = gather_values(node, world.rank());
     return {std::move(node), std::move(numbers)};
 }
 
@@ -313,7 +313,7 @@ RESHARD_DECL node_ranks agreed_node_of(mpi_group const& ranks) {
     return node_of(ranks, per_node);
 }
 
-RESHARD_DECL holder_t equal_ranks_per_node(std::vector<int> const& nodes) {
+RESHARD_DECL holder_t equal_ranks_per_node(vector<int> const& nodes) {
     auto const count = static_cast<std::size_t>(std::ranges::count(nodes, nodes.front()));
     for (std::size_t rank = 0; rank < nodes.size(); ++rank)
         if (nodes[rank] != static_cast<int>(rank / count * count))

@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_NODE_COPIES_IPP
 #define RESHARD_MPI_IMPL_NODE_COPIES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/node_copies.hpp>
 
 #include <reshard/core/sorting.hpp>
@@ -15,7 +16,6 @@
 #include <span>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -34,7 +34,7 @@ public:
 
     void add(node_transfer const& node_transfer) {
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
-        std::vector<bound_copy> panels;
+        vector<bound_copy> panels;
         binder_.for_each_copy(moved, node_transfer.ends, panel_elements(node_transfer),
                               [&](bound_copy const& copy) { panels.push_back(copy); });
         if (panels.size() == 1 && is_small(panels[0].bytes))
@@ -46,8 +46,8 @@ public:
             panels_.push_back({group, i, node_transfer.distance, node_transfer.is_pull, panels[i]});
     }
 
-    std::vector<bound_copy> copies() && {
-        std::vector<bound_copy> sorted = joined_panels();
+    vector<bound_copy> copies() && {
+        vector<bound_copy> sorted = joined_panels();
         join_blocks(std::span(small_pushes_), copies_, &affine_copy::source_strides,
                     [](bound_copy const& copy) { return copy.source; });
         join_blocks(std::span(small_pulls_), copies_, &affine_copy::target_strides,
@@ -102,12 +102,12 @@ private:
         return elements;
     }
 
-    std::vector<bound_copy> joined_panels() {
+    vector<bound_copy> joined_panels() {
         sort_by(panels_, [](panel const& a, panel const& b) {
             return std::tie(a.group, a.number, a.distance) <
                    std::tie(b.group, b.number, b.distance);
         });
-        std::vector<bound_copy> sorted;
+        vector<bound_copy> sorted;
         sorted.reserve(panels_.size());
         for (std::size_t i = 0; i < panels_.size(); ++i) {
             sorted.push_back(panels_[i].copy);
@@ -128,16 +128,15 @@ private:
     bound_plan const& bound_;
     copy_table const& copies_;
     boost::unordered_flat_map<void const*, std::size_t> groups_;
-    std::vector<panel> panels_;
-    std::vector<bound_copy> small_pushes_;
-    std::vector<bound_copy> small_pulls_;
+    vector<panel> panels_;
+    vector<bound_copy> small_pushes_;
+    vector<bound_copy> small_pulls_;
 };
 
-RESHARD_DECL std::vector<bound_copy> node_copies(chunk_binder const& binder,
-                                                 bound_plan const& bound,
-                                                 std::vector<node_transfer> const& on_node,
-                                                 std::vector<std::uint32_t> const& local,
-                                                 copy_table const& copies) {
+RESHARD_DECL vector<bound_copy> node_copies(chunk_binder const& binder, bound_plan const& bound,
+                                            vector<node_transfer> const& on_node,
+                                            vector<std::uint32_t> const& local,
+                                            copy_table const& copies) {
     panel_order order(binder, bound, copies);
     bool const is_pull = std::ranges::all_of(on_node, &node_transfer::is_pull);
     for (std::uint32_t const number : local) {

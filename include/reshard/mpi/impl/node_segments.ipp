@@ -3,13 +3,13 @@
 #ifndef RESHARD_MPI_IMPL_NODE_SEGMENTS_IPP
 #define RESHARD_MPI_IMPL_NODE_SEGMENTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/node_segments.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -24,9 +24,9 @@ RESHARD_DECL barrier_state& node_segments::barrier() const {
     return *std::launder(reinterpret_cast<barrier_state*>(at(0).data()));
 }
 
-RESHARD_DECL void node_segments::open_others(std::vector<peer_segment> const& peer_segments, int me,
+RESHARD_DECL void node_segments::open_others(vector<peer_segment> const& peer_segments, int me,
                                              system_calls const& calls) {
-    std::vector<shared_segment> opened;
+    vector<shared_segment> opened;
     for (std::size_t rank = 0; rank < peer_segments.size(); ++rank)
         if (static_cast<int>(rank) != me)
             opened.push_back(shared_segment::open(peer_segments[rank].address,

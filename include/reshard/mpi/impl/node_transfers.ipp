@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_NODE_TRANSFERS_IPP
 #define RESHARD_MPI_IMPL_NODE_TRANSFERS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/node_transfers.hpp>
 
 #include <reshard/core/sorting.hpp>
@@ -15,7 +16,6 @@
 #include <optional>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -28,15 +28,14 @@ struct relay_with {
 /// The transfers between this process and each peer in each tree. All holders of the tree have the
 /// same order, even if they number their shards differently: by target tensor, by its box, and by
 /// position.
-inline std::vector<relay_transfers> by_peer_and_tree(plan const& plan,
-                                                     std::vector<relay_with> relays) {
+inline vector<relay_transfers> by_peer_and_tree(plan const& plan, vector<relay_with> relays) {
     auto const order = [&](relay_with const& relay) {
         transfer const& t = plan.transfers[relay.step.transfer];
         return std::tuple(relay.peer, relay.step.tree, t.target_key, relay.step.box,
                           plan.patterns[plan.pattern_of[t.target_key]].target_offset(t.cut));
     };
     sort_by(relays, [&](auto const& a, auto const& b) { return order(a) < order(b); });
-    std::vector<relay_transfers> sorted;
+    vector<relay_transfers> sorted;
     for (auto const& [peer, step] : relays) {
         if (sorted.empty() || sorted.back().peer != peer || sorted.back().tree != step.tree)
             sorted.push_back(
@@ -51,7 +50,7 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size)
     sorted.to.resize(static_cast<std::size_t>(size));
     sorted.from.resize(static_cast<std::size_t>(size));
     auto const me = static_cast<holder_t>(rank);
-    std::vector<relay_with> to, from;
+    vector<relay_with> to, from;
     for (std::uint32_t i = 0; i < plan.transfers.size(); ++i) {
         transfer const& transfer = plan.transfers[i];
         if (relay const* const step = find_relay(plan.relays, i)) {
@@ -73,11 +72,11 @@ RESHARD_DECL sorted_transfers sort_by_peer(plan const& plan, int rank, int size)
     return sorted;
 }
 
-RESHARD_DECL std::vector<lane> rotated_lanes(plan const& plan,
-                                             std::vector<std::vector<std::uint32_t>> const& by_peer,
-                                             std::vector<relay_transfers> const& relays,
-                                             lane_order const& order) {
-    std::vector<lane> lanes;
+RESHARD_DECL vector<lane> rotated_lanes(plan const& plan,
+                                        vector<vector<std::uint32_t>> const& by_peer,
+                                        vector<relay_transfers> const& relays,
+                                        lane_order const& order) {
+    vector<lane> lanes;
     chunk_limits const& limits = order.limits;
     int const size = static_cast<int>(by_peer.size());
     for (int distance = 1; distance < size; ++distance) {
@@ -107,9 +106,9 @@ inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
     return std::ranges::equal(from.packets, to.packets, is_input) && from.regions == to.regions;
 }
 
-RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
-                                     std::vector<lane>& receives) {
-    std::vector<lane*> by_tree; // a rank gets a tree's elements from one other rank
+RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends,
+                                     vector<lane>& receives) {
+    vector<lane*> by_tree; // a rank gets a tree's elements from one other rank
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
@@ -138,24 +137,24 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, std::vector<lane>& sends,
     return count;
 }
 
-RESHARD_DECL index_t bytes_of(plan const& plan, std::vector<std::uint32_t> const& numbers) {
+RESHARD_DECL index_t bytes_of(plan const& plan, vector<std::uint32_t> const& numbers) {
     index_t bytes = 0;
     for (std::uint32_t const i : numbers)
         bytes += wire_bytes(plan, plan.transfers[i]);
     return bytes;
 }
 
-RESHARD_DECL std::vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted) {
-    auto const one_way = [&](std::vector<std::vector<std::uint32_t>> const& by_peer,
-                             std::vector<relay_transfers> const& relays) {
-        std::vector<index_t> bytes;
-        for (std::vector<std::uint32_t> const& numbers : by_peer)
+RESHARD_DECL vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted) {
+    auto const one_way = [&](vector<vector<std::uint32_t>> const& by_peer,
+                             vector<relay_transfers> const& relays) {
+        vector<index_t> bytes;
+        for (vector<std::uint32_t> const& numbers : by_peer)
             bytes.push_back(bytes_of(plan, numbers));
         for (relay_transfers const& transfers : relays)
             bytes[static_cast<std::size_t>(transfers.peer)] += bytes_of(plan, transfers.numbers);
         return bytes;
     };
-    std::vector<index_t> bytes = one_way(sorted.to, sorted.relays_to);
+    vector<index_t> bytes = one_way(sorted.to, sorted.relays_to);
     std::ranges::transform(bytes, one_way(sorted.from, sorted.relays_from), bytes.begin(),
                            std::ranges::max);
     return bytes;
@@ -169,13 +168,13 @@ RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers
         sorted.to[static_cast<std::size_t>(peer)].clear();
         sorted.from[static_cast<std::size_t>(peer)].clear();
     }
-    std::erase_if(sorted.relays_to, is_left_out);
-    std::erase_if(sorted.relays_from, is_left_out);
+    erase_if(sorted.relays_to, is_left_out);
+    erase_if(sorted.relays_from, is_left_out);
 }
 
 /// True if any transfer goes between this process and a peer, in one direction.
-inline bool gives_any(std::vector<std::uint32_t> const& numbers,
-                      std::vector<relay_transfers> const& relays, std::size_t peer) {
+inline bool gives_any(vector<std::uint32_t> const& numbers, vector<relay_transfers> const& relays,
+                      std::size_t peer) {
     return !numbers.empty() ||
            std::ranges::binary_search(relays, static_cast<int>(peer), {}, &relay_transfers::peer);
 }

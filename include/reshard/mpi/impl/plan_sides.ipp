@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_PLAN_SIDES_IPP
 #define RESHARD_MPI_IMPL_PLAN_SIDES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/plan_sides.hpp>
 
 #include <reshard/bind/job_state.hpp>
@@ -22,7 +23,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -60,7 +60,7 @@ inline call_facts with_shards(mpi_group const& ranks, call_facts facts) {
 ///
 /// \pre the notices have the shards
 inline layout layout_told(call_facts const& facts, bool is_source) {
-    std::vector<std::span<shard_descriptor const>> shards;
+    vector<std::span<shard_descriptor const>> shards;
     for (call_notice const& notice : facts.notices)
         shards.emplace_back((is_source ? notice.source : notice.target).spread.shards);
     return layout_of_spans(shards);
@@ -87,7 +87,7 @@ inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call
     return planned;
 }
 
-RESHARD_DECL plan_options nodes_of(options const& options, std::vector<int> const& nodes) {
+RESHARD_DECL plan_options nodes_of(options const& options, vector<int> const& nodes) {
     plan_options result{.processes_per_node = options.processes_per_node};
     if (options.processes_per_node == 0)
         result.processes_per_node = equal_ranks_per_node(nodes);
@@ -116,7 +116,7 @@ inline new_plan make_new_plan(mpi_group const& ranks, call_facts facts,
     }
     if (!are_known)
         facts = with_shards(ranks, std::move(facts));
-    std::vector<int> const nodes = facts.nodes;
+    vector<int> const nodes = facts.nodes;
     auto planned = layouts_of_call(ranks, std::move(facts));
     planned->conversions = conversions_of(options.program);
     auto problem = attempt([&] {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_MPI_IMPL_REDISTRIBUTE_IPP
 #define RESHARD_MPI_IMPL_REDISTRIBUTE_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/mpi/redistribute.hpp>
 
 #include <reshard/bind/job_state.hpp>
@@ -18,7 +19,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -98,7 +98,7 @@ inline job prepare_call(mpi_group const& caller, source_tensors have, target_ten
     if (options.memory)
         return prepare_rounds(ranks, std::move(have), std::move(facts), options,
                               std::move(program));
-    std::vector<int> const nodes = facts.nodes;
+    vector<int> const nodes = facts.nodes;
     known_plan const plan = plan_of_call(ranks, std::move(facts), std::move(program), options);
     auto state = bind_job({ranks, nodes}, plan, have, want, options);
     state->keep_handles(have.tensors, want.tensors);

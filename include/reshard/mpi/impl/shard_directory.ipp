@@ -29,8 +29,8 @@ RESHARD_DECL void validate(directory_key const& directory_key) {
 
 /// Lists for other ranks, as texts.
 template <class T>
-std::vector<addressed_text> addressed(std::map<int, std::vector<T>> const& lists) {
-    std::vector<addressed_text> texts;
+vector<addressed_text> addressed(std::map<int, vector<T>> const& lists) {
+    vector<addressed_text> texts;
     for (auto const& [rank, list] : lists)
         texts.push_back({rank, list_to_bytes(list)});
     return texts;
@@ -55,15 +55,15 @@ public:
                 add(level_of(region, shard.global_shape, ranks_), key.levels);
     }
 
-    std::vector<directory_key> keys() const {
-        std::vector<directory_key> keys;
+    vector<directory_key> keys() const {
+        vector<directory_key> keys;
         for (auto const& [text, key] : known_)
             keys.push_back(key);
         return keys;
     }
 
 private:
-    static void add(bucket_level const& level, std::vector<bucket_level>& levels) {
+    static void add(bucket_level const& level, vector<bucket_level>& levels) {
         if (std::find(levels.begin(), levels.end(), level) == levels.end())
             levels.push_back(level);
     }
@@ -72,12 +72,11 @@ private:
     std::map<std::string, directory_key> known_;
 };
 
-RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
-                                                    sparse_exchange& exchange,
-                                                    std::vector<shard_descriptor> const& shards) {
-    std::vector<addressed_text> texts;
+RESHARD_DECL vector<directory_key> gather_keys(mpi_group const& world, sparse_exchange& exchange,
+                                               vector<shard_descriptor> const& shards) {
+    vector<addressed_text> texts;
     agree_on(world, [&] {
-        std::map<int, std::vector<shard_descriptor>> lists;
+        std::map<int, vector<shard_descriptor>> lists;
         for (shard_descriptor const& shard : shards)
             lists[rank_of(digest_of_all(shard.key), world.size())].push_back(shard);
         texts = addressed(lists);
@@ -92,7 +91,7 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
         own = list_to_bytes(merger.keys());
     });
     auto const elements = world.all_gather(own);
-    std::vector<directory_key> keys;
+    vector<directory_key> keys;
     agree_on(world, [&] {
         for (std::string const& bytes : elements)
             for (directory_key& element : list_from_bytes<directory_key>(bytes))
@@ -102,8 +101,8 @@ RESHARD_DECL std::vector<directory_key> gather_keys(mpi_group const& world,
     return keys;
 }
 
-RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
-                                   std::vector<shard_table> shards, holder_t holders) {
+RESHARD_DECL layout layout_of_keys(vector<directory_key> const& keys, vector<shard_table> shards,
+                                   holder_t holders) {
     layout_builder builder(holders);
     for (std::size_t i = 0; i < keys.size(); ++i)
         builder.add(keys[i].key, keys[i].dtype, {keys[i].shape, std::move(shards[i])});
@@ -111,10 +110,10 @@ RESHARD_DECL layout layout_of_keys(std::vector<directory_key> const& keys,
 }
 
 RESHARD_DECL shard_directory::shard_directory(mpi_group const& world, sparse_exchange& exchange,
-                                              std::vector<directory_key> const& keys,
-                                              std::vector<shard_descriptor> const& shards)
+                                              vector<directory_key> const& keys,
+                                              vector<shard_descriptor> const& shards)
     : world_(world), exchange_(exchange), keys_(keys), filed_(keys.size()) {
-    std::vector<addressed_text> texts;
+    vector<addressed_text> texts;
     agree_on(world, [&] { texts = addressed(sorted_out(shards)); });
     auto const received = exchange_.run(std::move(texts));
     agree_on(world, [&] {
@@ -127,10 +126,9 @@ RESHARD_DECL std::size_t shard_directory::find(std::string_view key) const {
     return static_cast<std::size_t>(find_tensor(keys_, key) - keys_.begin());
 }
 
-RESHARD_DECL std::vector<directory_entry>
-shard_directory::look_up(std::vector<directory_entry> const& questions,
-                         plan_options const& options) {
-    std::vector<addressed_text> texts;
+RESHARD_DECL vector<directory_entry>
+shard_directory::look_up(vector<directory_entry> const& questions, plan_options const& options) {
+    vector<addressed_text> texts;
     agree_on(world_, [&] { texts = addressed(sorted_out(questions)); });
     auto const asked = exchange_.run(std::move(texts));
     agree_on(world_, [&] {
@@ -139,7 +137,7 @@ shard_directory::look_up(std::vector<directory_entry> const& questions,
             texts.push_back({text.rank, list_to_bytes(answer(text, options))});
     });
     auto const received = exchange_.run(std::move(texts));
-    std::vector<directory_entry> entries;
+    vector<directory_entry> entries;
     agree_on(world_, [&] {
         entries = entries_of(received);
         keep_each_once(entries);
@@ -158,10 +156,10 @@ RESHARD_DECL void shard_directory::file(directory_entry const& entry, box const&
     });
 }
 
-RESHARD_DECL auto
-shard_directory::sorted_out(std::vector<shard_descriptor> const& descriptors) const -> lists {
+RESHARD_DECL auto shard_directory::sorted_out(vector<shard_descriptor> const& descriptors) const
+    -> lists {
     lists all_lists;
-    std::vector<std::uint32_t> shards(keys_.size(), 0);
+    vector<std::uint32_t> shards(keys_.size(), 0);
     for (shard_descriptor const& shard : descriptors) {
         std::size_t const key = find(shard.key);
         directory_entry const entry{static_cast<key_id>(key),
@@ -176,7 +174,7 @@ shard_directory::sorted_out(std::vector<shard_descriptor> const& descriptors) co
     return all_lists;
 }
 
-RESHARD_DECL auto shard_directory::sorted_out(std::vector<directory_entry> const& questions) const
+RESHARD_DECL auto shard_directory::sorted_out(vector<directory_entry> const& questions) const
     -> lists {
     lists all_lists;
     for (directory_entry const& entry : questions)
@@ -185,9 +183,9 @@ RESHARD_DECL auto shard_directory::sorted_out(std::vector<directory_entry> const
     return all_lists;
 }
 
-RESHARD_DECL std::vector<directory_entry>
-shard_directory::answer(addressed_text const& asked, plan_options const& options) const {
-    std::vector<directory_entry> entries;
+RESHARD_DECL vector<directory_entry> shard_directory::answer(addressed_text const& asked,
+                                                             plan_options const& options) const {
+    vector<directory_entry> entries;
     for (directory_entry const& question : entries_of({asked}))
         for (directory_entry const& entry : filed_[question.key])
             if (std::ranges::any_of(boxes_of(entry.region, entry.flat), [&](box const& region) {
@@ -198,16 +196,16 @@ shard_directory::answer(addressed_text const& asked, plan_options const& options
     return chosen(std::move(entries), static_cast<holder_t>(asked.rank), options);
 }
 
-RESHARD_DECL std::vector<directory_entry>
-shard_directory::chosen(std::vector<directory_entry> entries, holder_t target,
-                        plan_options const& options) {
+RESHARD_DECL vector<directory_entry> shard_directory::chosen(vector<directory_entry> entries,
+                                                             holder_t target,
+                                                             plan_options const& options) {
     auto const described = [](directory_entry const& entry) {
         return std::tie(entry.key, entry.region, entry.flat, entry.cycles);
     };
     sort_by(entries, [&](auto const& a, auto const& b) {
         return described(a) < described(b); // equal entries stay ordered by holder and position
     });
-    std::vector<directory_entry> result;
+    vector<directory_entry> result;
     for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {
         while (last < entries.size() && described(entries[last]) == described(entries[first]))
             ++last;
@@ -220,9 +218,9 @@ shard_directory::chosen(std::vector<directory_entry> entries, holder_t target,
     return result;
 }
 
-RESHARD_DECL std::vector<directory_entry>
-shard_directory::entries_of(std::vector<addressed_text> const& addressed_texts) const {
-    std::vector<directory_entry> entries;
+RESHARD_DECL vector<directory_entry>
+shard_directory::entries_of(vector<addressed_text> const& addressed_texts) const {
+    vector<directory_entry> entries;
     for (addressed_text const& text : addressed_texts)
         for (directory_entry& entry : list_from_bytes<directory_entry>(text.bytes)) {
             if (entry.key >= keys_.size() || entry.holder >= static_cast<holder_t>(world_.size()))
@@ -236,7 +234,7 @@ shard_directory::entries_of(std::vector<addressed_text> const& addressed_texts) 
     return entries;
 }
 
-RESHARD_DECL void shard_directory::keep_each_once(std::vector<directory_entry>& entries) {
+RESHARD_DECL void shard_directory::keep_each_once(vector<directory_entry>& entries) {
     auto const position_of = [](directory_entry const& entry) {
         return std::tuple(entry.key, entry.holder, entry.position);
     };

@@ -93,10 +93,10 @@ RESHARD_DECL file_store::kind system_files::find(std::filesystem::path const& pa
     return exists ? kind::file : kind::nothing;
 }
 
-RESHARD_DECL std::vector<std::filesystem::path>
+RESHARD_DECL vector<std::filesystem::path>
 system_files::list(std::filesystem::path const& directory) const {
     std::error_code problem;
-    std::vector<std::filesystem::path> paths;
+    vector<std::filesystem::path> paths;
     for (std::filesystem::directory_iterator iterator(directory, problem), end;
          !problem && iterator != end; iterator.increment(problem))
         paths.push_back(iterator->path());

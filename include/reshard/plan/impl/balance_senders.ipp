@@ -5,6 +5,7 @@
 
 #include <reshard/core/flat_range.hpp>
 #include <reshard/core/sorting.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/load_balance.hpp>
 #include <reshard/plan/pattern_plan.hpp>
 #include <reshard/plan/sender_classes.hpp>
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -85,11 +85,11 @@ public:
 private:
     void deal(class_cut& cut) {
         shared_load const& load = all_.loads[cut.load];
-        std::vector<std::size_t> const bounds = node_bounds(load, processes_.per_node);
-        std::vector<index_t> levels;
+        vector<std::size_t> const bounds = node_bounds(load, processes_.per_node);
+        vector<index_t> levels;
         for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
             levels.push_back(left_[processes_.node_of(load.senders[bounds[i]])]);
-        std::vector<index_t> const counts = dealt(levels, cut.bytes, all_.counts[cut.group]);
+        vector<index_t> const counts = dealt(levels, cut.bytes, all_.counts[cut.group]);
         for (std::size_t i = 0; i < counts.size(); ++i)
             if (counts[i] > 0)
                 deal(cut, bounds[i], bounds[i + 1], counts[i]);
@@ -98,10 +98,10 @@ private:
     /// Deals the next `count` tensors of a cut's class out to some of the senders.
     void deal(class_cut& cut, std::size_t first, std::size_t last, index_t count) {
         shared_load const& load = all_.loads[cut.load];
-        std::vector<index_t> levels;
+        vector<index_t> levels;
         for (std::size_t i = first; i < last; ++i)
             levels.push_back(sent_[load.senders[i]]);
-        std::vector<index_t> const counts = dealt(levels, cut.bytes, count);
+        vector<index_t> const counts = dealt(levels, cut.bytes, count);
         for (std::size_t i = first; i < last; ++i) {
             index_t const requested = counts[i - first];
             if (requested == 0)
@@ -117,8 +117,8 @@ private:
 
     sender_classes& all_;
     plan_processes processes_;
-    std::vector<index_t> sent_; ///< by process
-    std::vector<index_t> left_; ///< by node
+    vector<index_t> sent_; ///< by process
+    vector<index_t> left_; ///< by node
 };
 
 /// Some of the elements of a cut of one tensor, in row-major order, and their sender.
@@ -144,7 +144,7 @@ public:
     /// Chooses the senders of all cuts.
     ///
     /// \return parts of cuts that are cut again
-    std::vector<given_range> divide() && {
+    vector<given_range> divide() && {
         for (std::uint32_t const i : all_.largest_first())
             choose(all_.cuts[i]);
         return std::move(ranges_);
@@ -153,9 +153,9 @@ public:
 private:
     /// Sets the bytes that each sender has to send of each load, and how much more it may send.
     void share_out(load_balance const& balance) {
-        auto const spare = [](std::vector<index_t> const& sent, index_t thousandths) {
+        auto const spare = [](vector<index_t> const& sent, index_t thousandths) {
             index_t const most = *std::max_element(sent.begin(), sent.end());
-            std::vector<index_t> remaining;
+            vector<index_t> remaining;
             for (index_t const bytes : sent)
                 remaining.push_back(most + most * thousandths / 1000 - bytes);
             return remaining;
@@ -188,7 +188,7 @@ private:
     /// The sender that still has the most to send, or else a sender that has room for `bytes`, if
     /// any.
     std::size_t next_sender(std::uint32_t load, index_t bytes) const {
-        std::vector<index_t> const& remaining = rest_[load];
+        vector<index_t> const& remaining = rest_[load];
         auto const best = static_cast<std::size_t>(
             std::max_element(remaining.begin(), remaining.end()) - remaining.begin());
         if (bytes <= remaining[best] || bytes <= room(load, best))
@@ -266,18 +266,18 @@ private:
     sender_classes& all_;
     plan_processes processes_;
     pattern_plan const& patterns_;
-    std::vector<std::vector<index_t>> rest_; ///< by load, by sender: the bytes that it has yet to
-                                             ///< send
-    std::vector<index_t> spare_;             ///< by process: the bytes that it may send beside that
-    std::vector<index_t> spare_link_;        ///< by node
-    std::vector<given_range> ranges_;
+    vector<vector<index_t>> rest_; ///< by load, by sender: the bytes that it has yet to
+                                   ///< send
+    vector<index_t> spare_;        ///< by process: the bytes that it may send beside that
+    vector<index_t> spare_link_;   ///< by node
+    vector<given_range> ranges_;
 };
 
 /// Gives tensors separate patterns if one of their cuts was cut again.
 class lone_patterns {
 public:
-    lone_patterns(pattern_plan& patterns, std::vector<sender_table::member> const& members,
-                  std::vector<given_range> ranges)
+    lone_patterns(pattern_plan& patterns, vector<sender_table::member> const& members,
+                  vector<given_range> ranges)
         : patterns_(patterns), members_(members), ranges_(std::move(ranges)) {}
 
     void add() && {
@@ -295,7 +295,7 @@ public:
     }
 
 private:
-    void add_pattern(std::uint32_t tensor, std::vector<given_range>::const_iterator range) {
+    void add_pattern(std::uint32_t tensor, vector<given_range>::const_iterator range) {
         placed_pattern const cuts = patterns_.patterns[patterns_.pattern_of[tensor]];
         std::pair const pair = range->tensor();
         placed_pattern finer(cuts.geometry().ndim());
@@ -330,17 +330,17 @@ private:
     }
 
     pattern_plan& patterns_;
-    std::vector<sender_table::member> const& members_; ///< by tensor
-    std::vector<given_range> ranges_;
+    vector<sender_table::member> const& members_; ///< by tensor
+    vector<given_range> ranges_;
 };
 
 /// Writes the senders into `patterns`, for each class of tensors that has a choice.
 inline void write_senders(sender_classes const& classes, pattern_plan& patterns) {
-    std::vector<std::uint8_t> has_choice(classes.examples.size(), 0);
+    vector<std::uint8_t> has_choice(classes.examples.size(), 0);
     for (class_cut const& cut : classes.cuts)
         if (cut.load != class_cut::no_load && classes.loads[cut.load].senders.size() > 1)
             has_choice[cut.group] = 1;
-    std::vector<sender_table::member> members = classes.members;
+    vector<sender_table::member> members = classes.members;
     for (sender_table::member& member : members)
         if (has_choice[member.group] == 0)
             member.group = sender_table::none;
@@ -367,7 +367,7 @@ inline void balance_senders(plan_problem const& problem, plan_options const& opt
                      [](shared_load const& load) { return load.senders.size() > 1; }))
         return;
     plan_processes const processes(problem, options);
-    std::vector<given_range> ranges;
+    vector<given_range> ranges;
     if (!cut_dealer(classes, processes).deal())
         ranges = cut_divider(classes, processes, patterns).divide();
     write_senders(classes, patterns);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_IMPL_BETWEEN_NODES_IPP
 #define RESHARD_PLAN_IMPL_BETWEEN_NODES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/between_nodes.hpp>
 
 #include <reshard/core/sorting.hpp>
@@ -17,7 +18,6 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <vector>
 
 namespace reshard {
 
@@ -47,8 +47,7 @@ public:
                                    : scope.has_transfer(tree.source, entry.target_holder);
         if (!is_listed)
             return;
-        std::vector<relay> next{
-            {0, listed_tree(made, at.tree), at.position, at.box, relay::no_input}};
+        vector<relay> next{{0, listed_tree(made, at.tree), at.position, at.box, relay::no_input}};
         while (!next.empty()) {
             relay step = next.back();
             next.pop_back();
@@ -68,9 +67,9 @@ public:
 
     void sort(plan& made, std::size_t first, std::size_t first_relay,
               pattern const& cuts) const override {
-        std::vector<transfer> const listed(
-            made.transfers.begin() + static_cast<std::ptrdiff_t>(first), made.transfers.end());
-        std::vector<std::uint32_t> order(listed.size(), 0), positions(listed.size(), 0);
+        vector<transfer> const listed(made.transfers.begin() + static_cast<std::ptrdiff_t>(first),
+                                      made.transfers.end());
+        vector<std::uint32_t> order(listed.size(), 0), positions(listed.size(), 0);
         std::iota(order.begin(), order.end(), 0);
         sort_numbers(order, [&](std::uint32_t a, std::uint32_t b) {
             return order_of(listed[a], cuts) < order_of(listed[b], cuts);
@@ -95,7 +94,7 @@ private:
     std::uint32_t listed_tree(plan& made, std::uint32_t number) {
         return listed_number(number, tree_numbers_, made.trees.trees, [&] {
             stored_tree tree = trees().trees[number];
-            std::vector<holder_t> const& receivers = trees().lists[tree.list];
+            vector<holder_t> const& receivers = trees().lists[tree.list];
             tree.list = listed_number(tree.list, list_numbers_, made.trees.lists,
                                       [&] { return receivers; });
             return tree;
@@ -104,7 +103,7 @@ private:
 
     /// The number in `list` of an element that has another number in the finder; `get()` is added
     /// the first time.
-    static std::uint32_t listed_number(std::uint32_t number, std::vector<std::uint32_t>& numbers,
+    static std::uint32_t listed_number(std::uint32_t number, vector<std::uint32_t>& numbers,
                                        auto& list, auto&& get) {
         if (number >= numbers.size())
             numbers.resize(number + 1, not_listed);
@@ -120,8 +119,8 @@ private:
     }
 
     relay_finder finder_;
-    std::vector<std::uint32_t> tree_numbers_; ///< by number of the finder, here and below
-    std::vector<std::uint32_t> list_numbers_;
+    vector<std::uint32_t> tree_numbers_; ///< by number of the finder, here and below
+    vector<std::uint32_t> list_numbers_;
 };
 
 inline std::unique_ptr<any_relays>

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_IMPL_PROBLEM_IPP
 #define RESHARD_PLAN_IMPL_PROBLEM_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/problem.hpp>
 
 #include <reshard/core/key_index.hpp>
@@ -17,7 +18,6 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -91,8 +91,8 @@ inline target_side target_of(layout const& target, tensor_layout const& wanted,
             output->added, wanted.spread};
 }
 
-inline std::vector<source_side> sources_of(mapping const& program, layout const& source) {
-    std::vector<source_side> sides;
+inline vector<source_side> sources_of(mapping const& program, layout const& source) {
+    vector<source_side> sides;
     sides.reserve(program.sources().size());
     key_walk walk(source.tensors.begin(), source.tensors.end());
     for (mapping_source const& wanted : program.sources())
@@ -102,8 +102,8 @@ inline std::vector<source_side> sources_of(mapping const& program, layout const&
     return sides;
 }
 
-inline std::vector<target_side> targets_of(mapping const& program, layout const& target) {
-    std::vector<target_side> sides;
+inline vector<target_side> targets_of(mapping const& program, layout const& target) {
+    vector<target_side> sides;
     sides.reserve(target.tensors.size());
     key_walk walk(program.outputs().begin(), program.outputs().end());
     for (tensor_layout const& wanted : target.tensors)
@@ -222,9 +222,8 @@ inline bool are_scales(relation const& scaled, index_vector const& shape,
            is_form(scaled.count) && scale_counts(shape, {scaled.block, scaled.count}) == scales;
 }
 
-RESHARD_DECL std::vector<scales_apart> find_scales_apart(mapping const& program,
-                                                         layout const& target) {
-    std::vector<scales_apart> aparts;
+RESHARD_DECL vector<scales_apart> find_scales_apart(mapping const& program, layout const& target) {
+    vector<scales_apart> aparts;
     std::set<std::string_view> apart;
     std::set<std::tuple<std::uint32_t, std::uint32_t, index_vector, index_vector>>
         sound; // pairs of spreads
@@ -267,9 +266,9 @@ inline std::string why_unread(mapping_output const& output, mapping const& progr
     return {};
 }
 
-RESHARD_DECL std::vector<unread_use> find_unread(mapping const& program, layout const& source,
-                                                 layout const* target) {
-    std::vector<unread_use> uses;
+RESHARD_DECL vector<unread_use> find_unread(mapping const& program, layout const& source,
+                                            layout const* target) {
+    vector<unread_use> uses;
     if (source.unread.empty())
         return uses;
     for (mapping_output const& output : program.outputs()) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_IMPL_RELAY_GAIN_IPP
 #define RESHARD_PLAN_IMPL_RELAY_GAIN_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/plan/between_nodes.hpp>
 
 #include <reshard/plan/cost.hpp>
@@ -23,7 +24,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -36,8 +36,7 @@ public:
     link_times(network const& over, plan_processes const& processes)
         : over_(over), processes_(processes) {
         for (std::size_t kind = 0; kind < seconds_.size(); ++kind)
-            seconds_[kind] =
-                std::vector<double>(kind % 2 == 0 ? processes.count : processes.nodes(), 0);
+            seconds_[kind] = vector<double>(kind % 2 == 0 ? processes.count : processes.nodes(), 0);
     }
 
     void copy(holder_t process, double bytes) { add_memory(over_.copy, process, bytes, bytes); }
@@ -53,7 +52,7 @@ public:
 
     double longest() const {
         double most = 0;
-        for (std::vector<double> const& kind : seconds_)
+        for (vector<double> const& kind : seconds_)
             for (double const seconds : kind)
                 most = std::max(most, seconds);
         return most;
@@ -76,7 +75,7 @@ private:
 
     network over_;
     plan_processes processes_;
-    std::array<std::vector<double>, 6> seconds_; ///< memory, out, in: of ranks, then of nodes
+    std::array<vector<double>, 6> seconds_; ///< memory, out, in: of ranks, then of nodes
 };
 
 /// Finds what relays would gain. Senders of the same elements have equal shares, and so have the
@@ -101,10 +100,10 @@ public:
     /// Empty if more than `most_cuts` cuts would be counted: that would take longer than the plan of
     /// a rank.
     std::optional<relay_gain> find() {
-        std::vector<double> tensors(classes_.representative.size(), 0);
+        vector<double> tensors(classes_.representative.size(), 0);
         for (std::uint32_t const number : classes_.class_of)
             ++tensors[number];
-        boxes_ = std::vector<std::optional<target_boxes>>(targets_.representatives().size());
+        boxes_ = vector<std::optional<target_boxes>>(targets_.representatives().size());
         for (std::size_t i = 0; i < tensors.size(); ++i)
             if (moves(classes_.representative[i]))
                 add_class(classes_.representative[i], tensors[i]);
@@ -135,7 +134,7 @@ private:
 
     /// Tensors whose digest is equal count as equal: this is about time only.
     equal_classes classes() const {
-        std::vector<std::uint64_t> digests;
+        vector<std::uint64_t> digests;
         digests.reserve(problem_.targets.size());
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
             digests.push_back(moves(t) ? digest_of(t) : 0);
@@ -177,7 +176,7 @@ private:
         if (!boxes)
             boxes.emplace(target.shards);
         cut_finder const finder(problem_, target, sources_);
-        std::vector<bool> is_done; // by box
+        vector<bool> is_done; // by box
         auto const is_new = [&](std::uint32_t box) {
             if (box == target_boxes::none || (box < is_done.size() && is_done[box]))
                 return false;
@@ -200,16 +199,16 @@ private:
                 if (!is_new(box))
                     continue;
                 is_done[box] = true;
-                std::vector<holder_t> const processes = processes_of(target, *boxes, box);
+                vector<holder_t> const processes = processes_of(target, *boxes, box);
                 add_box(t, by_node(processes), cuts, {first, i}, tensors);
             }
         }
     }
 
     /// The processes that want a box, ascending.
-    std::vector<holder_t> processes_of(target_side const& target, target_boxes const& boxes,
-                                       std::uint32_t box) const {
-        std::vector<holder_t> processes;
+    vector<holder_t> processes_of(target_side const& target, target_boxes const& boxes,
+                                  std::uint32_t box) const {
+        vector<holder_t> processes;
         boxes.for_each_holder(box, [&](shard_part at) {
             processes.push_back(options_.process_of(target.shards.holder(at.shard)));
         });
@@ -218,8 +217,8 @@ private:
         return processes;
     }
 
-    std::vector<wanting> by_node(std::vector<holder_t> const& processes) const {
-        std::vector<wanting> nodes;
+    vector<wanting> by_node(vector<holder_t> const& processes) const {
+        vector<wanting> nodes;
         for (auto first = processes.begin(); first != processes.end();) {
             auto const last = std::find_if(first, processes.end(), [&](holder_t process) {
                 return processes_.node_of(process) != processes_.node_of(*first);
@@ -231,7 +230,7 @@ private:
     }
 
     /// Adds the bytes of a box for all who want it: first as if no node had any of it.
-    void add_box(std::uint32_t t, std::vector<wanting> const& nodes, placed_pattern const& cuts,
+    void add_box(std::uint32_t t, vector<wanting> const& nodes, placed_pattern const& cuts,
                  std::pair<std::size_t, std::size_t> range, double tensors) {
         std::size_t const all = count_of(nodes);
         std::array<double, 2> bytes{}; // not passed on, and passed on
@@ -263,7 +262,7 @@ private:
                     add_far(node, nodes.size(), is_relayed == 1, bytes[is_relayed]);
     }
 
-    static std::size_t count_of(std::vector<wanting> const& nodes) {
+    static std::size_t count_of(vector<wanting> const& nodes) {
         std::size_t count = 0;
         for (wanting const& node : nodes)
             count += node.size();
@@ -272,7 +271,7 @@ private:
 
     /// Adds the bytes that the senders of a cut give, and those that nodes with senders do not get from
     /// outside. Returns how many get it from outside.
-    box_way add_senders(std::vector<holder_t> const& senders, std::vector<wanting> const& nodes,
+    box_way add_senders(vector<holder_t> const& senders, vector<wanting> const& nodes,
                         bool is_relayed, double bytes) {
         box_way way{count_of(nodes), nodes.size(), 0};
         for (auto first = senders.begin(); first != senders.end();) {
@@ -363,8 +362,8 @@ private:
     link_times direct_;
     link_times relayed_;
     equal_classes classes_;
-    std::vector<std::optional<target_boxes>> boxes_; ///< by kind of targets
-    std::vector<box_way> ways_;
+    vector<std::optional<target_boxes>> boxes_; ///< by kind of targets
+    vector<box_way> ways_;
     double received_ = 0;       ///< bytes of all
     std::size_t cut_count_ = 0; ///< counted so far
 };

@@ -21,19 +21,19 @@ class memory_ledger {
 public:
     constexpr memory_ledger(holder_t processes) : held_(processes, 0), staged_(processes, 0) {}
 
-    constexpr void add_held(std::vector<process_share> const& shares) {
+    constexpr void add_held(vector<process_share> const& shares) {
         for (process_share const& share : shares)
             add_bytes(held_[share.process], share.bytes);
     }
-    constexpr void remove_held(std::vector<process_share> const& shares) {
+    constexpr void remove_held(vector<process_share> const& shares) {
         for (process_share const& share : shares)
             held_[share.process] -= share.bytes;
     }
-    constexpr void add_staged(std::vector<process_share> const& shares) {
+    constexpr void add_staged(vector<process_share> const& shares) {
         for (process_share const& share : shares)
             add_bytes(staged_[share.process], share.bytes);
     }
-    constexpr void remove_staged(std::vector<process_share> const& shares) {
+    constexpr void remove_staged(vector<process_share> const& shares) {
         for (process_share const& share : shares)
             staged_[share.process] -= share.bytes;
     }
@@ -61,8 +61,8 @@ public:
     }
 
 private:
-    std::vector<index_t> held_;
-    std::vector<index_t> staged_; ///< sent and received in the round
+    vector<index_t> held_;
+    vector<index_t> staged_; ///< sent and received in the round
 };
 
 /// Puts target tensors into rounds, in their order. Each round is filled as far as possible.
@@ -73,15 +73,15 @@ public:
           processes_(processes),
           sources_(flows.problem().sources, flows.options()),
           targets_(flows.problem().targets, flows.options()),
-          released_(flows.problem().targets.size(), std::vector<key_id>{}) {
+          released_(flows.problem().targets.size(), vector<key_id>{}) {
         for (std::size_t kind = 0; kind < flows.size(); ++kind)
             kinds_.push_back(moved_for(kind));
         find_last_uses();
     }
 
     /// \param most target tensors in a round
-    constexpr std::vector<plan_round> make(index_t budget, std::size_t most) const {
-        std::vector<plan_round> rounds;
+    constexpr vector<plan_round> make(index_t budget, std::size_t most) const {
+        vector<plan_round> rounds;
         memory_ledger ledger(processes_);
         for (std::size_t i = 0; has_sources() && i < flows_.problem().sources.size(); ++i)
             ledger.add_held(sources_[i]);
@@ -104,7 +104,7 @@ public:
     }
 
 private:
-    using shares = std::vector<process_share>;
+    using shares = vector<process_share>;
 
     /// The bytes that one target tensor of a kind moves.
     struct kind_cost {
@@ -135,7 +135,7 @@ private:
     /// Sources without a use are released with the first target tensor.
     constexpr void find_last_uses() {
         auto const& problem = flows_.problem();
-        std::vector<std::uint32_t> last(problem.sources.size(), 0);
+        vector<std::uint32_t> last(problem.sources.size(), 0);
         for (std::uint32_t t = 0; t < problem.targets.size(); ++t)
             for (std::size_t i = 0; i < problem.targets[t].pieces->size(); ++i)
                 if (key_id const id = problem.targets[t].pieces->source(i); id != zero_source)
@@ -188,8 +188,8 @@ private:
     holder_t processes_;
     side_shares sources_;
     side_shares targets_;
-    std::vector<std::vector<key_id>> released_; ///< by target tensor: the sources that it uses last
-    std::vector<kind_cost> kinds_;
+    vector<vector<key_id>> released_; ///< by target tensor: the sources that it uses last
+    vector<kind_cost> kinds_;
 };
 
 [[noreturn]] inline void fail_budget(plan_problem const& problem, plan_round const& alone,
@@ -208,7 +208,7 @@ RESHARD_DECL detail::plan_rounds rounds_of(plan_flows const& flows, holder_t pro
                                            index_t budget) {
     detail::round_maker const maker(flows, processes);
     detail::plan_rounds result;
-    std::vector<detail::plan_round> const alone = maker.make(detail::any_budget, 1);
+    vector<detail::plan_round> const alone = maker.make(detail::any_budget, 1);
     for (detail::plan_round const& plan_round : alone)
         result.least_budget = std::max(result.least_budget, plan_round.peak_bytes);
     for (detail::plan_round const& plan_round : alone)

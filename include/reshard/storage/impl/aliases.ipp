@@ -74,7 +74,7 @@ RESHARD_DECL state_dict without_twins(state_dict const& tensors, alias_map const
     if (aliases.empty())
         return tensors;
     state_dict apart;
-    std::map<std::string, std::vector<local_shard>> of_key;
+    std::map<std::string, vector<local_shard>> of_key;
     for (local_shard const& shard : tensors) {
         std::string const& key = key_of(aliases, shard.descriptor.key);
         auto& match = of_key[key];
@@ -100,7 +100,7 @@ RESHARD_DECL catalog offered_to(checkpoint const& source, layout const& wanted) 
     for (auto const& [alias, key] : aliases)
         if (wanted.find(alias))
             replaced.insert(key);
-    std::vector<catalog_entry> entries;
+    vector<catalog_entry> entries;
     for (catalog_entry const& entry : full_catalog)
         if (wanted.find(entry.key) ||
             (!aliases.contains(entry.key) && !replaced.contains(entry.key)))

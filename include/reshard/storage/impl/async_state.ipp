@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_IMPL_ASYNC_STATE_IPP
 
 #include <reshard/bind/plan_cache.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/save.hpp>
 
 #include <reshard/core/digest.hpp>
@@ -31,7 +32,6 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The thread that writes saves in the background, and completes them.
@@ -55,8 +55,8 @@ struct kept_bytes {
 struct save_task {
     std::shared_ptr<files_to_write const> files;
     std::shared_ptr<delta_base const> base;
-    std::vector<file_piece> mine;
-    std::vector<std::byte*> bytes; ///< by own piece
+    vector<file_piece> mine;
+    vector<std::byte*> bytes; ///< by own piece
     kept_bytes* memory = nullptr;
     std::unique_ptr<file_store::unfinished> output;
     staged_directory position; ///< the output in the file system
@@ -65,7 +65,7 @@ struct save_task {
     int size = 1;
     save_options options;
     std::string salt;
-    std::vector<std::string> removed;
+    vector<std::string> removed;
     std::promise<save_report> result;
 
     shared_save shared() const { return {position.target, position.temporary, seen, rank, size}; }
@@ -153,13 +153,13 @@ private:
     std::deque<save_task> tasks_;
     kept_bytes memory_[2];
     local_error problem_;
-    std::vector<staged_directory> given_up_;
+    vector<staged_directory> given_up_;
     bool is_ending_ = false;
     std::thread thread_; ///< last, since it uses all other members
 };
 
 /// Writes the pieces of this process.
-inline std::vector<written_run> write_pieces(save_task const& task) {
+inline vector<written_run> write_pieces(save_task const& task) {
     written_files files(task.files->plan, *task.output, task.base.get(), task.rank);
     for (std::size_t i = 0; i < task.mine.size(); ++i)
         files.put(task.mine[i].position, task.mine[i].bytes.begin,
@@ -218,7 +218,7 @@ inline std::optional<save_report> look(save_task const& task) {
 
 /// Completes the save of a process that is alone.
 inline save_report complete_alone(save_task const& task, local_error const& failed,
-                                  std::vector<written_run> runs) {
+                                  vector<written_run> runs) {
     try {
         if (failed)
             throw error(*failed);
@@ -230,7 +230,7 @@ inline save_report complete_alone(save_task const& task, local_error const& fail
 }
 
 inline save_report async_state::finish(save_task& task) {
-    auto runs = std::vector<written_run>();
+    auto runs = vector<written_run>();
     local_error failed = attempt([&] { runs = write_pieces(task); });
     release(*task.memory);
     if (task.options.writing.files)

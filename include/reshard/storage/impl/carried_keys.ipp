@@ -4,6 +4,7 @@
 #define RESHARD_STORAGE_IMPL_CARRIED_KEYS_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
@@ -12,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The keys and contents of values that name parameters.
@@ -69,17 +69,17 @@ inline std::optional<parameter_key> read_group_key(std::string_view key) {
 }
 
 /// The texts of a value that is a text or a list of texts; std::nullopt for any other value.
-inline std::optional<std::vector<std::string>> texts_in(saved_object const& object) {
+inline std::optional<vector<std::string>> texts_in(saved_object const& object) {
     archive_file const bytes(object.archive, object.key);
     torch_archive const archive(bytes, object.key, {0, object.archive.size()});
     pickle const& values = archive.values();
     pickle_value const root = values.root();
-    std::vector<pickle_value> pickle_values{root};
+    vector<pickle_value> pickle_values{root};
     if (root.type == pickle_value::kind::list || root.type == pickle_value::kind::tuple) {
         auto const elements = values.elements(root, object.key);
         pickle_values.assign(elements.begin(), elements.end());
     }
-    std::vector<std::string> texts;
+    vector<std::string> texts;
     for (pickle_value const value : pickle_values) {
         if (value.type != pickle_value::kind::text)
             return std::nullopt;
@@ -88,7 +88,7 @@ inline std::optional<std::vector<std::string>> texts_in(saved_object const& obje
     return texts;
 }
 
-inline std::string archive_of(std::vector<std::string> const& texts) {
+inline std::string archive_of(vector<std::string> const& texts) {
     pickle_writer out;
     out.empty_list();
     out.begin();

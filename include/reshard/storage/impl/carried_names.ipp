@@ -5,6 +5,7 @@
 
 #include <reshard/aoa/source_names.hpp>
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/expr/mapping.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
 #include <reshard/storage/impl/carried_keys.ipp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -37,8 +37,8 @@ public:
 
     bool has(std::string_view key) const { return ids_.contains(key); }
 
-    std::vector<std::string> outputs_of(std::string_view key) const {
-        std::vector<std::string> keys;
+    vector<std::string> outputs_of(std::string_view key) const {
+        vector<std::string> keys;
         auto const id = ids_.find(key);
         auto const match = id == ids_.end() ? parts_.end() : parts_.find(id->second);
         if (match == parts_.end())
@@ -54,7 +54,7 @@ public:
     }
 
     catalog sources() const {
-        std::vector<catalog_entry> entries;
+        vector<catalog_entry> entries;
         for (mapping_source const source : program_.sources())
             entries.push_back({std::string(source.key), source.dtype, source.shape,
                                index_vector::filled(source.shape.size(), 1)});
@@ -72,7 +72,7 @@ public:
 
 private:
     /// The offset of elements in their source, and their number along each axis.
-    using place = std::pair<std::vector<index_t>, std::vector<index_t>>;
+    using place = std::pair<vector<index_t>, vector<index_t>>;
 
     static place place_of(piece const& piece) {
         box const from = piece.source_box();
@@ -104,14 +104,14 @@ public:
     ///
     /// \throws error with errc::unsupported if a new parameter is made of parameters of several
     ///         groups, or if their values differ
-    std::vector<saved_object> rename(std::vector<saved_object> objects) {
+    vector<saved_object> rename(vector<saved_object> objects) {
         for (saved_object const& object : objects)
             if (auto const key = key_of(object); key && key->parameter.empty())
                 if (auto texts = texts_in(object))
                     lists_.emplace(object.key, std::move(*texts));
         for (saved_object const& object : objects)
             note_names(object);
-        std::vector<saved_object> renamed;
+        vector<saved_object> renamed;
         for (saved_object& object : objects)
             add_renamed(renamed, std::move(object));
         return renamed;
@@ -143,7 +143,7 @@ private:
             names.insert(list->second.begin(), list->second.end());
     }
 
-    void add_renamed(std::vector<saved_object>& objects, saved_object object) {
+    void add_renamed(vector<saved_object>& objects, saved_object object) {
         auto const key = key_of(object);
         std::string const owner(key ? key->owner : std::string_view());
         if (auto const list = lists_.find(object.key); key && list != lists_.end()) {
@@ -157,7 +157,7 @@ private:
     }
 
     /// Adds the new values of a parameter's value.
-    void add_parameter(std::vector<saved_object>& objects, saved_object const& object,
+    void add_parameter(vector<saved_object>& objects, saved_object const& object,
                        parameter_key const& key) {
         std::string const owner(key.owner), name(key.parameter);
         std::string const from = container_of(owner) + name;
@@ -180,8 +180,8 @@ private:
 
     /// The new names of a parameter for which `shared_params` has another name; std::nullopt for
     /// any other value.
-    std::optional<std::vector<std::string>>
-    renamed_value(saved_object const& object, parameter_key const& key, std::size_t count) {
+    std::optional<vector<std::string>> renamed_value(saved_object const& object,
+                                                     parameter_key const& key, std::size_t count) {
         auto const texts = key.group == shared_word ? texts_in(object) : std::nullopt;
         if (!texts || texts->size() != 1)
             return std::nullopt;
@@ -195,7 +195,7 @@ private:
 
     /// Adds a value of a new parameter. If several parameters become one, their values must be
     /// equal.
-    void add_once(std::vector<saved_object>& objects, saved_object added, std::string const& from) {
+    void add_once(vector<saved_object>& objects, saved_object added, std::string const& from) {
         auto const [match, is_new] = said_.try_emplace(added.key, from, added.archive);
         if (!is_new && match->second.second != added.archive)
             fail(errc::unsupported, "'", match->second.first, "' and '", from,
@@ -205,10 +205,10 @@ private:
             objects.push_back(std::move(added));
     }
 
-    std::vector<std::string> renamed_list(parameter_key const& group, std::string const& key,
-                                          std::vector<std::string> const& names) {
+    vector<std::string> renamed_list(parameter_key const& group, std::string const& key,
+                                     vector<std::string> const& names) {
         std::string const owner(group.owner);
-        std::vector<std::string> all;
+        vector<std::string> all;
         for (std::string const& name : names)
             for (std::string& result : renamed(owner, name)) {
                 auto const [match, is_new] =
@@ -246,11 +246,11 @@ private:
     }
 
     /// The new names of a parameter: none if it is removed, several if it is split.
-    std::vector<std::string> renamed(std::string const& owner, std::string const& name) {
+    vector<std::string> renamed(std::string const& owner, std::string const& name) {
         std::string const container = container_of(owner);
         if (!tensors_.has(container + name))
             return renamed_by_states(owner, name);
-        std::vector<std::string> names;
+        vector<std::string> names;
         for (std::string const& key : tensors_.outputs_of(container + name))
             names.push_back(new_name(owner, name, key));
         return names;
@@ -258,7 +258,7 @@ private:
 
     /// The same if the source has the states of a parameter, but not the parameter; empty if both
     /// were omitted.
-    std::vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
+    vector<std::string> renamed_by_states(std::string const& owner, std::string const& name) {
         auto const& container = found_container(owner);
         bool is_left_out = container && left_out_.contains(*container + name), has_state = false;
         for (aoa::state_suffix const& state : states_of(owner)) {
@@ -267,7 +267,7 @@ private:
             has_state = has_state || tensors_.has(key);
             if (!state.is_identical() || !tensors_.has(key))
                 continue;
-            std::vector<std::string> names;
+            vector<std::string> names;
             for (std::string const& output : tensors_.outputs_of(key))
                 aoa::detail::any_parameter(output, {state},
                                            [&](std::string_view text, auto const&) {
@@ -276,7 +276,7 @@ private:
                                            });
             return names;
         }
-        return is_left_out && !has_state ? std::vector<std::string>() : std::vector{name};
+        return is_left_out && !has_state ? vector<std::string>() : vector{name};
     }
 
     /// The optimizer's name of a tensor that a parameter has become. The keys of its state decide;
@@ -284,7 +284,7 @@ private:
     std::string new_name(std::string const& owner, std::string const& name,
                          std::string const& key) {
         std::string const container = container_of(owner);
-        std::vector<std::string> likely;
+        vector<std::string> likely;
         bool const is_same = key.ends_with(name);
         if (is_same && !container.empty() &&
             !key.substr(0, key.size() - name.size()).starts_with(container))
@@ -299,7 +299,7 @@ private:
         return likely.front();
     }
 
-    std::vector<aoa::state_suffix> const& states_of(std::string const& owner) {
+    vector<aoa::state_suffix> const& states_of(std::string const& owner) {
         auto const [match, is_new] = states_of_.try_emplace(owner);
         for (aoa::state_suffix const& state : states_)
             if (is_new && state.prefix.starts_with(owner))
@@ -309,12 +309,12 @@ private:
 
     renamed_tensors tensors_;
     key_set left_out_;
-    std::vector<aoa::state_suffix> states_;
+    vector<aoa::state_suffix> states_;
     std::set<std::string, std::less<>> parameters_; ///< also keys without the name of a model
-    std::map<std::string, std::vector<aoa::state_suffix>> states_of_; ///< by optimizer
-    std::map<std::string, std::vector<std::string>> lists_;           ///< parameter lists, by key
-    std::map<std::string, std::set<std::string>> names_;              ///< by optimizer
-    std::map<std::string, std::optional<std::string>> containers_;    ///< by optimizer
+    std::map<std::string, vector<aoa::state_suffix>> states_of_;   ///< by optimizer
+    std::map<std::string, vector<std::string>> lists_;             ///< parameter lists, by key
+    std::map<std::string, std::set<std::string>> names_;           ///< by optimizer
+    std::map<std::string, std::optional<std::string>> containers_; ///< by optimizer
     std::map<std::string, std::string> groups_; ///< the key of the list of each new parameter
     /// The values of new parameters: the key that each comes from, and its bytes.
     std::map<std::string, std::pair<std::string, std::string>> said_;

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_CARRIED_OBJECTS_IPP
 #define RESHARD_STORAGE_IMPL_CARRIED_OBJECTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/convert.hpp>
 
 #include <reshard/format/megatron/torch_dist.hpp>
@@ -16,7 +17,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Finds the values and texts that a conversion carries, and those that would be lost.
@@ -24,8 +24,8 @@
 namespace reshard::detail {
 
 /// The keys of values that hold tensors, if no warning named them when the checkpoint was opened.
-inline std::vector<std::string> objects_with_tensors(checkpoint const& source) {
-    std::vector<std::string> keys;
+inline vector<std::string> objects_with_tensors(checkpoint const& source) {
+    vector<std::string> keys;
     if (readable_keys(source.metadata()).empty() || !source.can_read_objects())
         return keys;
     try {
@@ -112,8 +112,8 @@ inline void check_all_read(checkpoint_metadata const& source) {
 /// The values to carry.
 ///
 /// \throws error with errc::unsupported if the target cannot hold them
-inline std::vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
-                                            convert_options const& options) {
+inline vector<saved_object> objects_of(checkpoint const& source, mapping const& program,
+                                       convert_options const& options) {
     if (!options.objects)
         return {};
     std::string const lost = lost_objects(source, options.writing.format);
@@ -165,7 +165,7 @@ inline write_options writing_of(checkpoint const& source, mapping const& program
 
 /// Notes names that only metadata had, and that became tensors. It omits output layers: metadata
 /// does not have their names by chance.
-inline void note_new_tensors(std::vector<std::string>& notes, checkpoint_metadata const& source,
+inline void note_new_tensors(vector<std::string>& notes, checkpoint_metadata const& source,
                              mapping const& program, alias_map const& kept) {
     bool const is_safetensors =
         source.format == "huggingface" || source.format.ends_with("safetensors");

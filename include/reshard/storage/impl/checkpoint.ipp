@@ -27,7 +27,7 @@ public:
 
     kind find(std::filesystem::path const& path) const override { return below_->find(path); }
 
-    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+    vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
         return below_->list(directory);
     }
 
@@ -93,7 +93,7 @@ RESHARD_DECL checkpoint::checkpoint(std::filesystem::path const& path, open_opti
     }
 }
 
-RESHARD_DECL void checkpoint::add_warnings(std::vector<std::string> const& texts) {
+RESHARD_DECL void checkpoint::add_warnings(vector<std::string> const& texts) {
     metadata_.warnings.insert(metadata_.warnings.end(), texts.begin(), texts.end());
 }
 
@@ -108,7 +108,7 @@ RESHARD_DECL detail::shard_views<const_tensor_view> const& checkpoint::shapes() 
     return views_->shapes;
 }
 
-RESHARD_DECL std::vector<detail::saved_object> checkpoint::read_objects() const {
+RESHARD_DECL vector<detail::saved_object> checkpoint::read_objects() const {
     auto const keys = detail::readable_keys(metadata_);
     if (keys.empty())
         return {};
@@ -159,8 +159,8 @@ RESHARD_DECL catalog catalog_of(checkpoint const& source) {
 
 namespace detail {
 
-RESHARD_DECL std::vector<std::string> readable_keys(checkpoint_metadata const& metadata) {
-    std::vector<std::string> keys;
+RESHARD_DECL vector<std::string> readable_keys(checkpoint_metadata const& metadata) {
+    vector<std::string> keys;
     for (checkpoint_object const& object : metadata.objects)
         if (object.opaque.empty())
             keys.push_back(object.key);
@@ -202,13 +202,13 @@ RESHARD_DECL std::string call_on(std::string_view noun, checkpoint const& source
     return std::string(noun) + (united(source) ? " a checkpoint" : " " + opened.path.string());
 }
 
-RESHARD_DECL bool are_same(std::vector<std::uint64_t> const& digests) {
+RESHARD_DECL bool are_same(vector<std::uint64_t> const& digests) {
     return digests.front() != 0 &&
            std::ranges::count(digests, digests.front()) == std::ssize(digests);
 }
 
 RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
-                                        std::vector<std::uint64_t> const& digests) {
+                                        vector<std::uint64_t> const& digests) {
     auto const opened =
         std::ranges::find_if(digests, [](std::uint64_t index) { return index != 0; });
     if (!problem || opened == digests.end())
@@ -219,7 +219,7 @@ RESHARD_DECL local_error not_everywhere(local_error problem, int rank,
 }
 
 RESHARD_DECL void check_same_opened(std::filesystem::path const& path,
-                                    std::vector<std::uint64_t> const& digests) {
+                                    vector<std::uint64_t> const& digests) {
     for (std::size_t rank = 1; rank < digests.size(); ++rank)
         if (digests[rank] != digests[0])
             fail(errc::ranks_disagree, path.string(), ": rank 0 and rank ", rank,

@@ -86,12 +86,12 @@ inline listed_save look_at_directory(std::filesystem::path const& path) {
 }
 
 /// The directories in a directory.
-inline std::vector<std::filesystem::path> directories_in(std::filesystem::path const& directory) {
+inline vector<std::filesystem::path> directories_in(std::filesystem::path const& directory) {
     std::error_code problem;
     if (!std::filesystem::is_directory(directory, problem))
         fail(errc::missing_file, directory.string(), ": no such directory");
-    std::vector<std::filesystem::path> paths = files_of_system()->list(directory);
-    std::erase_if(paths, [](std::filesystem::path const& path) {
+    vector<std::filesystem::path> paths = files_of_system()->list(directory);
+    erase_if(paths, [](std::filesystem::path const& path) {
         std::error_code gone;
         return std::filesystem::symlink_status(path, gone).type() !=
                std::filesystem::file_type::directory;
@@ -99,8 +99,8 @@ inline std::vector<std::filesystem::path> directories_in(std::filesystem::path c
     return paths;
 }
 
-RESHARD_DECL std::vector<listed_save> saves_in(std::filesystem::path const& directory) {
-    std::vector<listed_save> saves;
+RESHARD_DECL vector<listed_save> saves_in(std::filesystem::path const& directory) {
+    vector<listed_save> saves;
     for (std::filesystem::path const& path : directories_in(directory))
         saves.push_back(look_at_directory(path));
     return saves;
@@ -141,8 +141,8 @@ inline bool is_older(listed_save const& a, listed_save const& b) {
     return left != right ? left < right : is_name_before(a.name, b.name);
 }
 
-RESHARD_DECL std::vector<std::size_t> newest_first(std::vector<listed_save> const& saves) {
-    std::vector<std::size_t> places;
+RESHARD_DECL vector<std::size_t> newest_first(vector<listed_save> const& saves) {
+    vector<std::size_t> places;
     for (std::size_t i = 0; i < saves.size(); ++i)
         if (saves[i].state == completeness::complete)
             places.push_back(i);
@@ -162,7 +162,7 @@ inline std::string reason_against(listed_save const& save) {
 }
 
 [[noreturn]] inline void fail_without_newest(std::filesystem::path const& directory,
-                                             std::vector<std::string> const& matches) {
+                                             vector<std::string> const& matches) {
     constexpr std::size_t most = 3;
     std::string text;
     for (std::size_t i = 0; i < std::min(most, matches.size()); ++i)

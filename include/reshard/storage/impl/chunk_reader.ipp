@@ -154,9 +154,9 @@ RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_r
     return held_bytes_ + (run.begin - held_run_.begin);
 }
 
-RESHARD_DECL std::vector<bad_chunk> chunk_reader::find_bad(shard_place shard_place,
-                                                           progress_count& count) {
-    std::vector<bad_chunk> chunks;
+RESHARD_DECL vector<bad_chunk> chunk_reader::find_bad(shard_place shard_place,
+                                                      progress_count& count) {
+    vector<bad_chunk> chunks;
     checkpoint_shard const& shard = shard_at(shard_place);
     held_.reset();
     buffer_.resize(std::max<std::size_t>(buffer_.size(),

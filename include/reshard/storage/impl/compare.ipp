@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_COMPARE_IPP
 #define RESHARD_STORAGE_IMPL_COMPARE_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/compare.hpp>
 
 #include <reshard/copy/copy_elements.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -73,9 +73,9 @@ struct digested_shard {
 };
 
 /// The different shards of a tensor that have bytes, sorted.
-inline std::vector<digested_shard> digested_shards(checkpoint_metadata const& source,
-                                                   std::size_t number) {
-    std::vector<digested_shard> shards;
+inline vector<digested_shard> digested_shards(checkpoint_metadata const& source,
+                                              std::size_t number) {
+    vector<digested_shard> shards;
     for (checkpoint_shard const& shard : source.tensors[number].shards)
         if (shard.end > shard.begin)
             shards.push_back({shard.region, shard.flat, shard.cycles, &shard.digests,
@@ -200,8 +200,8 @@ RESHARD_DECL common_tensors match_keys(layout const& a, layout const& b, compari
 }
 
 /// The keys of values that are not tensors, sorted.
-inline std::vector<std::string> object_keys(checkpoint const& source) {
-    std::vector<std::string> keys;
+inline vector<std::string> object_keys(checkpoint const& source) {
+    vector<std::string> keys;
     for (checkpoint_object const& object : source.metadata().objects)
         keys.push_back(object.key);
     std::ranges::sort(keys);
@@ -255,8 +255,7 @@ inline void compare_values(object_comparison& result, saved_object const& a, sav
 }
 
 /// Runs `work`; if it cannot read the values of `keys`, they are noted as unread.
-inline void note_unread(object_comparison& result, std::vector<std::string> const& keys,
-                        auto&& work) {
+inline void note_unread(object_comparison& result, vector<std::string> const& keys, auto&& work) {
     try {
         work();
     } catch (error const& problem) {
@@ -269,7 +268,7 @@ inline void note_unread(object_comparison& result, std::vector<std::string> cons
 }
 
 inline void compare_common_objects(object_comparison& result, checkpoint const& a,
-                                   checkpoint const& b, std::vector<std::string> const& keys) {
+                                   checkpoint const& b, vector<std::string> const& keys) {
     for (checkpoint const* const source : {&a, &b})
         if (!source->can_read_objects()) {
             result.unread = keys;
@@ -298,7 +297,7 @@ RESHARD_DECL object_comparison compare_objects(checkpoint const& a, checkpoint c
                            a.metadata().format == b.metadata().format;
     if (!result.are_identical)
         return result;
-    std::vector<std::string> both;
+    vector<std::string> both;
     std::ranges::set_difference(in_a, in_b, std::back_inserter(result.only_a));
     std::ranges::set_difference(in_b, in_a, std::back_inserter(result.only_b));
     std::ranges::set_intersection(in_a, in_b, std::back_inserter(both));

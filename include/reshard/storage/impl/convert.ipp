@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_CONVERT_IPP
 #define RESHARD_STORAGE_IMPL_CONVERT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/convert.hpp>
 
 #include <reshard/bind/bind.hpp>
@@ -35,7 +36,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -111,8 +111,8 @@ inline mapping mapping_of_call(convert_options const& options, checkpoint const&
     return (*options.program.made())(stored, wanted ? &*wanted : nullptr);
 }
 
-inline std::vector<std::string> names_of(std::vector<std::filesystem::path> const& files) {
-    std::vector<std::string> names;
+inline vector<std::string> names_of(vector<std::filesystem::path> const& files) {
+    vector<std::string> names;
     for (std::filesystem::path const& file : files)
         names.push_back(file.filename().string());
     return names;
@@ -122,8 +122,8 @@ inline std::vector<std::string> names_of(std::vector<std::filesystem::path> cons
 ///
 /// \invariant the members refer to each other
 struct planned_conversion {
-    mapping program; ///< equal on all ranks, like the files, the verdict and the pieces
-    std::vector<std::string> notes; ///< as `convert_report::notes`
+    mapping program;           ///< equal on all ranks, like the files, the verdict and the pieces
+    vector<std::string> notes; ///< as `convert_report::notes`
     tied_names names;
     checkpoint_plan files;
     strict_verdict verdict;
@@ -132,9 +132,9 @@ struct planned_conversion {
     int size = 1;
     layout piece_holders;
     plan_problem problem;
-    plan reads;                                ///< of this process
-    std::vector<std::filesystem::path> beside; ///< files that this process copies
-    std::string note_beside;                   ///< names what it does not copy, or empty
+    plan reads;                           ///< of this process
+    vector<std::filesystem::path> beside; ///< files that this process copies
+    std::string note_beside;              ///< names what it does not copy, or empty
 
     planned_conversion() = default;
     planned_conversion(planned_conversion const&) = delete;
@@ -286,8 +286,8 @@ std::unique_ptr<planned_conversion> plan_conversion(group auto const& world,
 /// Puts a window together from tensors in files, in `buffer`.
 inline std::span<std::byte const> content_from_files(bound_plan const& bound, chunk_reader& reader,
                                                      std::span<piece_part const> parts,
-                                                     std::vector<std::byte>& buffer) {
-    std::vector<stored_loop> loops;
+                                                     vector<std::byte>& buffer) {
+    vector<stored_loop> loops;
     for (piece_part const& part : parts)
         loops.push_back(
             {{bound.problem.sources[part.from->source_key].tensor, part.from->source_shard},
@@ -305,7 +305,7 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
     bound_plan const bound{work.reads, work.problem, source.shapes(), targets, &all_conversions()};
     chunk_reader reader(source, options.verify);
     progress_count count(options.progress, work.bytes_to_write());
-    std::vector<std::byte> buffer;
+    vector<std::byte> buffer;
     put_pieces(
         bound, work.pieces, work.me, work.size, writer,
         [&](std::span<transfer const* const> transfers, data_type dtype) {
@@ -321,15 +321,14 @@ inline std::uint64_t put_converted(written_files& writer, checkpoint const& sour
 }
 
 /// The names of the files beside a replaced checkpoint that are not replaced, too.
-inline std::vector<std::string> names_kept(std::filesystem::path const& target,
-                                           checkpoint_plan const& files,
-                                           std::vector<std::string> const& replaced,
-                                           write_options const& options) {
+inline vector<std::string> names_kept(std::filesystem::path const& target,
+                                      checkpoint_plan const& files,
+                                      vector<std::string> const& replaced,
+                                      write_options const& options) {
     if (!options.replace || options.files || files.is_file)
         return {};
-    std::vector<std::string> names = names_of(files_to_keep(target));
-    std::erase_if(names,
-                  [&](std::string const& name) { return std::ranges::count(replaced, name); });
+    vector<std::string> names = names_of(files_to_keep(target));
+    erase_if(names, [&](std::string const& name) { return std::ranges::count(replaced, name); });
     return names;
 }
 
@@ -337,8 +336,8 @@ inline std::vector<std::string> names_kept(std::filesystem::path const& target,
 struct conversion_share {
     std::uint64_t bytes_read = 0;
     index_t peak_bytes = 0;
-    std::vector<std::string> carried, kept, removed; ///< of the first rank
-    std::string note;                                ///< of the first rank, or empty
+    vector<std::string> carried, kept, removed; ///< of the first rank
+    std::string note;                           ///< of the first rank, or empty
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.bytes_read, self.peak_bytes, self.carried, self.kept, self.removed, self.note);
@@ -363,7 +362,7 @@ convert_report convert_as(group auto const& world, checkpoint const& source,
     own_share.peak_bytes = memory.most_bytes();
     own_share.removed = writer.removed();
     own_share.note = work.note_beside;
-    std::vector<conversion_share> const shares = gather_values(world, own_share);
+    vector<conversion_share> const shares = gather_values(world, own_share);
     conversion_share const& first = shares.front();
     if (!first.note.empty())
         work.notes.push_back(first.note);

@@ -107,11 +107,11 @@ RESHARD_DECL void delta_base::check_there(record_delta const& delta) const {
         check_there(save);
 }
 
-RESHARD_DECL std::vector<delta_run> delta_base::runs_of(std::string const& file) const {
+RESHARD_DECL vector<delta_run> delta_base::runs_of(std::string const& file) const {
     auto const position = std::ranges::find(record_.files, file, &recorded_file::name);
     auto const number = static_cast<std::uint32_t>(position - record_.files.begin());
     return record_.delta ? record_.delta->runs[number]
-                         : std::vector<delta_run>{{position->bytes, number, 0}};
+                         : vector<delta_run>{{position->bytes, number, 0}};
 }
 
 RESHARD_DECL void delta_base::add_source(std::filesystem::path const& directory,

@@ -110,9 +110,9 @@ void for_each_made(piece const& piece, tensor_shards const& shards, auto&& take)
 
 /// The elements of an output that each process can make without the others. Every process can make
 /// zeros.
-inline std::vector<held_run> made_runs(expression const& output, source_list const& sources,
-                                       layout const& source, int size) {
-    std::vector<held_run> runs;
+inline vector<held_run> made_runs(expression const& output, source_list const& sources,
+                                  layout const& source, int size) {
+    vector<held_run> runs;
     auto const add = [&](box const& made, holder_t process) {
         if (auto const run = flat_range_of(made, output.shape))
             runs.push_back({run->begin, run->end, process});
@@ -136,13 +136,13 @@ inline std::vector<held_run> made_runs(expression const& output, source_list con
 }
 
 /// The same runs, joined into as few as possible.
-inline std::vector<held_run> runs_of(mapping_output const& output, mapping const& program,
-                                     layout const& source, int size) {
-    std::vector<held_run> runs = made_runs(output.value, program.sources(), source, size);
+inline vector<held_run> runs_of(mapping_output const& output, mapping const& program,
+                                layout const& source, int size) {
+    vector<held_run> runs = made_runs(output.value, program.sources(), source, size);
     std::sort(runs.begin(), runs.end(), [](held_run const& a, held_run const& b) {
         return std::pair(a.process, a.begin) < std::pair(b.process, b.begin);
     });
-    std::vector<held_run> joined;
+    vector<held_run> joined;
     for (held_run const& run : runs)
         if (!joined.empty() && joined.back().process == run.process &&
             joined.back().end >= run.begin)
@@ -153,9 +153,8 @@ inline std::vector<held_run> runs_of(mapping_output const& output, mapping const
 }
 
 /// Of the processes that hold all elements from `begin` to `end`, the one with the least to write.
-inline std::optional<holder_t> quickest_holder(std::vector<held_run> const& runs, index_t begin,
-                                               index_t end,
-                                               std::vector<std::uint64_t> const& to_write) {
+inline std::optional<holder_t> quickest_holder(vector<held_run> const& runs, index_t begin,
+                                               index_t end, vector<std::uint64_t> const& to_write) {
     std::optional<holder_t> best;
     for (held_run const& run : runs)
         if (run.begin <= begin && end <= run.end &&
@@ -172,7 +171,7 @@ inline index_t elements_before(std::uint64_t position, data_type dtype, index_t 
 RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, mapping const& program,
                                           layout const& source, int size) {
     checkpoint_metadata const& written = files.metadata;
-    std::vector<std::uint64_t> to_write(static_cast<std::size_t>(size), 0);
+    vector<std::uint64_t> to_write(static_cast<std::size_t>(size), 0);
     file_pieces pieces;
     holder_t next = 0;
     for_each_shard(written, [&](shard_place shard_place, checkpoint_shard const& shard) {

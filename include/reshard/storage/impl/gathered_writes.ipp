@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_GATHERED_WRITES_IPP
 #define RESHARD_STORAGE_IMPL_GATHERED_WRITES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/gathered_writes.hpp>
 
 #include <reshard/bind/program.hpp>
@@ -25,7 +26,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -65,8 +65,8 @@ inline void add_sources(std::set<std::string, std::less<>>& keys, mapping const&
 /// \par Collective every rank of the group, in the same order
 void put_redistributed(group auto const& world, written_files& writer,
                        std::span<file_piece const> pieces, held_sources const& from) {
-    std::vector<std::vector<std::byte>> memory;
-    std::vector<file_piece> own_pieces;
+    vector<vector<std::byte>> memory;
+    vector<file_piece> own_pieces;
     const_state_dict have;
     state_dict want;
     checkpoint_metadata const& written = writer.plan().metadata;
@@ -228,7 +228,7 @@ inline void put_shared(mpi_group const& world, written_files& writer, file_piece
 }
 
 inline file_pieces gathered_only(file_pieces pieces) {
-    std::erase_if(pieces, [](file_piece const& piece) { return !piece.is_gathered; });
+    erase_if(pieces, [](file_piece const& piece) { return !piece.is_gathered; });
     return pieces;
 }
 

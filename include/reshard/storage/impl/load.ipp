@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_LOAD_IPP
 #define RESHARD_STORAGE_IMPL_LOAD_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/load.hpp>
 
 #include <reshard/bind/bind.hpp>
@@ -34,7 +35,6 @@
 #include <tuple>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace reshard {
 
@@ -60,9 +60,9 @@ struct load_plan {
 };
 
 /// The keys of the tensors that a program fills.
-inline std::vector<std::string> keys_filled(mapping const& program, catalog const& wanted) {
-    std::vector<std::string> keys = keys_of(wanted);
-    std::erase_if(keys, [&](std::string const& key) {
+inline vector<std::string> keys_filled(mapping const& program, catalog const& wanted) {
+    vector<std::string> keys = keys_of(wanted);
+    erase_if(keys, [&](std::string const& key) {
         mapping_output const* const output = program.find(key);
         return !output || output->added;
     });
@@ -92,9 +92,9 @@ inline std::string place_text(box const& region, std::optional<flat_range> const
 }
 
 /// The shards of a tensor in a rank's files, for a checkpoint for one layout only.
-inline std::vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
-                                                     checkpoint_metadata const& saved) {
-    std::vector<checkpoint_shard> shards;
+inline vector<checkpoint_shard> shards_saved_by(holder_t rank, checkpoint_tensor const& tensor,
+                                                checkpoint_metadata const& saved) {
+    vector<checkpoint_shard> shards;
     for (checkpoint_shard const& shard : tensor.shards)
         if (saved.this_layout_only[shard.file] == rank)
             shards.push_back(shard);
@@ -188,8 +188,8 @@ inline std::unique_ptr<load_plan> plan_load(checkpoint const& source, target_ten
 inline bool is_zeros(transfer const& t) { return t.source_key == zero_source; }
 
 /// The loops of this process that read.
-inline std::vector<stored_loop> loops_of(bound_plan const& bound) {
-    std::vector<stored_loop> loops;
+inline vector<stored_loop> loops_of(bound_plan const& bound) {
+    vector<stored_loop> loops;
     for (transfer const& t : bound.whole.transfers)
         if (!is_zeros(t))
             loops.push_back({{bound.problem.sources[t.source_key].tensor, t.source_shard},
@@ -300,8 +300,8 @@ RESHARD_DECL void state_load::prepare(model_state const& state, layout const& st
         tensors.add(bytes_tensor(wanted.key, wanted.bytes.size()), view_of_bytes(wanted.bytes));
 }
 
-RESHARD_DECL std::vector<std::string> state_load::cells() const {
-    std::vector<std::string> keys;
+RESHARD_DECL vector<std::string> state_load::cells() const {
+    vector<std::string> keys;
     for (bytes_to_load const& wanted : bytes)
         if (!wanted.key.starts_with(common_prefix))
             keys.push_back(wanted.key);
@@ -335,9 +335,9 @@ RESHARD_DECL strict_verdict judge_values(model_state const& state, layout const&
     return verdict;
 }
 
-RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::string> const& logged,
-                                 std::vector<std::string> const& returned) {
-    auto const add = [](std::vector<std::string>& all, std::vector<std::string> const& more) {
+RESHARD_DECL void add_unexpected(strict_verdict& verdict, vector<std::string> const& logged,
+                                 vector<std::string> const& returned) {
+    auto const add = [](vector<std::string>& all, vector<std::string> const& more) {
         for (std::string const& key : more)
             if (std::ranges::find(all, key) == all.end())
                 all.push_back(key);
@@ -346,7 +346,7 @@ RESHARD_DECL void add_unexpected(strict_verdict& verdict, std::vector<std::strin
     add(verdict.give_back.unexpected, returned);
 }
 
-RESHARD_DECL void check_names(model_state const& state, std::vector<bytes_to_load> const& bytes) {
+RESHARD_DECL void check_names(model_state const& state, vector<bytes_to_load> const& bytes) {
     for (bytes_to_load const& wanted : bytes) {
         auto const position = state.find(wanted.name);
         if (wanted.key.starts_with(common_prefix) && position != state.end() &&

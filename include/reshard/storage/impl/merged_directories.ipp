@@ -34,9 +34,9 @@ inline bool is_text_of_checkpoint(std::string const& name) {
     return name == save_record_name || !ending_in_index(name).empty();
 }
 
-RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
-                                               std::filesystem::path const& directory) {
-    std::vector<seen_file> seen_files;
+RESHARD_DECL vector<seen_file> seen_files(file_store const& files,
+                                          std::filesystem::path const& directory) {
+    vector<seen_file> seen_files;
     if (files.find(directory) != file_store::kind::directory)
         return seen_files;
     for (std::filesystem::path const& path : files.list(directory)) {
@@ -53,8 +53,8 @@ RESHARD_DECL std::vector<seen_file> seen_files(file_store const& files,
     return seen_files;
 }
 
-RESHARD_DECL std::map<std::string, merged_file>
-unite(std::filesystem::path const& directory, std::vector<std::vector<seen_file>> const& by_rank) {
+RESHARD_DECL std::map<std::string, merged_file> unite(std::filesystem::path const& directory,
+                                                      vector<vector<seen_file>> const& by_rank) {
     std::map<std::string, merged_file> files;
     std::map<std::string_view, seen_file const*> first;
     for (std::size_t rank = 0; rank < by_rank.size(); ++rank)
@@ -120,7 +120,7 @@ private:
     merged_file const& present_;
 };
 
-RESHARD_DECL bool merged_directories::sees(std::vector<int> const& ranks) const {
+RESHARD_DECL bool merged_directories::sees(vector<int> const& ranks) const {
     return std::binary_search(ranks.begin(), ranks.end(), rank_);
 }
 
@@ -136,11 +136,11 @@ RESHARD_DECL file_store::kind merged_directories::find(std::filesystem::path con
     return find_file(path) ? kind::file : own_->find(path);
 }
 
-RESHARD_DECL std::vector<std::filesystem::path>
+RESHARD_DECL vector<std::filesystem::path>
 merged_directories::list(std::filesystem::path const& directory) const {
     if (directory != directory_)
         return own_->list(directory);
-    std::vector<std::filesystem::path> paths;
+    vector<std::filesystem::path> paths;
     for (auto const& [name, entry] : files_)
         paths.push_back(directory_ / name);
     return paths;

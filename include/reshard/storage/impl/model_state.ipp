@@ -52,16 +52,16 @@ RESHARD_DECL bool is_sharded(model_state const& state) {
     return match == state.end();
 }
 
-RESHARD_DECL std::vector<common_value> common_values(model_state const& state) {
-    std::vector<common_value> values;
+RESHARD_DECL vector<common_value> common_values(model_state const& state) {
+    vector<common_value> values;
     for (auto const& [name, entry] : state)
         if (auto const* const value = std::get_if<stored_value>(&entry))
             values.push_back({name, value->bytes});
     return values;
 }
 
-RESHARD_DECL std::vector<held_object> held_objects(model_state const& state) {
-    std::vector<held_object> objects;
+RESHARD_DECL vector<held_object> held_objects(model_state const& state) {
+    vector<held_object> objects;
     for (auto const& [name, entry] : state)
         if (auto const* const object = std::get_if<stored_object>(&entry))
             objects.push_back({object->cell, object->bytes});
@@ -178,8 +178,8 @@ inline std::optional<object_cell> cell_to_load(stored_object const& object, layo
     return cell;
 }
 
-RESHARD_DECL std::vector<std::string>
-cells_left(layout const& stored, std::vector<std::vector<std::string>> const& taken) {
+RESHARD_DECL vector<std::string> cells_left(layout const& stored,
+                                            vector<vector<std::string>> const& taken) {
     std::set<std::string, std::less<>> keys, arrays;
     for (auto const& of_rank : taken)
         for (std::string const& key : of_rank) {
@@ -187,7 +187,7 @@ cells_left(layout const& stored, std::vector<std::vector<std::string>> const& ta
             if (auto const cell = cell_of(key))
                 arrays.insert(cell->key);
         }
-    std::vector<std::string> left;
+    vector<std::string> left;
     if (arrays.empty())
         return left;
     for (tensor_layout const& tensor : stored.tensors)
@@ -197,8 +197,8 @@ cells_left(layout const& stored, std::vector<std::vector<std::string>> const& ta
     return left;
 }
 
-RESHARD_DECL std::vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored) {
-    std::vector<bytes_to_load> loads;
+RESHARD_DECL vector<bytes_to_load> bytes_of(model_state const& state, layout const& stored) {
+    vector<bytes_to_load> loads;
     auto const add = [&](std::string const& name, std::string key, std::string const& noun) {
         std::size_t const size = stored_bytes(stored, key, noun);
         loads.push_back({name, std::move(key), std::string(size, '\0')});

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_RELAYED_READS_IPP
 #define RESHARD_STORAGE_IMPL_RELAYED_READS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/group/gather_values.hpp>
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -223,7 +223,7 @@ struct relay_memory {
 };
 
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
-                                      window_reads& reads, std::vector<window_run>& runs,
+                                      window_reads& reads, vector<window_run>& runs,
                                       file_reads file_reads) {
     group_nodes const nodes = nodes_of(world);
     if (nodes.ranks.size() == 1)
@@ -241,7 +241,7 @@ RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& read
     local_error problem;
     if (std::ranges::find(has_slots, false) == has_slots.end()) {
         problem = run_rounds(*memory->slots, *memory->relay, nodes.own.group, reads);
-        std::vector<window_run> done;
+        vector<window_run> done;
         for (relayed_window const& window : relayed.windows())
             done.push_back(window.window);
         runs = windows_without(reads, runs, done);

@@ -27,7 +27,7 @@ RESHARD_DECL group_nodes nodes_of(mpi_group const& world) {
         nodes.ranks[position->second].push_back(rank);
     }
     nodes.number = numbers.at(nodes.own.numbers.front());
-    nodes.least_ranks = std::ranges::min(nodes.ranks, {}, &std::vector<int>::size).size();
+    nodes.least_ranks = std::ranges::min(nodes.ranks, {}, &vector<int>::size).size();
     return nodes;
 }
 
@@ -35,7 +35,7 @@ RESHARD_DECL group_nodes nodes_of(mpi_group const& world) {
 template <class T>
 struct value_of_nodes {
     T value;
-    std::vector<std::uint32_t> nodes;
+    vector<std::uint32_t> nodes;
 };
 
 /// The values of all nodes. Replicas have equal values, so only the first node that has a value
@@ -44,11 +44,11 @@ struct value_of_nodes {
 /// \param own_value the value of this rank's node, the same on all its ranks
 /// \par Collective every rank of the group, in the same order
 template <class T>
-std::vector<value_of_nodes<T>> gather_from_nodes(mpi_group const& world, group_nodes const& nodes,
-                                                 T own_value) {
+vector<value_of_nodes<T>> gather_from_nodes(mpi_group const& world, group_nodes const& nodes,
+                                            T own_value) {
     auto const digests = gather_values(world, digest_of_all(own_value));
     std::map<std::uint64_t, std::size_t> numbers;
-    std::vector<value_of_nodes<T>> all_nodes;
+    vector<value_of_nodes<T>> all_nodes;
     for (std::uint32_t node = 0; node < nodes.ranks.size(); ++node) {
         auto const first = static_cast<std::size_t>(nodes.ranks[node].front());
         auto const [number, is_new] = numbers.emplace(digests[first], all_nodes.size());
@@ -77,15 +77,15 @@ struct needed_shard {
     constexpr auto operator<=>(needed_shard const&) const = default;
 };
 
-using shard_windows = std::map<needed_shard, std::vector<window_run>>;
+using shard_windows = std::map<needed_shard, vector<window_run>>;
 
 /// \param windows in the order of files
-inline shard_windows windows_by_shard(std::vector<window_run> const& windows) {
+inline shard_windows windows_by_shard(vector<window_run> const& windows) {
     shard_windows all_windows;
     for (auto first = windows.begin(), last = first; first != windows.end(); first = last) {
         last = std::find_if(first, windows.end(),
                             [&](window_run const& run) { return run.position != first->position; });
-        std::vector<window_run> some(first, last);
+        vector<window_run> some(first, last);
         std::uint64_t const digest = digest_of_all(some);
         all_windows.emplace(needed_shard{first->position, digest}, std::move(some));
     }
@@ -98,15 +98,15 @@ using shard_of_nodes = value_of_nodes<needed_shard>;
 /// windows.
 ///
 /// \param nodes the windows that each node needs
-inline std::vector<shard_of_nodes>
-shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& nodes) {
-    std::vector<std::pair<needed_shard, std::uint32_t>> sorted;
+inline vector<shard_of_nodes>
+shards_of_several(vector<value_of_nodes<vector<needed_shard>>> const& nodes) {
+    vector<std::pair<needed_shard, std::uint32_t>> sorted;
     for (auto const& list : nodes)
         for (needed_shard const& shard : list.value)
             for (std::uint32_t const node : list.nodes)
                 sorted.emplace_back(shard, node);
     std::ranges::sort(sorted);
-    std::vector<shard_of_nodes> several;
+    vector<shard_of_nodes> several;
     for (std::size_t first = 0, last = 0; first < sorted.size(); first = last) {
         std::size_t const before = several.size();
         for (; last < sorted.size() && sorted[last].first.position == sorted[first].first.position;
@@ -122,25 +122,24 @@ shards_of_several(std::vector<value_of_nodes<std::vector<needed_shard>>> const& 
 }
 
 /// Windows of a shard, and the nodes that need them.
-using windows_of_nodes = value_of_nodes<std::vector<window_run>>;
+using windows_of_nodes = value_of_nodes<vector<window_run>>;
 
 /// The windows of the shards that several nodes need. For other shards, only digests are sent.
 ///
 /// \param own the windows that this rank's node needs
 /// \par Collective every rank of the group, in the same order
-inline std::vector<windows_of_nodes> gather_windows(mpi_group const& world,
-                                                    group_nodes const& nodes,
-                                                    std::vector<window_run> const& own) {
+inline vector<windows_of_nodes> gather_windows(mpi_group const& world, group_nodes const& nodes,
+                                               vector<window_run> const& own) {
     shard_windows windows;
-    std::vector<needed_shard> shards;
+    vector<needed_shard> shards;
     agree_on(world, [&] {
         windows = windows_by_shard(own);
         for (auto const& [shard, some] : windows)
             shards.push_back(shard);
     });
     auto const elements = gather_from_nodes(world, nodes, std::move(shards));
-    std::vector<shard_of_nodes> several;
-    std::vector<std::vector<window_run>> telling;
+    vector<shard_of_nodes> several;
+    vector<vector<window_run>> telling;
     agree_on(world, [&] {
         several = shards_of_several(elements);
         for (shard_of_nodes const& shard : several)
@@ -148,8 +147,8 @@ inline std::vector<windows_of_nodes> gather_windows(mpi_group const& world,
                 telling.push_back(windows.at(shard.value));
     });
     auto values = gather_values(world, telling);
-    std::vector<std::size_t> next(values.size(), 0);
-    std::vector<windows_of_nodes> result;
+    vector<std::size_t> next(values.size(), 0);
+    vector<windows_of_nodes> result;
     for (shard_of_nodes& shard : several) {
         auto const rank = static_cast<std::size_t>(nodes.teller(shard.nodes));
         result.push_back({std::move(values[rank][next[rank]++]), std::move(shard.nodes)});
@@ -159,10 +158,9 @@ inline std::vector<windows_of_nodes> gather_windows(mpi_group const& world,
 
 RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes const& nodes,
                                         chunk_reader const& reader, window_reads const& reads,
-                                        std::vector<window_run> const& runs,
-                                        file_reads file_reads) {
+                                        vector<window_run> const& runs, file_reads file_reads) {
     auto const of_node = gather_values(nodes.own.group, runs);
-    std::vector<window_run> own;
+    vector<window_run> own;
     agree_on(world, [&] {
         for_each_listed(reads, of_node,
                         [&](window_run const& window, auto const&) { own.push_back(window); });
@@ -170,14 +168,14 @@ RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes cons
     auto needed = gather_windows(world, nodes, own);
     found_windows windows{relayed_windows(nodes)};
     agree_on(world, [&] {
-        std::vector<std::vector<window_run>> lists;
+        vector<vector<window_run>> lists;
         for (windows_of_nodes& shard : needed)
             lists.push_back(std::move(shard.value));
         std::uint64_t const most = std::min<std::uint64_t>(most_slot_bytes, world.count_limit());
         for_each_listed(reads, lists, [&](window_run const& run, auto const& entries) {
             std::uint64_t const once = reader.whole_chunks(run.position, run.bytes).size();
             std::uint64_t alone = 0;
-            std::vector<std::uint32_t> receivers;
+            vector<std::uint32_t> receivers;
             for (listed_window const& entry : entries) {
                 auto const& those = needed[entry.list].nodes;
                 byte_run const bytes =

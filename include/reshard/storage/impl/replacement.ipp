@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_REPLACEMENT_IPP
 #define RESHARD_STORAGE_IMPL_REPLACEMENT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/replacement.hpp>
 
 #include <reshard/format/checkpoint.hpp>
@@ -23,7 +24,6 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <system_error>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -80,9 +80,9 @@ inline std::set<std::string> names_if_any(std::filesystem::path const& directory
 }
 
 /// The entries of a directory beside its checkpoint, sorted; all entries if there is no checkpoint.
-inline std::vector<std::filesystem::path> beside_checkpoint(std::filesystem::path const& directory,
-                                                            std::set<std::string> const& listed) {
-    std::vector<std::filesystem::path> beside;
+inline vector<std::filesystem::path> beside_checkpoint(std::filesystem::path const& directory,
+                                                       std::set<std::string> const& listed) {
+    vector<std::filesystem::path> beside;
     for (auto const& entry : std::filesystem::directory_iterator(directory))
         if (!listed.contains(entry.path().filename().string()))
             beside.push_back(entry.path());
@@ -94,19 +94,19 @@ inline bool is_side_file(std::filesystem::path const& path) {
     return std::filesystem::is_regular_file(path) && !may_hold_tensors(path.filename().string());
 }
 
-RESHARD_DECL std::vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint) {
+RESHARD_DECL vector<std::filesystem::path> side_files(checkpoint_metadata const& checkpoint) {
     if (!std::filesystem::is_directory(checkpoint.path))
         return {};
     auto files = beside_checkpoint(checkpoint.path, names_in(checkpoint));
-    std::erase_if(files, [](std::filesystem::path const& path) {
+    erase_if(files, [](std::filesystem::path const& path) {
         return !is_side_file(path) || path.filename().string().starts_with('.') ||
                path.filename() == pin_name;
     });
     return files;
 }
 
-RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const& checkpoint) {
-    std::vector<std::string> names;
+RESHARD_DECL vector<std::string> side_directories(checkpoint_metadata const& checkpoint) {
+    vector<std::string> names;
     if (!std::filesystem::is_directory(checkpoint.path))
         return names;
     for (std::filesystem::path const& path :
@@ -123,7 +123,7 @@ RESHARD_DECL std::vector<std::string> side_directories(checkpoint_metadata const
 
 /// The same, among entries that are known.
 inline std::optional<std::filesystem::path>
-stranger_among(std::vector<std::filesystem::path> const& beside, bool has_checkpoint) {
+stranger_among(vector<std::filesystem::path> const& beside, bool has_checkpoint) {
     for (std::filesystem::path const& path : beside)
         if (!has_checkpoint || !is_side_file(path))
             return path;
@@ -136,7 +136,7 @@ stranger_in(std::filesystem::path const& directory) {
     return stranger_among(beside_checkpoint(directory, listed), !listed.empty());
 }
 
-RESHARD_DECL std::vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target) {
+RESHARD_DECL vector<std::filesystem::path> files_to_keep(std::filesystem::path const& target) {
     if (!std::filesystem::is_directory(target))
         return {};
     std::set<std::string> const listed = names_if_any(target);
@@ -156,9 +156,9 @@ inline std::optional<save_record> head_in(std::filesystem::path const& directory
 
 /// The saves that the save in a directory needs; empty if that is damaged, and so cannot be read
 /// anyway.
-inline std::vector<std::string> needs_of(std::filesystem::path const& directory) {
+inline vector<std::string> needs_of(std::filesystem::path const& directory) {
     auto const head = understood([&] { return head_in(directory); });
-    return head ? head->facts.needs : std::vector<std::string>();
+    return head ? head->facts.needs : vector<std::string>();
 }
 
 RESHARD_DECL void check_not_needed(std::filesystem::path const& target) {

@@ -26,7 +26,7 @@
 namespace reshard::detail {
 
 /// Refuses rules that records cannot decide.
-inline void check_rules_of(retention const& rules, std::vector<listed_save> const& saves) {
+inline void check_rules_of(retention const& rules, vector<listed_save> const& saves) {
     for (auto const& [name, number] :
          {std::pair("last", rules.last), std::pair("best", rules.best)})
         if (number && *number < 0)
@@ -56,10 +56,10 @@ inline void check_rules_of(retention const& rules, std::vector<listed_save> cons
 /// Judges saves, rule by rule. The first rule that keeps a save gives the reason.
 class retention_judge {
 public:
-    retention_judge(std::vector<listed_save> const& saves, retention const& rules)
+    retention_judge(vector<listed_save> const& saves, retention const& rules)
         : saves_(saves), rules_(rules), newest_(newest_first(saves)), verdicts_(saves.size()) {}
 
-    std::vector<retention_verdict> take() {
+    vector<retention_verdict> take() {
         for (std::size_t i = 0; i < saves_.size(); ++i)
             judge_alone(i);
         keep_last();
@@ -121,7 +121,7 @@ private:
     void keep_best() {
         if (!rules_.best)
             return;
-        std::vector<std::pair<double, std::size_t>> numbers; // lower is better
+        vector<std::pair<double, std::size_t>> numbers; // lower is better
         for (std::size_t const i : newest_) {
             auto const& match = saves_[i].record.facts.numbers;
             auto const number = match.find(rules_.by);
@@ -151,10 +151,10 @@ private:
     }
 
     void keep_needed() {
-        std::map<std::string_view, std::vector<std::size_t>> by_id;
+        std::map<std::string_view, vector<std::size_t>> by_id;
         for (std::size_t const i : newest_)
             by_id[saves_[i].record.save].push_back(i);
-        std::vector<std::size_t> to_visit;
+        vector<std::size_t> to_visit;
         for (std::size_t i = 0; i < saves_.size(); ++i)
             if (!verdicts_[i].goes)
                 to_visit.push_back(i);
@@ -170,14 +170,14 @@ private:
         }
     }
 
-    std::vector<listed_save> const& saves_;
+    vector<listed_save> const& saves_;
     retention const& rules_;
-    std::vector<std::size_t> newest_; ///< the complete saves, the newest first
-    std::vector<retention_verdict> verdicts_;
+    vector<std::size_t> newest_; ///< the complete saves, the newest first
+    vector<retention_verdict> verdicts_;
 };
 
-RESHARD_DECL std::vector<retention_verdict> judge(std::vector<listed_save> const& saves,
-                                                  retention const& rules) {
+RESHARD_DECL vector<retention_verdict> judge(vector<listed_save> const& saves,
+                                             retention const& rules) {
     check_rules_of(rules, saves);
     return retention_judge(saves, rules).take();
 }
@@ -227,10 +227,9 @@ RESHARD_DECL void delete_save(std::filesystem::path const& directory, listed_sav
 }
 
 /// Deletes the saves that go, each before the saves that it needs.
-inline void delete_all(std::filesystem::path const& directory,
-                       std::vector<listed_save> const& saves,
-                       std::vector<retention_verdict> const& verdicts) {
-    std::vector<std::size_t> going;
+inline void delete_all(std::filesystem::path const& directory, vector<listed_save> const& saves,
+                       vector<retention_verdict> const& verdicts) {
+    vector<std::size_t> going;
     for (std::size_t i = 0; i < saves.size(); ++i)
         if (verdicts[i].goes && saves[i].state == completeness::complete)
             going.push_back(i);
@@ -258,16 +257,15 @@ inline void delete_all(std::filesystem::path const& directory,
 /// The saves that go, each locked so that no delta of it can begin.
 class locked_saves {
 public:
-    locked_saves(std::filesystem::path const& directory, std::vector<listed_save> const& saves,
-                 std::vector<retention_verdict> const& verdicts) {
+    locked_saves(std::filesystem::path const& directory, vector<listed_save> const& saves,
+                 vector<retention_verdict> const& verdicts) {
         for (std::size_t i = 0; i < saves.size(); ++i)
             if (verdicts[i].goes && saves[i].state == completeness::complete)
                 lock(directory, saves[i].name);
     }
 
     /// Judges saves again, so that none goes while a delta of it is in progress.
-    std::vector<retention_verdict> judge_again(std::vector<listed_save>& saves,
-                                               retention const& rules) {
+    vector<retention_verdict> judge_again(vector<listed_save>& saves, retention const& rules) {
         for (;;) {
             std::size_t const before = in_use_.size();
             for (listed_save& save : saves)
@@ -296,8 +294,8 @@ private:
     std::set<std::string> in_use_;
 };
 
-RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const& directory,
-                                                    retention const& rules, bool do_delete) {
+RESHARD_DECL vector<retained_save> retain_here(std::filesystem::path const& directory,
+                                               retention const& rules, bool do_delete) {
     auto saves = saves_in(directory);
     locked_saves locked(directory, saves, judge(saves, rules));
     if (do_delete)
@@ -305,7 +303,7 @@ RESHARD_DECL std::vector<retained_save> retain_here(std::filesystem::path const&
     auto const verdicts = locked.judge_again(saves, rules);
     if (do_delete)
         delete_all(directory, saves, verdicts);
-    std::vector<retained_save> report;
+    vector<retained_save> report;
     for (std::size_t i = 0; i < saves.size(); ++i)
         report.push_back({saves[i].name, verdicts[i].goes, verdicts[i].why,
                           std::string(name_of(saves[i].state)), saves[i].record.save,

@@ -69,7 +69,7 @@ inline void check_program_options(save_options const& options) {
 
 inline checkpoint_plan files_to_save(mapping const& program, layout const& layout,
                                      save_options const& options) {
-    std::vector<std::string> const keys = keys_of(program.outputs());
+    vector<std::string> const keys = keys_of(program.outputs());
     check_needs("save_options.needs", options.needs, keys, keys);
     check_alias_tensors(layout, options);
     return files_for(program, writes_whole(options) ? std::nullopt : std::optional(layout),
@@ -79,7 +79,7 @@ inline checkpoint_plan files_to_save(mapping const& program, layout const& layou
 /// A program, and sentences for people about the form of its tensors in files.
 struct noted_program {
     mapping program;
-    std::vector<std::string> notes;
+    vector<std::string> notes;
 };
 
 /// Prepares the fused tensors and scales of a program for files of whole tensors, and removes its
@@ -122,8 +122,8 @@ noted_program program_of_save(group auto const& world, layout const& source,
 /// \invariant the members refer to each other
 struct planned_save {
     layout all;
-    mapping program;                ///< of the saved tensors
-    std::vector<std::string> notes; ///< as `save_report::notes`
+    mapping program;           ///< of the saved tensors
+    vector<std::string> notes; ///< as `save_report::notes`
     checkpoint_plan files;
     file_pieces pieces;
     file_pieces mine; ///< the pieces whose elements this process holds
@@ -144,9 +144,8 @@ struct planned_save {
 
     void plan_mine(holder_t me, int size) {
         mine = pieces;
-        std::erase_if(mine, [&](file_piece const& piece) {
-            return piece.process != me || piece.is_gathered;
-        });
+        erase_if(mine,
+                 [&](file_piece const& piece) { return piece.process != me || piece.is_gathered; });
         target = layout_of(files.metadata, mine, size);
         work = problem_of(program, all, target);
         whole = make_plan(work, {holder_set::nobody(), holder_set({me})});
@@ -161,7 +160,7 @@ inline void put_held(written_files& writer, planned_save const& planned,
     sources.add(tensors, planned.all, me);
     bound_plan const bound{planned.whole, planned.work, sources, planned.targets,
                            &all_conversions()};
-    std::vector<std::byte> buffer;
+    vector<std::byte> buffer;
     put_pieces(
         bound, planned.mine, me, size, writer, [](auto&&...) { return std::uint64_t{1} << 20; },
         [&](std::uint64_t bytes, std::span<piece_part const> parts) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_SAVE_ASYNC_IPP
 #define RESHARD_STORAGE_IMPL_SAVE_ASYNC_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/save_async.hpp>
 
 #include <reshard/bind/overlap.hpp>
@@ -31,7 +32,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -39,7 +39,7 @@ namespace detail {
 
 /// Sets the offset of each piece in memory. Pieces are consecutive, and each begins at a cache
 /// line.
-inline std::size_t bytes_for(std::vector<file_piece> const& pieces) {
+inline std::size_t bytes_for(vector<file_piece> const& pieces) {
     std::size_t bytes = 0;
     for (file_piece const& piece : pieces)
         bytes += (piece.bytes.size() + 63) / 64 * 64;

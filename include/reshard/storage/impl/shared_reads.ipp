@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_SHARED_READS_IPP
 #define RESHARD_STORAGE_IMPL_SHARED_READS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/shared_reads.hpp>
 
 #include <reshard/group/gather_values.hpp>
@@ -18,7 +19,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -28,10 +28,10 @@ inline constexpr std::uint64_t least_shared_bytes = std::uint64_t{4} << 20;
 /// The windows that several ranks of a node need, with all bytes that any of them needs.
 ///
 /// \param runs the windows of each rank
-inline std::vector<window_run> shared_windows(chunk_reader const& reader, window_reads const& reads,
-                                              std::vector<std::vector<window_run>> const& runs,
-                                              file_reads file_reads) {
-    std::vector<window_run> shared;
+inline vector<window_run> shared_windows(chunk_reader const& reader, window_reads const& reads,
+                                         vector<vector<window_run>> const& runs,
+                                         file_reads file_reads) {
+    vector<window_run> shared;
     for_each_listed(reads, runs, [&](window_run const& run, auto const& entries) {
         std::uint64_t alone = 0; // bytes read if ranks do not share
         for (listed_window const& window : entries)
@@ -91,14 +91,14 @@ inline local_error read_shared(mpi_group const& node, window_slots const& slots,
 /// The ranks of a node, the windows that they read together, and slots for these.
 struct node_windows {
     node_ranks node;
-    std::vector<window_run> windows;
+    vector<window_run> windows;
     std::unique_ptr<window_slots> slots; ///< null if there is nothing to share, or no memory
 };
 
 /// \param runs the windows that this rank needs
 /// \par Collective every rank of the group, in the same order
 inline node_windows share_windows(mpi_group const& world, chunk_reader const& reader,
-                                  window_reads const& reads, std::vector<window_run> const& runs,
+                                  window_reads const& reads, vector<window_run> const& runs,
                                   file_reads file_reads) {
     node_windows windows{agreed_node_of(world), {}, nullptr};
     mpi_group const& node = windows.node.group;
@@ -111,7 +111,7 @@ inline node_windows share_windows(mpi_group const& world, chunk_reader const& re
 }
 
 /// True if ranks read enough to ask each other for windows.
-inline bool is_worth_sharing(std::vector<read_notice> const& notices, file_reads reads) {
+inline bool is_worth_sharing(vector<read_notice> const& notices, file_reads reads) {
     return std::ranges::all_of(notices, &read_notice::may_share) &&
            (reads == file_reads::once ||
             std::ranges::any_of(notices, [](read_notice const& notice) {
@@ -126,17 +126,17 @@ struct sent_window {
 };
 
 /// The bytes that each rank sends to others, in the order of files; the same on every rank.
-inline std::vector<std::vector<sent_window>>
-windows_to_send(chunk_reader const& reader, window_reads const& reads,
-                merged_directories const& files,
-                std::vector<std::vector<window_run>> const& wanted) {
+inline vector<vector<sent_window>> windows_to_send(chunk_reader const& reader,
+                                                   window_reads const& reads,
+                                                   merged_directories const& files,
+                                                   vector<vector<window_run>> const& wanted) {
     checkpoint_metadata const& from = reader.metadata();
-    std::vector<std::vector<sent_window>> windows(wanted.size());
+    vector<vector<sent_window>> windows(wanted.size());
     for (std::size_t to = 0; to < wanted.size(); ++to)
         for (window_run const& window : wanted[to]) {
             shard_place const shard_place = window.position;
             holder_t const file = from.tensors[shard_place.tensor].shards[shard_place.shard].file;
-            std::vector<int> const& ranks = files.ranks_of(from.files[file].path);
+            vector<int> const& ranks = files.ranks_of(from.files[file].path);
             auto const turn = static_cast<std::size_t>(window.number) + shard_place.tensor;
             windows[static_cast<std::size_t>(ranks[turn % ranks.size()])].push_back({to, window});
         }
@@ -149,7 +149,7 @@ windows_to_send(chunk_reader const& reader, window_reads const& reads,
 }
 
 /// The end of the windows from `first` on that are sent in one round.
-inline std::size_t round_end(std::vector<sent_window> const& windows, std::size_t first) {
+inline std::size_t round_end(vector<sent_window> const& windows, std::size_t first) {
     std::uint64_t const most = std::uint64_t{16} << 20;
     std::uint64_t bytes = 0;
     std::size_t last = first;
@@ -179,13 +179,13 @@ inline local_error texts_of_round(chunk_reader& reader, std::span<sent_window co
 /// \return what this rank could not read: it goes on, since others wait for it
 inline local_error read_from_others(mpi_group const& world, merged_directories const& files,
                                     chunk_reader& reader, window_reads& reads,
-                                    std::vector<window_run> const& wanted) {
+                                    vector<window_run> const& wanted) {
     mpi_group const ranks = mpi_group::duplicate_of(world);
     auto const windows = windows_to_send(reader, reads, files, gather_values(world, wanted));
     auto const me = static_cast<std::size_t>(world.rank());
     sparse_exchange exchange(ranks);
     local_error problem;
-    std::vector<std::size_t> first(windows.size(), 0), last(windows.size(), 0);
+    vector<std::size_t> first(windows.size(), 0), last(windows.size(), 0);
     auto const is_done = [&] {
         for (std::size_t rank = 0; rank < windows.size(); ++rank)
             if (first[rank] < windows[rank].size())
@@ -199,7 +199,7 @@ inline local_error read_from_others(mpi_group const& world, merged_directories c
         if (!problem)
             problem = texts_of_round(
                 reader, std::span(windows[me]).subspan(first[me], last[me] - first[me]), texts);
-        std::vector<addressed_text> outgoing;
+        vector<addressed_text> outgoing;
         for (auto& [to, bytes] : texts)
             outgoing.push_back({static_cast<int>(to), std::move(bytes)});
         for (addressed_text const& text : exchange.run(std::move(outgoing))) {
@@ -223,9 +223,9 @@ inline local_error read_from_others(mpi_group const& world, merged_directories c
 /// \par Collective every rank of the group, in the same order
 inline local_error read_united(mpi_group const& world, merged_directories const& files,
                                chunk_reader& reader, window_reads& reads,
-                               std::vector<window_run> const& runs) {
+                               vector<window_run> const& runs) {
     checkpoint_metadata const& from = reader.metadata();
-    std::vector<window_run> wanted;
+    vector<window_run> wanted;
     local_error problem = attempt([&] {
         for (window_run const& window : runs) {
             holder_t const file =
@@ -240,7 +240,7 @@ inline local_error read_united(mpi_group const& world, merged_directories const&
     return problem;
 }
 
-RESHARD_DECL planned_reads::planned_reads(checkpoint const& source, std::vector<stored_loop> wanted,
+RESHARD_DECL planned_reads::planned_reads(checkpoint const& source, vector<stored_loop> wanted,
                                           bool verify)
     : reader(source, verify), loops(source.metadata(), std::move(wanted)) {
     loops.for_each_window([this](window_run const& window) { windows.push_back(window); });
@@ -259,7 +259,7 @@ RESHARD_DECL read_notice notice_of(planned_reads const& reads, file_reads chosen
 /// \par Collective every rank of the group, in the same order
 /// \return what this rank could not read: it goes on, since others wait for it
 inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
-                                 std::vector<read_notice> const& notices, options const& options) {
+                                 vector<read_notice> const& notices, options const& options) {
     auto& [reader, loops, windows] = reads;
     local_error problem;
     if (options.between_nodes.has_relays())
@@ -278,7 +278,7 @@ inline local_error read_or_share(mpi_group const& world, planned_reads& reads,
 }
 
 RESHARD_DECL void read_windows(mpi_group const& world, planned_reads& reads,
-                               std::vector<read_notice> const& notices, options const& options) {
+                               vector<read_notice> const& notices, options const& options) {
     local_error problem;
     if (world.size() == 1)
         problem = attempt([&] { run(reads.reader, reads.loops); });

@@ -40,7 +40,7 @@ inline std::filesystem::path claim_path(shared_save const& save) {
     return save.temporary / ".completing";
 }
 
-RESHARD_DECL void publish_runs(shared_save const& save, std::vector<written_run> const& runs) {
+RESHARD_DECL void publish_runs(shared_save const& save, vector<written_run> const& runs) {
     put_file(note_path(save, save.rank), content_bytes(runs));
 }
 
@@ -85,8 +85,8 @@ inline bool has_all_notes(shared_save const& save) {
 inline runs_by_rank runs_of_all(shared_save const& save) {
     runs_by_rank runs;
     for (int rank = 0; rank < save.size; ++rank)
-        runs.push_back(content_from<std::vector<written_run>>(read_text_file(note_path(save, rank)),
-                                                              "note of another rank"));
+        runs.push_back(content_from<vector<written_run>>(read_text_file(note_path(save, rank)),
+                                                         "note of another rank"));
     return runs;
 }
 

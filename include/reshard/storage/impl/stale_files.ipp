@@ -85,9 +85,9 @@ bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& wo
 }
 
 /// The entries beside `target` that have a temporary name of it.
-inline std::vector<std::filesystem::path> temporaries_of(std::filesystem::path const& target) {
+inline vector<std::filesystem::path> temporaries_of(std::filesystem::path const& target) {
     std::filesystem::path const parent = directory_of(target);
-    std::vector<std::filesystem::path> paths;
+    vector<std::filesystem::path> paths;
     std::error_code problem;
     std::string const prefix = prefix_of(target);
     for (std::filesystem::directory_iterator entry(parent, problem), end; !problem && entry != end;
@@ -122,8 +122,8 @@ RESHARD_DECL std::optional<temporary_facts> facts_of_temporary(std::filesystem::
                            if_dead(path, writer, [] { return true; })};
 }
 
-RESHARD_DECL std::vector<std::string> remove_stale_files(std::filesystem::path const& target) {
-    std::vector<std::string> removed;
+RESHARD_DECL vector<std::string> remove_stale_files(std::filesystem::path const& target) {
+    vector<std::string> removed;
     for (std::filesystem::path const& path : temporaries_of(target)) {
         bool const may_be_all = path.extension() == name_of_old && !path_exists(target);
         if (!may_be_all && if_dead(path, writer_of(path, target), [&] {

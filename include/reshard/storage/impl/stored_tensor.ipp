@@ -139,9 +139,9 @@ RESHARD_DECL void stored_tensor::check_saved_replicas() const {
 }
 
 RESHARD_DECL void stored_tensor::add_digests(merged_directories const& files, int rank,
-                                             std::vector<box_digest>& digests) const {
+                                             vector<box_digest>& digests) const {
     chunk_reader reader(source_, false);
-    std::vector<std::byte> buffer;
+    vector<std::byte> buffer;
     for (std::size_t i = 0; i < boxes().size(); ++i)
         for (std::size_t which = 0; parts_.replicas(i) > 1 && which < parts_.replicas(i); ++which) {
             std::uint32_t const part = parts_.replica(i, which).shard;
@@ -162,7 +162,7 @@ RESHARD_DECL void stored_tensor::add_digests(merged_directories const& files, in
 }
 
 RESHARD_DECL void compare_replicas(checkpoint const& source,
-                                   std::vector<std::vector<box_digest>> const& by_rank) {
+                                   vector<vector<box_digest>> const& by_rank) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, box_digest> first;
     for (auto const& of_rank : by_rank)
         for (box_digest const& digest : of_rank) {
@@ -238,8 +238,8 @@ first_difference(stored_tensor const& a, stored_tensor const& b, progress_count*
     return first;
 }
 
-RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout) {
-    std::vector<bool> is_used(layout.tensors.size(), false);
+RESHARD_DECL vector<std::size_t> tensors_used(plan_problem const& work, layout const& layout) {
+    vector<bool> is_used(layout.tensors.size(), false);
     for (target_side const& target : work.targets)
         for (std::size_t i = 0; i < target.pieces->size(); ++i) {
             key_id const source = target.pieces->source(i);
@@ -248,16 +248,15 @@ RESHARD_DECL std::vector<std::size_t> tensors_used(plan_problem const& work, lay
             if (tensor_layout const* const tensor = layout.find(work.sources[source].key))
                 is_used[static_cast<std::size_t>(tensor - layout.tensors.data())] = true;
         }
-    std::vector<std::size_t> used;
+    vector<std::size_t> used;
     for (std::size_t i = 0; i < is_used.size(); ++i)
         if (is_used[i])
             used.push_back(i);
     return used;
 }
 
-RESHARD_DECL void check_saved_replicas(checkpoint const& source,
-                                       std::vector<std::size_t> const& numbers, int rank,
-                                       int ranks) {
+RESHARD_DECL void check_saved_replicas(checkpoint const& source, vector<std::size_t> const& numbers,
+                                       int rank, int ranks) {
     auto const step = static_cast<std::size_t>(ranks);
     for (auto i = static_cast<std::size_t>(rank); i < numbers.size(); i += step)
         stored_tensor(source, numbers[i]).check_saved_replicas();

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_TARGET_FILES_IPP
 #define RESHARD_STORAGE_IMPL_TARGET_FILES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/target_files.hpp>
 
 #include <reshard/format/checkpoint_plan.hpp>
@@ -19,7 +20,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard {
 
@@ -107,7 +107,7 @@ RESHARD_DECL void check_complete(layout const& wanted) {
 } // namespace detail
 
 RESHARD_DECL catalog catalog_of(mapping const& program) {
-    std::vector<catalog_entry> entries;
+    vector<catalog_entry> entries;
     entries.reserve(program.outputs().size());
     for (mapping_output const& output : program.outputs())
         entries.push_back({output.key, output.value.dtype, output.value.shape,
@@ -119,14 +119,14 @@ namespace detail {
 
 /// A layout without the tensors of some keys.
 inline layout without_keys(layout layout, std::map<std::string, std::string> const& keys) {
-    std::erase_if(layout.tensors,
-                  [&](tensor_layout const& tensor) { return keys.contains(tensor.key); });
+    erase_if(layout.tensors,
+             [&](tensor_layout const& tensor) { return keys.contains(tensor.key); });
     return layout;
 }
 
 inline catalog without_keys(catalog const& full_catalog,
                             std::map<std::string, std::string> const& keys) {
-    std::vector<catalog_entry> entries;
+    vector<catalog_entry> entries;
     for (catalog_entry const& entry : full_catalog)
         if (!keys.contains(entry.key))
             entries.push_back(entry);
@@ -181,7 +181,7 @@ inline void check_program(std::string const& program) {
 
 RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted) {
     fused_tensors written = program.fused();
-    std::erase_if(written, [&](auto const& element) {
+    erase_if(written, [&](auto const& element) {
         return wanted ? !wanted->find(element.first) : !program.find(element.first);
     });
     return written;
@@ -232,8 +232,7 @@ RESHARD_DECL void check_fused_order(fused_tensors const& fused, std::string_view
 
 /// Refuses files that could not be read again, before anything is written.
 inline void check_limits(std::string_view format, mapping const& program,
-                         std::optional<layout> const& wanted,
-                         std::vector<saved_object> const& objects) {
+                         std::optional<layout> const& wanted, vector<saved_object> const& objects) {
     for (saved_object const& object : objects)
         check_name_limits(format, object.key);
     if (wanted)
@@ -263,7 +262,7 @@ inline std::map<std::string, std::string> names_to_keep(std::map<std::string, st
                                                         std::optional<layout> const& wanted,
                                                         write_options const& options) {
     if (writes_replicas(options))
-        std::erase_if(aliases, [&](auto const& element) {
+        erase_if(aliases, [&](auto const& element) {
             return wanted->find(element.first) &&
                    !have_same_holders(*wanted, element.first, element.second);
         });
@@ -281,7 +280,7 @@ inline void check_layout_wanted(std::optional<layout> const& wanted, write_optio
 RESHARD_DECL checkpoint_plan files_for(mapping const& program, std::optional<layout> const& wanted,
                                        write_options const& options,
                                        std::map<std::string, std::string> const& names,
-                                       std::vector<saved_object> objects) {
+                                       vector<saved_object> objects) {
     written_format const* const format =
         options.format.empty() ? nullptr : &written_format_of(options.format);
     check_numbers(options.numbers);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_STORAGE_IMPL_TIED_CONFIG_IPP
 #define RESHARD_STORAGE_IMPL_TIED_CONFIG_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/storage/convert.hpp>
 
 #include <reshard/expr/expression.hpp>
@@ -17,7 +18,6 @@
 #include <system_error>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -37,8 +37,7 @@ inline std::optional<std::string> carried_config(checkpoint const& source,
 }
 
 /// The name with the fewest parts for which `is_one` is true; empty if there is none.
-inline std::string outermost(std::vector<std::string> const& names,
-                             bool (*is_one)(std::string_view)) {
+inline std::string outermost(vector<std::string> const& names, bool (*is_one)(std::string_view)) {
     std::string match;
     auto const parts = [](std::string const& name) { return std::ranges::count(name, '.'); };
     for (std::string const& name : names)
@@ -62,9 +61,9 @@ inline bool is_shared_embedding(std::string const& name, std::string const& embe
 /// The aliases that `tie_word_embeddings` ties: the output layer of a model, and word embeddings
 /// that share the tensor.
 inline alias_map tied_by_flag(alias_map const& aliases) {
-    std::map<std::string, std::vector<std::string>> names_of;
+    std::map<std::string, vector<std::string>> names_of;
     for (auto const& [alias, key] : aliases)
-        names_of.try_emplace(key, std::vector{key}).first->second.push_back(alias);
+        names_of.try_emplace(key, vector{key}).first->second.push_back(alias);
     alias_map tied;
     for (auto const& [key, names] : names_of) {
         std::string const layer = outermost(names, is_output_layer);
@@ -124,7 +123,7 @@ inline std::string tied_output_layer(mapping const& program, alias_map const& al
 }
 
 /// Makes all flags of a `config.json` true for an output layer.
-inline void correct_config(tied_names& names, std::string text, std::vector<tie_flag> const& flags,
+inline void correct_config(tied_names& names, std::string text, vector<tie_flag> const& flags,
                            std::pair<std::string, bool> const& layer) {
     auto const& [key, is_tied] = layer;
     bool is_right = true;
@@ -161,12 +160,11 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
     if (!writes_huggingface(options))
         return names;
     std::optional<std::string> const config = carried_config(source, options);
-    auto const flags = config ? tie_flags_in(*config) : std::vector<tie_flag>();
+    auto const flags = config ? tie_flags_in(*config) : vector<tie_flag>();
     alias_map stored = std::exchange(
         names.aliases, aliases_kept(source, program,
                                     {options.wanted, options.share_copies, options.share_copies}));
-    std::erase_if(stored,
-                  [&](auto const& element) { return names.aliases.contains(element.first); });
+    erase_if(stored, [&](auto const& element) { return names.aliases.contains(element.first); });
     if (!flags.empty())
         names.aliases.merge(tied_by_flag(stored));
     alias_map const named = names.aliases;
@@ -176,8 +174,8 @@ RESHARD_DECL tied_names tie_names(checkpoint const& source, mapping const& progr
     alias_map const map = names.aliases;
     std::string const own = separate_output_layer(program, names.aliases);
     if (config && !own.empty()) // no value of the flag is right for both
-        std::erase_if(names.aliases,
-                      [&](auto const& element) { return names_output_layer(map, element.second); });
+        erase_if(names.aliases,
+                 [&](auto const& element) { return names_output_layer(map, element.second); });
     std::string const tied = tied_output_layer(program, names.aliases);
     if (config && flags.empty())
         note_open_copies(names, source, program, options);

@@ -10,8 +10,8 @@
 namespace reshard::detail {
 
 /// The shards with digests that process `rank` of `size` compares.
-inline std::vector<shard_place> shards_to_verify(checkpoint const& source, int rank, int size) {
-    std::vector<shard_place> shard_places;
+inline vector<shard_place> shards_to_verify(checkpoint const& source, int rank, int size) {
+    vector<shard_place> shard_places;
     auto const files = united(source);
     auto const& tensors = source.metadata().tensors;
     auto const is_mine = [&](std::size_t tensor, checkpoint_shard const& shard) {
@@ -26,9 +26,9 @@ inline std::vector<shard_place> shards_to_verify(checkpoint const& source, int r
     return shard_places;
 }
 
-RESHARD_DECL std::vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
-                                               progress_function const& progress) {
-    std::vector<bad_chunk> chunks;
+RESHARD_DECL vector<bad_chunk> bad_chunks(checkpoint const& source, int rank, int size,
+                                          progress_function const& progress) {
+    vector<bad_chunk> chunks;
     chunk_reader reader(source, true);
     auto const shards = shards_to_verify(source, rank, size);
     index_t bytes = 0;

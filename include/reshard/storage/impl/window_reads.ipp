@@ -26,15 +26,14 @@ inline loop_span span_of(std::span<window_part const> parts) {
 
 /// Non-temporal if all loops together write more than caches hold. Such stores do not read the
 /// bytes that they overwrite.
-inline stores stores_of(std::vector<stored_loop> const& loops) {
+inline stores stores_of(vector<stored_loop> const& loops) {
     index_t bytes = 0;
     for (stored_loop const& loop : loops)
         bytes += byte_count(element_count(loop.loop), loop.conversion.source);
     return bytes >= streaming_threshold ? stores::streaming : stores::by_size;
 }
 
-RESHARD_DECL window_reads::window_reads(checkpoint_metadata const& from,
-                                        std::vector<stored_loop> loops)
+RESHARD_DECL window_reads::window_reads(checkpoint_metadata const& from, vector<stored_loop> loops)
     : from_(from), loops_(std::move(loops)), how_(stores_of(loops_)) {
     std::stable_sort(loops_.begin(), loops_.end(), [&](stored_loop const& a, stored_loop const& b) {
         return is_before(a.position, b.position);
@@ -106,10 +105,10 @@ RESHARD_DECL void window_reads::run(window_run const& window, byte_run run,
     }
 }
 
-RESHARD_DECL std::vector<window_run> windows_without(window_reads const& reads,
-                                                     std::vector<window_run> const& windows,
-                                                     std::vector<window_run> const& others) {
-    std::vector<window_run> left;
+RESHARD_DECL vector<window_run> windows_without(window_reads const& reads,
+                                                vector<window_run> const& windows,
+                                                vector<window_run> const& others) {
+    vector<window_run> left;
     std::set_difference(
         windows.begin(), windows.end(), others.begin(), others.end(), std::back_inserter(left),
         [&](window_run const& a, window_run const& b) { return reads.is_before(a, b); });
@@ -122,7 +121,7 @@ RESHARD_DECL void run(chunk_reader& reader, window_reads& reads) {
     });
 }
 
-RESHARD_DECL void run(chunk_reader& reader, std::vector<stored_loop> loops) {
+RESHARD_DECL void run(chunk_reader& reader, vector<stored_loop> loops) {
     window_reads reads(reader.metadata(), std::move(loops));
     run(reader, reads);
 }

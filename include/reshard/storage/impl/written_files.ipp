@@ -178,8 +178,8 @@ RESHARD_DECL void written_files::sync() {
 }
 
 /// The digests of each file.
-inline std::vector<chunk_digests>
-digests_by_file(checkpoint_plan const& plan, std::vector<std::vector<written_run>> const& runs) {
+inline vector<chunk_digests> digests_by_file(checkpoint_plan const& plan,
+                                             vector<vector<written_run>> const& runs) {
     checkpoint_metadata filled = plan.metadata;
     for (checkpoint_tensor& tensor : filled.tensors)
         for (checkpoint_shard& shard : tensor.shards)
@@ -190,7 +190,7 @@ digests_by_file(checkpoint_plan const& plan, std::vector<std::vector<written_run
             std::copy(run.digests.begin(), run.digests.end(),
                       filled.tensors[run.tensor].shards[run.shard].digests.begin() +
                           static_cast<std::ptrdiff_t>(run.first_chunk));
-    std::vector<chunk_digests> files;
+    vector<chunk_digests> files;
     for (auto const& shards : shards_by_file(filled)) {
         files.push_back({filled.files[files.size()].chunk_bytes, {}});
         for (checkpoint_shard const* const shard : shards)
@@ -300,7 +300,7 @@ private:
     }
 
     /// Appends a piece, or extends the last run if the piece continues it.
-    static void append(std::vector<delta_run>& runs, piece const& current_piece) {
+    static void append(vector<delta_run>& runs, piece const& current_piece) {
         if (!runs.empty()) {
             delta_run& last = runs.back();
             std::uint64_t const begin = runs.size() > 1 ? runs[runs.size() - 2].end : 0;
@@ -316,17 +316,16 @@ private:
     checkpoint_plan const& plan_;
     delta_base const& base_;
     record_delta delta_;
-    std::vector<std::uint64_t> ends_;                 ///< by process, of its file; 0: it has none
-    std::vector<std::uint32_t> numbers_;              ///< by process, of its file
+    vector<std::uint64_t> ends_;                      ///< by process, of its file; 0: it has none
+    vector<std::uint32_t> numbers_;                   ///< by process, of its file
     std::map<std::uint32_t, std::uint32_t> of_bases_; ///< numbers of the base's sources
-    std::vector<piece> pieces_;
+    vector<piece> pieces_;
 };
 
 /// The delta's part of the record, from the chunks that all processes have written.
 ///
 /// \pre together the runs contain each chunk exactly once
-inline record_delta delta_of(checkpoint_plan const& plan,
-                             std::vector<std::vector<written_run>> const& runs,
+inline record_delta delta_of(checkpoint_plan const& plan, vector<vector<written_run>> const& runs,
                              delta_base const& base) {
     delta_runs delta_runs(plan, base, runs.size());
     for (std::size_t process = 0; process < runs.size(); ++process)
@@ -340,7 +339,7 @@ inline record_delta delta_of(checkpoint_plan const& plan,
 }
 
 RESHARD_DECL sealed_checkpoint seal_runs(checkpoint_plan const& plan,
-                                         std::vector<std::vector<written_run>> const& runs,
+                                         vector<vector<written_run>> const& runs,
                                          std::string_view salt, save_facts const& facts,
                                          delta_base const* base) {
     if (plan.texts)

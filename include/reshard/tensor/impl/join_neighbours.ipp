@@ -3,6 +3,7 @@
 #ifndef RESHARD_TENSOR_IMPL_JOIN_NEIGHBOURS_IPP
 #define RESHARD_TENSOR_IMPL_JOIN_NEIGHBOURS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/tensor/join_neighbours.hpp>
 
 #include <reshard/core/sorting.hpp>
@@ -12,19 +13,18 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
 /// Joins shards along one axis after the other, the last one first: blocks to rows, rows to panels.
 class neighbour_joiner {
 public:
-    explicit neighbour_joiner(std::vector<joined_shard> shards) : shards_(std::move(shards)) {
+    explicit neighbour_joiner(vector<joined_shard> shards) : shards_(std::move(shards)) {
         for (joined_shard const& each : shards_)
             axes_ = std::max(axes_, each.value.tensor.ndim());
     }
 
-    std::vector<joined_shard> joined() && {
+    vector<joined_shard> joined() && {
         join_in_order();
         for (std::size_t axis = axes_; axis-- > 0;) {
             sort_by(shards_, [axis](joined_shard const& a, joined_shard const& b) {
@@ -178,10 +178,10 @@ private:
     }
 
     std::size_t axes_ = 0;
-    std::vector<joined_shard> shards_;
+    vector<joined_shard> shards_;
 };
 
-RESHARD_DECL std::vector<joined_shard> joined_shards(std::vector<joined_shard> shards) {
+RESHARD_DECL vector<joined_shard> joined_shards(vector<joined_shard> shards) {
     return neighbour_joiner(std::move(shards)).joined();
 }
 

@@ -29,8 +29,7 @@ RESHARD_DECL void check_shape(shard_descriptor const& shard, const_tensor_view c
 /// shard does not have the array's extent.
 ///
 /// \pre there are several shards, all with the array's number of axes
-inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
-                                index_vector const& shape) {
+inline std::size_t stacked_axis(vector<shard_descriptor> const& shards, index_vector const& shape) {
     std::size_t axis = 0;
     while (axis + 1 < shape.size() &&
            std::ranges::all_of(shards, [&](shard_descriptor const& shard) {
@@ -41,7 +40,7 @@ inline std::size_t stacked_axis(std::vector<shard_descriptor> const& shards,
 }
 
 /// Refuses an array that several shards do not fill one after the other along an axis.
-inline void check_stacked(std::vector<shard_descriptor> const& shards, std::size_t along,
+inline void check_stacked(vector<shard_descriptor> const& shards, std::size_t along,
                           index_vector const& shape) {
     index_vector expected = local_shape(shards.front());
     for (std::size_t i = 1; i < shards.size(); ++i)
@@ -65,17 +64,17 @@ inline void check_none(std::string_view key, index_t rank, const_tensor_view con
                  local.shape[axis], " on rank ", rank, ", to which the layout assigns 0 elements");
 }
 
-RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
-                                                     index_t rank, const_tensor_view const& local) {
+RESHARD_DECL vector<placed_shard> placed_shards(std::string_view key, layout const& layout,
+                                                index_t rank, const_tensor_view const& local) {
     tensor_layout const* const tensor_layout = layout.find(key);
     if (!tensor_layout)
         fail(errc::unknown_key, "'", key, "' is not a tensor of the layout",
              did_you_mean_key(key, layout.tensors, &tensor_layout::key));
-    std::vector<shard_descriptor> shards = shards_of(layout, *tensor_layout, rank);
+    vector<shard_descriptor> shards = shards_of(layout, *tensor_layout, rank);
     if (shards.empty())
         check_none(key, rank, local);
     if (shards.size() < 2 || local.shape.empty()) {
-        std::vector<placed_shard> single;
+        vector<placed_shard> single;
         for (shard_descriptor& shard : shards) {
             check_shape(shard, local);
             single.push_back({std::move(shard), 0});
@@ -87,7 +86,7 @@ RESHARD_DECL std::vector<placed_shard> placed_shards(std::string_view key, layou
             check_shape(shard, local);
     std::size_t const along = stacked_axis(shards, local.shape);
     check_stacked(shards, along, local.shape);
-    std::vector<placed_shard> placed;
+    vector<placed_shard> placed;
     index_t before = 0;
     for (shard_descriptor& shard : shards) {
         index_t const extent = local_shape(shard)[along];

@@ -11,7 +11,7 @@
 
 namespace reshard::aoa::detail {
 
-RESHARD_DECL name_chain::name_chain(program const& code, std::vector<statement> const& statements)
+RESHARD_DECL name_chain::name_chain(program const& code, vector<statement> const& statements)
     : statements_(statements),
       text_versions_(code.text_count(), none),
       fresh_versions_(code.fresh_count(), none) {

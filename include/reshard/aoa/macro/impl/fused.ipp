@@ -24,7 +24,7 @@
 namespace reshard::aoa::detail {
 
 /// `[512, 16]`.
-inline std::string extents_text(std::vector<index_t> const& extents) {
+inline std::string extents_text(vector<index_t> const& extents) {
     std::string text = "[";
     for (index_t const extent : extents)
         text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
@@ -86,7 +86,7 @@ public:
     }
 
     /// The extents of `sizes`, one for each of the tensors.
-    std::vector<index_t> sizes() const {
+    vector<index_t> sizes() const {
         attribute const* const attribute = find_attribute(context_.code, one_, "sizes");
         if (!attribute)
             refuse("lacks sizes", {});
@@ -140,11 +140,11 @@ public:
     }
 
     /// `count` temporaries: `prefix0`, `prefix1`, ...
-    std::vector<name> pieces(std::string const& prefix, index_t count) const {
+    vector<name> pieces(std::string const& prefix, index_t count) const {
         auto const names = static_cast<std::size_t>(count);
         context_.spend(one_, context_.names, names);
         context_.spend(one_, context_.characters, names * prefix.size());
-        std::vector<name> new_names;
+        vector<name> new_names;
         for (index_t i = 0; i < count; ++i)
             new_names.push_back(context_.code.make_fresh(prefix + std::to_string(i), one_.where));
         return new_names;
@@ -156,16 +156,15 @@ public:
 
     /// Gives the splits and concats that follow the extents of their operands; none: they say
     /// no extents.
-    void set_sizes(std::vector<index_t> sizes) {
+    void set_sizes(vector<index_t> sizes) {
         sizes_ = std::move(sizes);
         like_is_ready_ = false;
     }
 
     /// Appends `from -> to, axis=...`: a split, a concat, or a plain renaming of one to one.
-    void append(std::vector<statement>& expanded, std::span<name const> from,
-                std::span<name const> to) {
+    void append(vector<statement>& expanded, std::span<name const> from, std::span<name const> to) {
         if (!like_is_ready_) {
-            std::vector<attribute> list{{"axis", axis(), '"', {}}};
+            vector<attribute> list{{"axis", axis(), '"', {}}};
             if (!sizes_.empty())
                 list.push_back({"sizes", extents_text(sizes_), '"', {}});
             like_.attributes = context_.code.make_attributes(std::move(list));
@@ -176,7 +175,7 @@ public:
 
     /// Appends the statement that makes a fused tensor with one block for each rank, or takes it
     /// apart; the latter makes it when the program runs backwards.
-    void append_fused(std::vector<statement>& expanded, std::span<name const> from,
+    void append_fused(vector<statement>& expanded, std::span<name const> from,
                       std::span<name const> to, index_t blocks) {
         origin origin = context_.code.origin(like_.origin);
         origin.blocks = blocks;
@@ -189,8 +188,8 @@ public:
     }
 
     /// Appends the split of a tensor into pieces; one that the user has named is fused.
-    void append_split(std::vector<statement>& expanded, name const& from,
-                      std::span<name const> pieces, index_t blocks) {
+    void append_split(vector<statement>& expanded, name const& from, std::span<name const> pieces,
+                      index_t blocks) {
         if (one_.left == 1)
             append_fused(expanded, {&from, 1}, pieces, blocks);
         else
@@ -237,7 +236,7 @@ private:
     statement one_;
     statement like_;
     bool like_is_ready_ = false;
-    std::vector<index_t> sizes_;
+    vector<index_t> sizes_;
     std::string_view word_;
     std::string_view form_;
 };
@@ -270,10 +269,10 @@ inline head_counts read_heads(fused_statement const& fused) {
 
 /// The heads in the order of the fused tensor, cut into `groups`: of each group its queries, its
 /// keys, its values.
-inline std::vector<name> qkv_order(std::vector<name> const (&heads)[3], std::size_t groups) {
-    std::vector<name> order;
+inline vector<name> qkv_order(vector<name> const (&heads)[3], std::size_t groups) {
+    vector<name> order;
     for (std::size_t group = 0; group < groups; ++group)
-        for (std::vector<name> const& kind : heads) {
+        for (vector<name> const& kind : heads) {
             std::size_t const step = kind.size() / groups;
             auto const first = kind.begin() + static_cast<std::ptrdiff_t>(group * step);
             order.insert(order.end(), first, first + static_cast<std::ptrdiff_t>(step));
@@ -293,14 +292,14 @@ inline void check_parts(fused_statement const& fused, head_counts count, index_t
 /// Appends the statements of one macro. It has three names on the left if it `fuses`, and three on
 /// the right if it `parts_it`.
 inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses, bool parts_it,
-                           std::vector<statement>& expanded) {
+                           vector<statement>& expanded) {
     index_t const source = fuses ? 1 : fused.left_parts();
     index_t const target = parts_it ? 1 : fused.right_parts();
     check_parts(fused, count, source, "source");
     check_parts(fused, count, target, "target");
-    std::vector<name> const heads[3] = {fused.pieces("fused_qkv_old_tmp.Q_", count.query),
-                                        fused.pieces("fused_qkv_old_tmp.K_", count.key),
-                                        fused.pieces("fused_qkv_old_tmp.V_", count.key)};
+    vector<name> const heads[3] = {fused.pieces("fused_qkv_old_tmp.Q_", count.query),
+                                   fused.pieces("fused_qkv_old_tmp.K_", count.key),
+                                   fused.pieces("fused_qkv_old_tmp.V_", count.key)};
     name from = fused.left(0);
     bool const cuts_each = fuses && fused.runs_backwards(); // so that heads give the extents
     for (std::size_t i = 0; cuts_each && i < 3; ++i) {
@@ -327,7 +326,7 @@ inline void expand_qkv_old(fused_statement& fused, head_counts count, bool fuses
 }
 
 RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& current_statement,
-                                       std::vector<statement>& expanded) {
+                                       vector<statement>& expanded) {
     if (!is_fused(context, current_statement, "fused_qkv_old"))
         return expanded.push_back(current_statement);
     fused_statement fused(
@@ -344,7 +343,7 @@ RESHARD_DECL void expand_fused_qkv_old(macro_context& context, statement const& 
 }
 
 RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& current_statement,
-                                   std::vector<statement>& expanded) {
+                                   vector<statement>& expanded) {
     if (!is_fused(context, current_statement, "fused_qkv"))
         return expanded.push_back(current_statement);
     fused_statement fused(context, current_statement, "fused_qkv",
@@ -356,7 +355,7 @@ RESHARD_DECL void expand_fused_qkv(macro_context& context, statement const& curr
     fused.report_uncut_axis();
     if (fuses)
         fused.report_cut_groups(count.key);
-    std::vector<name> heads[3];
+    vector<name> heads[3];
     for (std::size_t i = 0; i < 3; ++i)
         heads[i] = fused.pieces(fused.text(fuses ? fused.left(i) : fused.right(i)),
                                 i == 0 ? count.query : count.key);

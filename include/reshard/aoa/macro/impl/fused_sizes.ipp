@@ -3,6 +3,8 @@
 #ifndef RESHARD_AOA_MACRO_IMPL_FUSED_SIZES_IPP
 #define RESHARD_AOA_MACRO_IMPL_FUSED_SIZES_IPP
 
+#include <reshard/core/vector.hpp>
+
 #include <reshard/aoa/macro/impl/fused.ipp>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The macros whose parts have an equal share of each tensor: `fused_ffn` for two equal tensors,
@@ -21,9 +22,8 @@
 namespace reshard::aoa::detail {
 
 /// The pieces as they lie in a tensor of `parts` parts: of each part first the gate, then the up.
-inline std::vector<name> ffn_order(std::span<name const> gate, std::span<name const> up,
-                                   index_t parts) {
-    std::vector<name> order;
+inline vector<name> ffn_order(std::span<name const> gate, std::span<name const> up, index_t parts) {
+    vector<name> order;
     std::size_t const step = gate.size() / static_cast<std::size_t>(parts);
     for (std::size_t first = 0; first < gate.size(); first += step) {
         for (std::span<name const> const& kind :
@@ -45,7 +45,7 @@ inline index_t common_pieces(fused_statement const& fused, index_t source, index
 
 /// The statements of one macro that has `left` and `right` names.
 inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t right,
-                       std::vector<statement>& expanded) {
+                       vector<statement>& expanded) {
     index_t const source = left == 1 ? fused.left_parts() : 1;
     index_t const target = right == 1 ? fused.right_parts() : 1;
     index_t const count = common_pieces(fused, source, target);
@@ -67,7 +67,7 @@ inline void expand_ffn(fused_statement& fused, std::size_t left, std::size_t rig
 }
 
 RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& current_statement,
-                                   std::vector<statement>& expanded) {
+                                   vector<statement>& expanded) {
     if (!is_fused(context, current_statement, "fused_ffn"))
         return expanded.push_back(current_statement);
     fused_statement fused(context, current_statement, "fused_ffn",
@@ -84,10 +84,10 @@ RESHARD_DECL void expand_fused_ffn(macro_context& context, statement const& curr
 /// The extents of the tensors that a statement of `fused` names.
 ///
 /// \throws failed_statement with errc::bad_macro if they are not one for each tensor
-inline std::vector<index_t> read_sizes(fused_statement const& fused, statement const& statement) {
+inline vector<index_t> read_sizes(fused_statement const& fused, statement const& statement) {
     fused.allow({"axis", "sizes"});
     fused.check_form(statement.left == 1 || statement.right == 1);
-    std::vector<index_t> sizes = fused.sizes();
+    vector<index_t> sizes = fused.sizes();
     if (sizes.size() < 2)
         fused.refuse(words("has ", counted(sizes.size(), "size"),
                            "; it fuses two tensors or more, each with its extent"),
@@ -103,8 +103,8 @@ inline std::vector<index_t> read_sizes(fused_statement const& fused, statement c
 }
 
 /// Refuses extents of which the parts of a side would not get equal shares.
-inline void check_shares(fused_statement const& fused, std::vector<index_t> const& sizes,
-                         index_t parts, std::string_view side) {
+inline void check_shares(fused_statement const& fused, vector<index_t> const& sizes, index_t parts,
+                         std::string_view side) {
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (sizes[i] % parts != 0)
             fused.refuse(words("cannot give equal shares of ", sizes[i], ", size ", i + 1, " of ",
@@ -115,19 +115,19 @@ inline void check_shares(fused_statement const& fused, std::vector<index_t> cons
 
 /// The tensors of a `fused` statement, each in `pieces` pieces.
 struct fused_members {
-    std::vector<std::vector<name>> pieces; ///< of each
-    std::vector<index_t> sizes;            ///< of a piece of each
+    vector<vector<name>> pieces; ///< of each
+    vector<index_t> sizes;       ///< of a piece of each
 
     /// All pieces as they lie in a tensor of `parts` parts, with their extents.
-    std::pair<std::vector<name>, std::vector<index_t>> order(index_t parts) const {
-        std::pair<std::vector<name>, std::vector<index_t>> pair;
+    std::pair<vector<name>, vector<index_t>> order(index_t parts) const {
+        std::pair<vector<name>, vector<index_t>> pair;
         std::size_t const step = pieces[0].size() / static_cast<std::size_t>(parts);
         for (std::size_t first = 0; first < pieces[0].size(); first += step)
             for (std::size_t i = 0; i < pieces.size(); ++i) {
                 auto const begin = pieces[i].begin() + static_cast<std::ptrdiff_t>(first);
                 pair.first.insert(pair.first.end(), begin,
                                   begin + static_cast<std::ptrdiff_t>(step));
-                pair.second.insert(pair.second.end(), step, sizes[i]);
+                pair.second.resize(pair.second.size() + step, sizes[i]);
             }
         return pair;
     }
@@ -135,7 +135,7 @@ struct fused_members {
 
 /// The statements of one macro, whose tensors have these extents.
 inline void expand_members(fused_statement& fused, statement const& current_statement,
-                           std::vector<index_t> const& sizes, std::vector<statement>& expanded) {
+                           vector<index_t> const& sizes, vector<statement>& expanded) {
     index_t const source = current_statement.left == 1 ? fused.left_parts() : 1;
     index_t const target = current_statement.right == 1 ? fused.right_parts() : 1;
     check_shares(fused, sizes, source, "source");
@@ -143,7 +143,7 @@ inline void expand_members(fused_statement& fused, statement const& current_stat
     index_t const count = common_pieces(fused, source, target);
     name from = fused.left(0);
     if (current_statement.left > 1) {
-        std::vector<name> all_names;
+        vector<name> all_names;
         for (std::size_t i = 0; i < current_statement.left; ++i)
             all_names.push_back(fused.left(i));
         from = fused.fresh(fused.text(all_names[0]) + ".tmp");
@@ -172,7 +172,7 @@ inline void expand_members(fused_statement& fused, statement const& current_stat
 }
 
 RESHARD_DECL void expand_fused(macro_context& context, statement const& current_statement,
-                               std::vector<statement>& expanded) {
+                               vector<statement>& expanded) {
     if (!is_fused(context, current_statement, "fused"))
         return expanded.push_back(current_statement);
     fused_statement fused(

@@ -22,7 +22,7 @@
 namespace reshard::aoa::detail {
 
 /// A name of the remaining segments: a text if they are all text.
-inline name make_name(program& code, std::vector<segment> segments, name const& like) {
+inline name make_name(program& code, vector<segment> segments, name const& like) {
     bool const text = segments.size() == 1 && segments[0].kind == segment::kind_type::text;
     name name = text ? code.make_text(segments[0].text, like.where)
                      : code.make_pattern(std::move(segments), like.where);
@@ -31,7 +31,7 @@ inline name make_name(program& code, std::vector<segment> segments, name const& 
 }
 
 /// Appends a text to the last segment of a name.
-inline void append_text(std::vector<segment>& segments, std::string_view text) {
+inline void append_text(vector<segment>& segments, std::string_view text) {
     if (segments.empty() || segments.back().kind != segment::kind_type::text)
         segments.push_back({});
     segments.back().text += text;
@@ -41,7 +41,7 @@ inline void append_text(std::vector<segment>& segments, std::string_view text) {
 /// with a segment of a kind.
 inline statement with_names(macro_context& context, statement const& statement,
                             segment::kind_type kind, std::string_view macro, auto&& append) {
-    std::vector<name> names;
+    vector<name> names;
     std::size_t left = 0;
     for (std::uint32_t i = 0; i < statement.left + statement.right; ++i) {
         if (has_segment(context.code, context.code.names(statement)[i], kind))
@@ -60,9 +60,9 @@ inline statement with_names(macro_context& context, statement const& statement,
 ///
 /// \throws failed_statement with errc::bad_macro for a range without numbers
 inline void append_array(macro_context& context, statement const& statement, std::uint32_t i,
-                         std::vector<name>& names) {
+                         vector<name>& names) {
     name const array = context.code.names(statement)[i];
-    std::vector<segment> segments = context.code.pattern(array);
+    vector<segment> segments = context.code.pattern(array);
     segment const range = segments.back();
     segments.pop_back();
     if (range.last <= range.first)
@@ -74,17 +74,17 @@ inline void append_array(macro_context& context, statement const& statement, std
     context.spend(statement, context.names, count);
     context.spend(statement, context.characters, count * name_length(context.code, array));
     for (index_t number = range.first; number < range.last; ++number) {
-        std::vector<segment> element = segments;
+        vector<segment> element = segments;
         append_text(element, '_' + std::to_string(number));
         names.push_back(make_name(context.code, std::move(element), array));
     }
 }
 
 RESHARD_DECL void expand_array(macro_context& context, statement const& current_statement,
-                               std::vector<statement>& expanded) {
+                               vector<statement>& expanded) {
     if (!has_segment(context.code, current_statement, segment::kind_type::array))
         return expanded.push_back(current_statement);
-    auto const append = [&](std::uint32_t i, std::vector<name>& names) {
+    auto const append = [&](std::uint32_t i, vector<name>& names) {
         append_array(context, current_statement, i, names);
     };
     expanded.push_back(
@@ -143,7 +143,7 @@ inline void collect_stars(macro_context const& context, statement const& stateme
 [[noreturn]] inline void fail_on_no_match(macro_context& context, statement const& statement,
                                           std::uint32_t i) {
     name const starred = context.code.names(statement)[i];
-    std::vector<segment> const& segments = context.code.pattern(starred);
+    vector<segment> const& segments = context.code.pattern(starred);
     bool const is_read = (i < statement.left) != context.options.reverse;
     if (is_read && context.is_lost(segments))
         throw no_value{};
@@ -158,7 +158,7 @@ inline void collect_stars(macro_context const& context, statement const& stateme
 
 /// The names that replace name number `i` of a statement, which has a star.
 inline void append_matches(macro_context& context, statement const& statement, std::uint32_t i,
-                           star_side& side, std::vector<name>& names) {
+                           star_side& side, vector<name>& names) {
     name const starred = context.code.names(statement)[i];
     auto const& matches = side.index.matches(side.patterns.at(statement.names + i));
     if (matches.empty())
@@ -171,7 +171,7 @@ inline void append_matches(macro_context& context, statement const& statement, s
 /// A statement with the keys that its stars match.
 inline statement expand_stars(macro_context& context, statement const& statement,
                               star_side (&sides)[2]) {
-    auto const append = [&](std::uint32_t i, std::vector<name>& names) {
+    auto const append = [&](std::uint32_t i, vector<name>& names) {
         append_matches(context, statement, i, sides[i >= statement.left], names);
     };
     return with_names(context, statement, segment::kind_type::star, "*", append);
@@ -179,11 +179,11 @@ inline statement expand_stars(macro_context& context, statement const& statement
 
 /// Appends a removal or an addition for each key that the star of one matches.
 inline void append_bare(macro_context& context, statement const& current_statement,
-                        star_side (&sides)[2], std::vector<statement>& expanded) {
+                        star_side (&sides)[2], vector<statement>& expanded) {
     statement const statement = expand_stars(context, current_statement, sides);
     bool const removes = is_removal(context.code, current_statement);
     auto const keys = removes ? context.code.left(statement) : context.code.right(statement);
-    std::vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
+    vector<name> const starred(keys.begin(), keys.end()); // new names move the program's
     name const nothing =
         removes ? context.code.right(statement)[0] : context.code.left(statement)[0];
     for (name const& key : starred)
@@ -191,7 +191,7 @@ inline void append_bare(macro_context& context, statement const& current_stateme
                                         {removes ? &nothing : &key, 1}, statement));
 }
 
-RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& statements) {
+RESHARD_DECL void expand_star(macro_context& context, vector<statement>& statements) {
     star_side sides[2];
     for (statement& statement : statements)
         attempt(context, statement, [&] { collect_stars(context, statement, sides); });
@@ -202,7 +202,7 @@ RESHARD_DECL void expand_star(macro_context& context, std::vector<statement>& st
     if (!sides[1].index.empty())
         sides[1].index.search(*context.right, context.options.state_suffixes, context.steps);
     pattern_index& read = sides[context.options.reverse].index;
-    auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
+    auto const expand = [&](std::size_t i, vector<statement>& expanded) {
         std::size_t const first = expanded.size();
         if (!has_segment(context.code, statements[i], segment::kind_type::star))
             expanded.push_back(statements[i]);
@@ -250,7 +250,7 @@ public:
           temporaries_(context.code.text_count()) {}
 
     /// Makes room for what will be made of the statements.
-    void reserve(std::vector<statement> const& statements) {
+    void reserve(vector<statement> const& statements) {
         std::size_t names = 0, temporaries = 0, characters = 0;
         for (statement const& statement : statements) {
             std::size_t const before = temporaries;
@@ -267,7 +267,7 @@ public:
     }
 
     /// Appends a statement, after statements that transpose its operands.
-    void expand(statement const& current_statement, std::vector<statement>& expanded) {
+    void expand(statement const& current_statement, vector<statement>& expanded) {
         check_transposed(context_, current_statement);
         auto const written = context_.code.names(current_statement);
         if (std::ranges::none_of(written, &name::transposed))
@@ -291,8 +291,7 @@ private:
 
     /// The replacement of `x^T`: the first time in a statement, after `x -> temporary,
     /// permute="[]"`.
-    name temporary_for(name const& transposed, statement const& like,
-                       std::vector<statement>& expanded) {
+    name temporary_for(name const& transposed, statement const& like, vector<statement>& expanded) {
         temporary& new_temporary = temporaries_[transposed.id];
         if (new_temporary.statement == statement_)
             return new_temporary.called;
@@ -310,14 +309,14 @@ private:
     macro_context& context_;
     std::uint32_t reversed_; ///< the attributes of a statement that transposes
     std::uint32_t statement_ = 0;
-    std::vector<temporary> temporaries_; ///< by the text of their operands
-    std::vector<name> names_;            ///< of the statement that is expanded
+    vector<temporary> temporaries_; ///< by the text of their operands
+    vector<name> names_;            ///< of the statement that is expanded
 };
 
-RESHARD_DECL void expand_transpose(macro_context& context, std::vector<statement>& statements) {
+RESHARD_DECL void expand_transpose(macro_context& context, vector<statement>& statements) {
     transposer macro(context);
     macro.reserve(statements);
-    std::vector<statement> expanded;
+    vector<statement> expanded;
     expanded.reserve(statements.size());
     for (statement const& written : statements)
         attempt(context, written, expanded,

@@ -68,7 +68,7 @@ inline std::string segment_text(segment const& segment, std::string_view behind)
     return '[' + std::to_string(segment.first) + ':' + std::to_string(segment.last) + ']';
 }
 
-RESHARD_DECL std::string pattern_text(std::vector<segment> const& segments) {
+RESHARD_DECL std::string pattern_text(vector<segment> const& segments) {
     std::string inside, array;
     bool plain = true;
     for (std::size_t i = 0; i < segments.size(); ++i) {

@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MACRO_IMPL_PART_COUNTER_IPP
 
 #include <reshard/aoa/macro/parts.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/operation.hpp>
 #include <reshard/core/error.hpp>
@@ -14,7 +15,6 @@
 #include <unordered_set>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -44,7 +44,7 @@ RESHARD_DECL std::optional<index_t> part_counter::after(statement const& about, 
                                                         index_t axis) const {
     std::unordered_set<std::uint32_t> visited;
     std::optional<index_t> index;
-    std::vector<followed_axis> open{{chain_.version(about, i), axis}};
+    vector<followed_axis> open{{chain_.version(about, i), axis}};
     while (!open.empty()) {
         step();
         followed_axis const at = open.back();
@@ -116,20 +116,20 @@ RESHARD_DECL void part_counter::check_doubt(std::optional<index_t> parts, std::u
         throw ambiguous(version, at.doubt);
 }
 
-RESHARD_DECL std::vector<index_t> part_counter::permutation_of(attribute const& permute) {
+RESHARD_DECL vector<index_t> part_counter::permutation_of(attribute const& permute) {
     if (!std::holds_alternative<std::string>(permute.value))
         return {};
     return parse_list(permute);
 }
 
-RESHARD_DECL std::size_t part_counter::index_in(std::vector<index_t> const& order, index_t axis) {
+RESHARD_DECL std::size_t part_counter::index_in(vector<index_t> const& order, index_t axis) {
     auto const ndim = static_cast<index_t>(order.size());
     index_t const index = axis < 0 ? axis + ndim : axis;
     return static_cast<std::size_t>(std::clamp<index_t>(index, 0, ndim - 1));
 }
 
 RESHARD_DECL void part_counter::add_readers(followed_axis const& from,
-                                            std::vector<followed_axis>& open) const {
+                                            vector<followed_axis>& open) const {
     chain_.for_each_reader(from.version, [&](statement const& reader) {
         if (code_.is_broken(reader))
             throw no_value{};

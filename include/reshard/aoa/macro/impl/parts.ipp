@@ -15,8 +15,8 @@ namespace reshard::aoa::detail {
 
 /// The keys of its side that name `i` of a statement is made of, or becomes, as far as they are
 /// known.
-inline std::vector<reached_key> keys_of(macro_context& context, statement const& statement,
-                                        std::uint32_t i, index_t axis) {
+inline vector<reached_key> keys_of(macro_context& context, statement const& statement,
+                                   std::uint32_t i, index_t axis) {
     bool const is_left = i < statement.left;
     catalog const* const keys = is_left ? context.left : context.right;
     if (!keys)

@@ -60,7 +60,7 @@ pattern_buckets::bucket::find(std::string_view fixed_runs) const {
 
 RESHARD_DECL std::string pattern_buckets::take_apart(key_pattern const& pattern) {
     sample_.clear();
-    std::vector<std::size_t> open;
+    vector<std::size_t> open;
     for (pattern_piece const& piece : pattern.pieces) {
         sample_ += piece.text;
         if (piece.has_number) {
@@ -91,7 +91,7 @@ RESHARD_DECL void match_list::add(std::span<index_t const> numbers, std::string_
     keys_.push_back(key);
 }
 
-RESHARD_DECL std::vector<key_match> const& match_list::sorted() {
+RESHARD_DECL vector<key_match> const& match_list::sorted() {
     if (sorted_from_ != keys_.size())
         sort();
     return sorted_;
@@ -103,8 +103,8 @@ RESHARD_DECL bool match_list::precedes(key_match const& a, key_match const& b) {
     return order != 0 ? order < 0 : a.key < b.key;
 }
 
-RESHARD_DECL auto match_list::ranked() const -> std::vector<ranked_match> {
-    std::vector<ranked_match> matches;
+RESHARD_DECL auto match_list::ranked() const -> vector<ranked_match> {
+    vector<ranked_match> matches;
     matches.reserve(keys_.size());
     for (std::size_t i = 0; i < keys_.size(); ++i) {
         matches.push_back({{0, 0}, i});
@@ -139,8 +139,8 @@ RESHARD_DECL std::size_t pattern_index::add(key_pattern pattern) {
     return patterns_.size() - 1;
 }
 
-RESHARD_DECL void pattern_index::search(catalog const& keys,
-                                        std::vector<state_suffix> const& suffixes, budget& steps) {
+RESHARD_DECL void pattern_index::search(catalog const& keys, vector<state_suffix> const& suffixes,
+                                        budget& steps) {
     steps_ = &steps;
     matches_.clear();
     for (key_pattern const& pattern : patterns_)

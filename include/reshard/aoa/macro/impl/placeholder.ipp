@@ -4,6 +4,7 @@
 #define RESHARD_AOA_MACRO_IMPL_PLACEHOLDER_IPP
 
 #include <reshard/aoa/macro/macros.hpp>
+#include <reshard/core/vector.hpp>
 
 #include <reshard/aoa/macro/attempt.hpp>
 #include <reshard/aoa/macro/make_key_pattern.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::aoa::detail {
 
@@ -39,15 +39,15 @@ inline void append_number(std::string& text, index_t number) {
 
 /// A statement with placeholders: the name that decides which numbers there are.
 struct placeholder_use {
-    std::vector<std::string_view> names; ///< captures, in this order
-    std::vector<index_t> shifts;         ///< the amount that the deciding name adds to each
-    std::size_t deciding = 0;            ///< which name of the statement that is
-    bool is_right = false;               ///< it is right of the arrow
-    std::size_t pattern = 0;             ///< that it is
+    vector<std::string_view> names; ///< captures, in this order
+    vector<index_t> shifts;         ///< the amount that the deciding name adds to each
+    std::size_t deciding = 0;       ///< which name of the statement that is
+    bool is_right = false;          ///< it is right of the arrow
+    std::size_t pattern = 0;        ///< that it is
 };
 
 /// The index of a name in a sorted list that contains it.
-inline std::size_t position(std::vector<std::string_view> const& names, std::string_view name) {
+inline std::size_t position(vector<std::string_view> const& names, std::string_view name) {
     return static_cast<std::size_t>(std::ranges::lower_bound(names, name) - names.begin());
 }
 
@@ -89,7 +89,7 @@ public:
 private:
     /// A name with numbers for its placeholders.
     name fill(std::size_t which, name const& open, std::span<index_t const> numbers) {
-        std::vector<segment> filled;
+        vector<segment> filled;
         text_.clear();
         for (segment const& each_segment : context_.code.pattern(open))
             if (each_segment.kind == segment::kind_type::text)
@@ -104,7 +104,7 @@ private:
         return context_.code.make_pattern(std::move(filled), open.where);
     }
 
-    void end_text(std::vector<segment>& filled) {
+    void end_text(vector<segment>& filled) {
         if (!text_.empty())
             filled.push_back({segment::kind_type::text, std::exchange(text_, {})});
     }
@@ -132,11 +132,11 @@ private:
 
 /// A statement for each match of the deciding name.
 inline void append_instances(macro_context& context, statement const& current_statement,
-                             placeholder_use const& use, std::vector<key_match> const& matches,
-                             std::vector<statement>& expanded) {
+                             placeholder_use const& use, vector<key_match> const& matches,
+                             vector<statement>& expanded) {
     statement const like = context.derive(current_statement, '$' + std::string(use.names[0]));
     instance_names instances(context, current_statement, use);
-    std::vector<name> names;
+    vector<name> names;
     key_match const* last = nullptr;
     for (key_match const& match : matches) {
         if (instances.has_others() && last && same_numbers(*last, match))
@@ -152,8 +152,8 @@ inline void append_instances(macro_context& context, statement const& current_st
 }
 
 /// The different placeholders of a name, in the order of the alphabet.
-inline std::vector<std::string_view> placeholders(std::vector<segment> const& segments) {
-    std::vector<std::string_view> names;
+inline vector<std::string_view> placeholders(vector<segment> const& segments) {
+    vector<std::string_view> names;
     for (segment const& segment : segments)
         if (segment.kind == segment::kind_type::placeholder)
             names.push_back(segment.text);
@@ -164,7 +164,7 @@ inline std::vector<std::string_view> placeholders(std::vector<segment> const& se
 
 /// Refuses a placeholder that is in one name of a statement and not in another.
 inline void check_has_all(program const& code, name const& has, name const& lacks) {
-    std::vector<std::string_view> there, here;
+    vector<std::string_view> there, here;
     if (has.kind == name::kind_type::pattern)
         there = placeholders(code.pattern(has));
     if (lacks.kind == name::kind_type::pattern)
@@ -208,7 +208,7 @@ inline placeholder_use inspect(macro_context const& context, statement const& st
                               words("'", bare_name_text(code, deciding), "' refers to keys ",
                                     unknown_keys_text(context)),
                               deciding.where};
-    std::vector<segment> const& segments = code.pattern(deciding);
+    vector<segment> const& segments = code.pattern(deciding);
     use.names = placeholders(segments);
     use.shifts.resize(use.names.size());
     std::size_t count = 0;
@@ -254,9 +254,9 @@ inline void report_no_match(macro_context& context, statement const& statement,
 }
 
 /// Looks at all statements with placeholders; the others have none.
-inline std::vector<std::optional<placeholder_use>>
-inspect_all(macro_context& context, std::vector<statement>& statements, placeholder_sides& sides) {
-    std::vector<std::optional<placeholder_use>> uses(statements.size());
+inline vector<std::optional<placeholder_use>>
+inspect_all(macro_context& context, vector<statement>& statements, placeholder_sides& sides) {
+    vector<std::optional<placeholder_use>> uses(statements.size());
     for (std::size_t i = 0; i < statements.size(); ++i)
         if (has_segment(context.code, statements[i], segment::kind_type::placeholder))
             attempt(context, statements[i],
@@ -265,8 +265,8 @@ inspect_all(macro_context& context, std::vector<statement>& statements, placehol
 }
 
 /// Makes room for the names of the statements that there will be for the keys of both sides.
-inline void reserve_instances(macro_context& context, std::vector<statement> const& statements,
-                              std::vector<std::optional<placeholder_use>> const& uses,
+inline void reserve_instances(macro_context& context, vector<statement> const& statements,
+                              vector<std::optional<placeholder_use>> const& uses,
                               placeholder_sides& sides) {
     std::size_t names = 0;
     for (std::size_t i = 0; i < uses.size(); ++i)
@@ -276,7 +276,7 @@ inline void reserve_instances(macro_context& context, std::vector<statement> con
     context.code.reserve_names(std::min(names, context.names.left()));
 }
 
-RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statement>& statements) {
+RESHARD_DECL void expand_placeholders(macro_context& context, vector<statement>& statements) {
     auto const is_open = [&](statement const& statement) {
         return has_segment(context.code, statement, segment::kind_type::placeholder);
     };
@@ -290,7 +290,7 @@ RESHARD_DECL void expand_placeholders(macro_context& context, std::vector<statem
                                    context.options.state_suffixes, context.steps);
     reserve_instances(context, statements, uses, sides);
     pattern_index& read = sides[context.options.reverse];
-    auto const expand = [&](std::size_t i, std::vector<statement>& expanded) {
+    auto const expand = [&](std::size_t i, vector<statement>& expanded) {
         std::size_t const first = expanded.size();
         if (!uses[i])
             expanded.push_back(statements[i]);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_DCP_IMPL_DCP_IPP
 #define RESHARD_FORMAT_DCP_IMPL_DCP_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
@@ -25,7 +26,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -109,7 +109,7 @@ private:
         auto const planned = values_->find_member(root, "planner_data", "the metadata");
         if (!planned || planned->type != kind::dict)
             return;
-        std::vector<std::string_view> lost;
+        vector<std::string_view> lost;
         pickle_pairs const pairs = values_->pairs(*planned, "planner_data");
         for (std::size_t i = 0; i < pairs.size(); ++i) {
             auto const key =
@@ -320,9 +320,8 @@ private:
         std::map<std::filesystem::path, shown_file> files;
         for (std::size_t number = 0; number < items_.size(); ++number) {
             auto& items = items_[number];
-            std::erase_if(items, [&](dcp_item const& item) {
-                return !result_.tensors[item.tensor].is_read();
-            });
+            erase_if(items,
+                     [&](dcp_item const& item) { return !result_.tensors[item.tensor].is_read(); });
             std::stable_sort(items.begin(), items.end(), [](dcp_item const& a, dcp_item const& b) {
                 return a.bytes.begin < b.bytes.begin;
             });
@@ -378,11 +377,11 @@ private:
     std::optional<pickle> values_;
     checkpoint_metadata result_;
     dcp_files item_files_{*files_, directory_, result_.files};
-    std::vector<std::string_view> names_; ///< all names that state_dict_metadata lists
-    std::vector<entry> entries_;          ///< the same
-    std::size_t unplaced_shards_ = 0;     ///< entries of `storage_data` that belong to no shard yet
+    vector<std::string_view> names_;  ///< all names that state_dict_metadata lists
+    vector<entry> entries_;           ///< the same
+    std::size_t unplaced_shards_ = 0; ///< entries of `storage_data` that belong to no shard yet
     key_index keys_;
-    std::vector<std::vector<dcp_item>> items_; ///< by file
+    vector<vector<dcp_item>> items_; ///< by file
 };
 
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_DCP_IMPL_DCP_FILES_IPP
 #define RESHARD_FORMAT_DCP_IMPL_DCP_FILES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
@@ -14,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -23,7 +23,7 @@ class dcp_files {
 public:
     /// \param checkpoint_files each file is added to it once, when it is first named
     dcp_files(file_store const& files, std::filesystem::path const& directory,
-              std::vector<checkpoint_file>& checkpoint_files)
+              vector<checkpoint_file>& checkpoint_files)
         : files_(files), directory_(directory), found_(checkpoint_files) {}
 
     /// \param  what the file should have, here and below
@@ -62,7 +62,7 @@ private:
 
     file_store const& files_;
     std::filesystem::path const& directory_;
-    std::vector<checkpoint_file>& found_;
+    vector<checkpoint_file>& found_;
     std::map<std::string, std::size_t, std::less<>> numbers_;
 };
 

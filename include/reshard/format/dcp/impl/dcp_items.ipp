@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_DCP_IMPL_DCP_ITEMS_IPP
 #define RESHARD_FORMAT_DCP_IMPL_DCP_ITEMS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
@@ -21,7 +22,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -111,7 +111,7 @@ inline std::string why_opaque(file_store::file const& file, checkpoint_file cons
 
 /// Notes the values that are not carried, and why.
 inline void find_opaque(file_store const& files, checkpoint_metadata& metadata) {
-    std::vector<checkpoint_object*> in_order; // each file is opened once
+    vector<checkpoint_object*> in_order; // each file is opened once
     for (checkpoint_object& object : metadata.objects)
         if (object.opaque.empty())
             in_order.push_back(&object);
@@ -126,11 +126,11 @@ inline void find_opaque(file_store const& files, checkpoint_metadata& metadata) 
 }
 
 /// Values beside tensors: their items are files of torch.save already.
-inline std::vector<saved_object> objects_of_items(file_store const& files,
-                                                  std::vector<checkpoint_file> const& names,
-                                                  std::vector<checkpoint_object> const& objects,
-                                                  key_set const& keys) {
-    std::vector<saved_object> saved_objects;
+inline vector<saved_object> objects_of_items(file_store const& files,
+                                             vector<checkpoint_file> const& names,
+                                             vector<checkpoint_object> const& objects,
+                                             key_set const& keys) {
+    vector<saved_object> saved_objects;
     for (checkpoint_object const& object : objects) {
         if (!keys.contains(object.key))
             continue;

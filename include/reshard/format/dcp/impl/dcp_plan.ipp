@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_DCP_IMPL_DCP_PLAN_IPP
 #define RESHARD_FORMAT_DCP_IMPL_DCP_PLAN_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/dcp/dcp.hpp>
 
 #include <reshard/core/error.hpp>
@@ -19,7 +20,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -34,7 +34,7 @@ public:
         planned_files files("torch_dcp", target);
         auto ranks = shards_by_writer(target, choices);
         if (ranks.empty())
-            ranks.emplace(0, std::vector<file_shard>());
+            ranks.emplace(0, vector<file_shard>());
         for (auto const& [rank, shards] : ranks) {
             files.begin_file("__" + std::to_string(rank) + "_0.distcp", rank);
             std::uint64_t end = items_.empty() ? place_objects() : 0;
@@ -50,8 +50,8 @@ public:
         return files.take(nullptr);
     }
 
-    std::vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
-        std::vector<placed_text> texts;
+    vector<placed_text> around(holder_t file, std::filesystem::path const&) const override {
+        vector<placed_text> texts;
         if (file == 0)
             for (std::size_t i = 0; i < objects_.size(); ++i)
                 texts.push_back({places_[i].begin, objects_[i].archive});
@@ -62,7 +62,7 @@ public:
         return texts;
     }
 
-    std::vector<std::pair<std::string, std::string>> others() const override {
+    vector<std::pair<std::string, std::string>> others() const override {
         return {{std::string(dcp_metadata_name), metadata_text()}};
     }
 
@@ -88,7 +88,7 @@ private:
 
     /// Adds a shard after byte `end` of the last file, and returns its end.
     static std::uint64_t place(file_shard const& shard, std::uint64_t end, planned_files& files,
-                               std::vector<item>& items) {
+                               vector<item>& items) {
         check_box(shard, "torch_dcp");
         // Shards are found by their offsets. A shard without elements may have the offset of
         // another one.
@@ -199,7 +199,7 @@ private:
             put_index(out, objects_[i].key, nullptr, 0);
             put_place(out, 0, places_[i]);
         }
-        std::vector<std::size_t> next(items_.size(), 0);
+        vector<std::size_t> next(items_.size(), 0);
         // The items of a file are in the order of its shards, and tensors in the order of all
         // files.
         for (checkpoint_tensor const& tensor : metadata_.tensors)
@@ -233,9 +233,9 @@ private:
         });
     }
 
-    std::vector<saved_object> objects_;
-    std::vector<byte_run> places_;         ///< of the objects, in the first file
-    std::vector<std::vector<item>> items_; ///< by file, in the order of the tensors
+    vector<saved_object> objects_;
+    vector<byte_run> places_;    ///< of the objects, in the first file
+    vector<vector<item>> items_; ///< by file, in the order of the tensors
     checkpoint_metadata metadata_;
 };
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_GGUF_IMPL_GGUF_IPP
 #define RESHARD_FORMAT_GGUF_IMPL_GGUF_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/gguf/gguf.hpp>
 
 #include <reshard/core/error.hpp>
@@ -20,7 +21,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -257,7 +257,7 @@ private:
     /// is wrong, other tensors are at these positions. The end of a tensor of unknown type is not
     /// known.
     void check_places(std::uint64_t data) const {
-        std::vector<entry const*> sorted;
+        vector<entry const*> sorted;
         for (entry const& element : entries_)
             sorted.push_back(&element);
         std::ranges::stable_sort(sorted, {}, &entry::offset);
@@ -326,7 +326,7 @@ private:
     std::uint64_t files_ = 1;
     std::optional<std::uint64_t> number_, tensors_of_all_;
     std::set<std::string> keys_; ///< of the header
-    std::vector<entry> entries_;
+    vector<entry> entries_;
 };
 
 } // namespace reshard::detail

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_GGUF_IMPL_GGUF_PARTS_IPP
 #define RESHARD_FORMAT_GGUF_IMPL_GGUF_PARTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/gguf/gguf.hpp>
 
 #include <reshard/core/error.hpp>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -58,7 +58,7 @@ private:
 /// Opens a model in one file or several.
 inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files,
                                          std::filesystem::path const& path,
-                                         std::vector<std::filesystem::path> const& parts) {
+                                         vector<std::filesystem::path> const& parts) {
     whole_tensors tensors(std::move(files), "gguf", path);
     std::string version;
     gguf_part_check check(parts.size());
@@ -82,14 +82,14 @@ inline opened_checkpoint open_gguf_files(std::shared_ptr<file_store const> files
 /// \throws error with errc::missing_file that names a part that does not exist; errc::corrupt_file
 ///         for a name whose number is not that of a part
 /// \par Source the names of llama.cpp, which opens all parts when it is given one
-inline std::vector<std::filesystem::path> gguf_parts(file_store const& files,
-                                                     std::filesystem::path const& path) {
+inline vector<std::filesystem::path> gguf_parts(file_store const& files,
+                                                std::filesystem::path const& path) {
     std::string const stem = part_of_index(path.filename().string());
     if (stem.empty())
         return {path};
     std::string const name = path.stem().string();
     std::string const count = name.substr(name.rfind('-') + 1);
-    std::vector<std::filesystem::path> parts;
+    vector<std::filesystem::path> parts;
     std::size_t const total = std::strtoul(count.c_str(), nullptr, 10);
     std::size_t const own = std::strtoul(name.c_str() + stem.size() + 1, nullptr, 10);
     if (own < 1 || own > total)
@@ -113,9 +113,9 @@ RESHARD_DECL opened_checkpoint open_gguf(std::shared_ptr<file_store const> files
     return open_gguf_files(std::move(files), path, parts);
 }
 
-RESHARD_DECL std::vector<std::filesystem::path>
-find_gguf_files(file_store const& files, std::filesystem::path const& directory) {
-    std::vector<std::filesystem::path> paths;
+RESHARD_DECL vector<std::filesystem::path> find_gguf_files(file_store const& files,
+                                                           std::filesystem::path const& directory) {
+    vector<std::filesystem::path> paths;
     for (std::filesystem::path const& path : files.list(directory))
         if (path.extension() == ".gguf" && files.find(path) == file_store::kind::file)
             paths.push_back(path);

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_MEGATRON_IMPL_TORCH_DIST_IPP
 #define RESHARD_FORMAT_MEGATRON_IMPL_TORCH_DIST_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/megatron/torch_dist.hpp>
 
 #include <reshard/core/error.hpp>
@@ -17,7 +18,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -126,13 +126,12 @@ public:
     torch_dist_texts(std::shared_ptr<file_texts const> sharded, std::string common)
         : sharded_(std::move(sharded)), common_(std::move(common)) {}
 
-    std::vector<placed_text> around(holder_t file,
-                                    std::filesystem::path const& written) const override {
+    vector<placed_text> around(holder_t file, std::filesystem::path const& written) const override {
         return sharded_->around(file, written);
     }
 
     /// `metadata.json` is last, as Megatron-Core writes it.
-    std::vector<std::pair<std::string, std::string>> others() const override {
+    vector<std::pair<std::string, std::string>> others() const override {
         auto others = sharded_->others();
         others.emplace_back(megatron_common_name, common_);
         others.emplace_back(megatron_metadata_name,
@@ -147,7 +146,7 @@ private:
 };
 
 /// The common state of ranks as a file; empty if the objects do not have it.
-inline std::string common_file(std::vector<saved_object> const& objects) {
+inline std::string common_file(vector<saved_object> const& objects) {
     for (saved_object const& object : objects)
         if (object.is_whole)
             return object.archive;
@@ -158,7 +157,7 @@ inline std::string common_file(std::vector<saved_object> const& objects) {
 
 RESHARD_DECL checkpoint_plan plan_torch_dist(layout const& target, file_choices const& choices) {
     file_choices sharded = choices;
-    std::erase_if(sharded.objects, [](saved_object const& object) { return object.is_common; });
+    erase_if(sharded.objects, [](saved_object const& object) { return object.is_common; });
     sharded.fused.clear(); // Megatron-Core saves gate and up separately, in any number of parts
     checkpoint_plan plan = plan_dcp(target, sharded);
     plan.metadata.format = "megatron_torch_dist";

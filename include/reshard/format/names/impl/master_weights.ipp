@@ -32,9 +32,9 @@ inline catalog_entry const* stand_in_of_master(catalog_entry const& wanted, cata
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
-                                                     catalog const& stored, master_rule rule) {
-    std::vector<renamed_key> keys;
+RESHARD_DECL vector<renamed_key> define_masters(mapping& program, catalog const& wanted,
+                                                catalog const& stored, master_rule rule) {
+    vector<renamed_key> keys;
     for (catalog_entry const& entry : wanted) {
         catalog_entry const* of = nullptr;
         if (rule.weights_of_masters)

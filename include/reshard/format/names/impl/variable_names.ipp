@@ -13,7 +13,7 @@
 
 namespace reshard::model {
 
-RESHARD_DECL void define_renamed(mapping& program, std::vector<renamed_key> const& renamed,
+RESHARD_DECL void define_renamed(mapping& program, vector<renamed_key> const& renamed,
                                  catalog const& stored) {
     for (renamed_key const& each : renamed) {
         catalog_entry const* const entry = stored.find(each.stored);
@@ -41,23 +41,23 @@ inline std::optional<std::string> parameter_of_master(std::string_view key) {
     return std::nullopt;
 }
 
-inline std::vector<std::string> other_masters(std::string_view key) {
+inline vector<std::string> other_masters(std::string_view key) {
     auto const parameter = parameter_of_master(key);
     if (!parameter)
         return {};
     std::string const segment(master_segment);
-    std::vector<std::string> names = {*parameter + "_fp32_master_0", *parameter + "_fp32_master",
-                                      *parameter + ".w_0", segment + *parameter};
+    vector<std::string> names = {*parameter + "_fp32_master_0", *parameter + "_fp32_master",
+                                 *parameter + ".w_0", segment + *parameter};
     if (std::size_t const dot = parameter->find('.'); dot != std::string::npos)
         names.push_back(parameter->substr(0, dot + 1) + segment + parameter->substr(dot + 1));
-    std::erase(names, key);
+    erase_if(names, [&](std::string const& name) { return name == key; });
     return names;
 }
 
 /// The key without one of these beginnings, and the keys with each of them.
-inline std::vector<std::string> with_beginnings(std::string_view key,
-                                                std::vector<std::string_view> const& beginnings) {
-    std::vector<std::string> names;
+inline vector<std::string> with_beginnings(std::string_view key,
+                                           vector<std::string_view> const& beginnings) {
+    vector<std::string> names;
     for (std::string_view const beginning : beginnings) {
         names.push_back(std::string(beginning).append(key));
         if (key.starts_with(beginning))
@@ -66,16 +66,16 @@ inline std::vector<std::string> with_beginnings(std::string_view key,
     return names;
 }
 
-inline std::vector<std::string> other_slices(std::string_view key) {
+inline vector<std::string> other_slices(std::string_view key) {
     return with_beginnings(key, {slice_prefix});
 }
 
-inline std::vector<std::string> other_wrappers(std::string_view key) {
+inline vector<std::string> other_wrappers(std::string_view key) {
     return with_beginnings(key, {"module.", "_orig_mod."});
 }
 
-inline std::vector<std::string> other_separators(std::string_view key) {
-    std::vector<std::string> names;
+inline vector<std::string> other_separators(std::string_view key) {
+    vector<std::string> names;
     for (auto const& [from, to] : {std::pair{'.', '/'}, std::pair{'/', '.'}}) {
         std::string name(key);
         std::ranges::replace(name, from, to);
@@ -85,8 +85,7 @@ inline std::vector<std::string> other_separators(std::string_view key) {
     return names;
 }
 
-RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
-                                       catalog const& stored) {
+RESHARD_DECL std::string hint_of_names(vector<std::string> const& wanted, catalog const& stored) {
     std::string hint;
     for (model::name_table const& table : model::name_tables()) {
         auto const renamed = renamed_by(table, wanted, stored);
@@ -102,8 +101,8 @@ RESHARD_DECL std::string hint_of_names(std::vector<std::string> const& wanted,
 
 namespace reshard::model {
 
-RESHARD_DECL std::vector<name_table> const& name_tables() {
-    static std::vector<name_table> const tables = {
+RESHARD_DECL vector<name_table> const& name_tables() {
+    static vector<name_table> const tables = {
         {"master-weights",
          "w.w_0, w_fp32_master_0, w_fp32_master, master_weights.w, and the last as second segment",
          detail::other_masters},
@@ -126,14 +125,14 @@ RESHARD_DECL name_table const& find_name_table(std::string_view name) {
          known_names);
 }
 
-RESHARD_DECL std::vector<renamed_key>
-renamed_by(name_table const& table, std::vector<std::string> const& wanted, catalog const& stored) {
-    std::vector<renamed_key> renamed;
+RESHARD_DECL vector<renamed_key>
+renamed_by(name_table const& table, vector<std::string> const& wanted, catalog const& stored) {
+    vector<renamed_key> renamed;
     for (std::string const& key : wanted) {
         if (stored.find(key))
             continue;
-        std::vector<std::string> names = table.others(key);
-        std::erase_if(names, [&](std::string const& name) { return !stored.find(name); });
+        vector<std::string> names = table.others(key);
+        erase_if(names, [&](std::string const& name) { return !stored.find(name); });
         if (names.size() == 1)
             renamed.push_back({key, std::move(names.front())});
     }
@@ -141,14 +140,14 @@ renamed_by(name_table const& table, std::vector<std::string> const& wanted, cata
 }
 
 RESHARD_DECL std::function<mapping(catalog const&, catalog const*)>
-program_by_names(std::vector<std::string> const& tables,
+program_by_names(vector<std::string> const& tables,
                  std::function<void(name_table const&, renamed_key const&)> tell) {
-    std::vector<name_table> chosen;
+    vector<name_table> chosen;
     for (std::string const& name : tables)
         chosen.push_back(find_name_table(name));
     return [chosen, tell](catalog const& stored, catalog const* target) {
         mapping program;
-        std::vector<std::string> lacking;
+        vector<std::string> lacking;
         for (catalog_entry const& entry : target ? *target : stored)
             if (catalog_entry const* const own = stored.find(entry.key))
                 program.define(entry.key, program.source(own->key, own->shape, own->dtype));
@@ -158,7 +157,8 @@ program_by_names(std::vector<std::string> const& tables,
             auto const renamed = renamed_by(table, lacking, stored);
             define_renamed(program, renamed, stored);
             for (renamed_key const& renamed_key : renamed) {
-                std::erase(lacking, renamed_key.wanted);
+                erase_if(lacking,
+                         [&](std::string const& key) { return key == renamed_key.wanted; });
                 if (tell)
                     tell(table, renamed_key);
             }
@@ -195,7 +195,7 @@ inline std::string accumulator_ending(model::state_kind const& kind) {
 /// Removes the accumulator from the end of a name, and returns the suffix of its key, or an empty
 /// text.
 inline std::string take_accumulator(std::string_view& name,
-                                    std::vector<model::state_kind> const& kinds) {
+                                    vector<model::state_kind> const& kinds) {
     auto const numberless = without_number(name);
     for (model::state_kind const& kind : kinds) {
         if (kind.is_master || kind.suffix.empty() || !numberless)
@@ -224,7 +224,7 @@ inline bool take_master(std::string& name) {
     return take_master_segment(name) || remainder;
 }
 
-inline std::string master_key_suffix(std::vector<model::state_kind> const& kinds) {
+inline std::string master_key_suffix(vector<model::state_kind> const& kinds) {
     for (model::state_kind const& kind : kinds)
         if (kind.is_master)
             return kind.suffix;
@@ -235,8 +235,7 @@ inline std::string master_key_suffix(std::vector<model::state_kind> const& kinds
 
 namespace reshard::model {
 
-RESHARD_DECL variable_name parse_variable(std::string_view name,
-                                          std::vector<state_kind> const& kinds) {
+RESHARD_DECL variable_name parse_variable(std::string_view name, vector<state_kind> const& kinds) {
     std::string_view remainder = name;
     variable_name result;
     result.suffix = detail::take_accumulator(remainder, kinds);
@@ -251,7 +250,7 @@ RESHARD_DECL variable_name parse_variable(std::string_view name,
 }
 
 RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
-                                         std::vector<state_kind> const& kinds) {
+                                         vector<state_kind> const& kinds) {
     variable_name const variable = parse_variable(name, kinds);
     auto const match = parameters.find(variable.parameter);
     if (match == parameters.end())
@@ -260,11 +259,10 @@ RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys co
     return match->second + variable.suffix;
 }
 
-RESHARD_DECL std::vector<std::string> state_variables(std::string_view parameter,
-                                                      variable_form form,
-                                                      std::vector<state_kind> const& kinds) {
+RESHARD_DECL vector<std::string> state_variables(std::string_view parameter, variable_form form,
+                                                 vector<state_kind> const& kinds) {
     std::string base(parameter);
-    std::vector<std::string> names;
+    vector<std::string> names;
     if (form.has_master)
         names.push_back(base += std::string(detail::master_suffix) + "_0");
     else if (form.is_slice)

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_NUMPY_IMPL_NPY_IPP
 #define RESHARD_FORMAT_NUMPY_IMPL_NPY_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/numpy/npy.hpp>
 
 #include <reshard/core/error.hpp>
@@ -23,7 +24,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -165,7 +165,7 @@ private:
     void put_text(std::size_t number) {
         auto const count = static_cast<std::size_t>(texts_.characters);
         std::size_t const size = texts_.is_unicode ? 4 : 1;
-        std::vector<std::uint32_t> characters;
+        vector<std::uint32_t> characters;
         for (std::size_t i = 0; i < count; ++i)
             characters.push_back(character((number * count + i) * size, size));
         while (!characters.empty() && characters.back() == 0)
@@ -241,7 +241,7 @@ public:
         opened_checkpoint opened = all_.take();
         opened.read_objects = [files = files_, path = path_,
                                texts = std::move(texts_)](key_set const& keys) {
-            std::vector<saved_object> objects;
+            vector<saved_object> objects;
             auto const file = files->open(path);
             for (auto const& [key, text] : texts)
                 if (keys.contains(key))

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_NUMPY_IMPL_NPY_PLAN_IPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/format/numpy/npy.hpp>
 #include <reshard/format/planned_files.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
@@ -17,7 +18,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -63,8 +63,8 @@ RESHARD_DECL checkpoint_plan plan_npy(layout const& target, file_choices const& 
     files.begin_file("array.npy", 0);
     files.add(shards[0], {header.size(), end});
     files.end_file(end);
-    checkpoint_plan plan = files.take(std::make_shared<known_texts>(
-        std::vector<std::vector<placed_text>>{{{0, std::move(header)}}}));
+    checkpoint_plan plan = files.take(
+        std::make_shared<known_texts>(vector<vector<placed_text>>{{{0, std::move(header)}}}));
     plan.is_file = true;
     return plan;
 }
@@ -72,10 +72,10 @@ RESHARD_DECL checkpoint_plan plan_npy(layout const& target, file_choices const& 
 /// An archive of arrays.
 class npz_texts : public file_texts {
 public:
-    explicit npz_texts(std::vector<file_shard> shards) : shards_(std::move(shards)) {}
+    explicit npz_texts(vector<file_shard> shards) : shards_(std::move(shards)) {}
 
     /// \param take is called with each shard and the position of its elements
-    zip_plan lay_out(std::vector<std::uint32_t> const& checksums, auto&& take) const {
+    zip_plan lay_out(vector<std::uint32_t> const& checksums, auto&& take) const {
         zip_plan archive;
         for (std::size_t i = 0; i < shards_.size(); ++i) {
             std::uint64_t const header = npy_header(shards_[i]).size();
@@ -88,9 +88,9 @@ public:
     }
 
     /// NumPy checks checksums, so the elements are read again.
-    std::vector<placed_text> around(holder_t, std::filesystem::path const& written) const override {
-        std::vector<std::uint32_t> checksums;
-        std::vector<placed_text> texts;
+    vector<placed_text> around(holder_t, std::filesystem::path const& written) const override {
+        vector<std::uint32_t> checksums;
+        vector<placed_text> texts;
         auto const file = files_of_system()->open(written);
         lay_out({}, [&](file_shard const& shard, byte_run where) {
             std::string header = npy_header(shard);
@@ -109,7 +109,7 @@ private:
                                   byte_run where) {
         boost::crc_32_type sum;
         sum.process_bytes(header.data(), header.size());
-        std::vector<std::byte> buffer;
+        vector<std::byte> buffer;
         for (std::uint64_t at = where.begin; at < where.end; at += buffer.size()) {
             buffer.resize(std::min<std::uint64_t>(1 << 20, where.end - at));
             file.read(at, buffer);
@@ -118,7 +118,7 @@ private:
         return sum.checksum();
     }
 
-    std::vector<file_shard> shards_;
+    vector<file_shard> shards_;
 };
 
 /// Refuses names that NumPy confuses: it finds the member `a.npy` for the name `a`.

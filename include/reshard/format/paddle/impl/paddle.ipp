@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_PADDLE_IMPL_PADDLE_IPP
 #define RESHARD_FORMAT_PADDLE_IMPL_PADDLE_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/paddle/paddle.hpp>
 
 #include <reshard/core/error.hpp>
@@ -25,7 +26,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -51,7 +51,7 @@ inline constexpr std::string_view paddle_names[] = {
 struct paddle_file {
     std::string name;
     std::uint64_t bytes = 0;
-    std::vector<std::string> keys; ///< of each shard
+    vector<std::string> keys; ///< of each shard
     std::once_flag is_read;
     std::map<std::string, file_tensor> there;
 
@@ -317,11 +317,11 @@ private:
     std::optional<pickle> values_;
     checkpoint_metadata result_;
     std::map<std::string, std::size_t> numbers_; ///< of tensors
-    std::map<std::string, std::vector<listed_box>> boxes_;
+    std::map<std::string, vector<listed_box>> boxes_;
     std::uint64_t box_count_ = 0; ///< of all tensors
     std::map<std::string, std::size_t> file_numbers_;
-    std::vector<std::shared_ptr<paddle_file>> by_file_;
-    std::vector<shown_file> shown_; ///< by file
+    vector<std::shared_ptr<paddle_file>> by_file_;
+    vector<shown_file> shown_; ///< by file
 };
 
 RESHARD_DECL std::optional<std::filesystem::path>

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_PADDLE_IMPL_PADDLE_PLAN_IPP
 #define RESHARD_FORMAT_PADDLE_IMPL_PADDLE_PLAN_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/paddle/paddle.hpp>
 
 #include <reshard/core/error.hpp>
@@ -15,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -41,13 +41,13 @@ RESHARD_DECL std::string_view paddle_name(std::string_view key, data_type dtype)
 /// Headers of safetensors files, and the metadata that says which shards they have.
 class paddle_texts : public known_texts {
 public:
-    paddle_texts(std::vector<std::vector<placed_text>> headers, checkpoint_metadata metadata)
+    paddle_texts(vector<vector<placed_text>> headers, checkpoint_metadata metadata)
         : known_texts(std::move(headers)), metadata_(std::move(metadata)) {
         for (checkpoint_tensor const& tensor : metadata_.tensors)
             paddle_name(tensor.key, tensor.dtype);
     }
 
-    std::vector<std::pair<std::string, std::string>> others() const override {
+    vector<std::pair<std::string, std::string>> others() const override {
         pickle_writer out;
         out.object(module, "Metadata", [&] {
             out.text("state_dict_metadata");
@@ -135,14 +135,14 @@ inline bool is_empty(file_shard const& shard) { return element_count(stored_shap
 RESHARD_DECL checkpoint_plan plan_paddle_flex(layout const& target, file_choices const& choices) {
     check_elements(target);
     planned_files files("paddle_flex", target);
-    std::vector<std::vector<placed_text>> headers;
-    auto const add = [&](holder_t number, holder_t rank, std::vector<file_shard> const& shards) {
+    vector<vector<placed_text>> headers;
+    auto const add = [&](holder_t number, holder_t rank, vector<file_shard> const& shards) {
         files.begin_file(std::to_string(number) + "_0.safetensors", rank);
         headers.push_back(files.add_safetensors(shards));
     };
     holder_t next = std::max<holder_t>(1, target.holders);
     for (auto& [rank, shards] : shards_by_writer(target, choices)) {
-        std::erase_if(shards, [](file_shard const& shard) { return is_empty(shard); });
+        erase_if(shards, [](file_shard const& shard) { return is_empty(shard); });
         bool is_first = true;
         for (auto const& of_file : split_by_key(std::move(shards)))
             add(std::exchange(is_first, false) ? rank : next++, rank, of_file);

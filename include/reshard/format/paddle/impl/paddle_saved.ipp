@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_PADDLE_IMPL_PADDLE_SAVED_IPP
 #define RESHARD_FORMAT_PADDLE_IMPL_PADDLE_SAVED_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/paddle/paddle.hpp>
 
 #include <reshard/core/error.hpp>
@@ -21,7 +22,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -46,7 +46,7 @@ inline constexpr std::string_view paddle_saved_names[] = {
 struct cut_array {
     std::string key;
     index_vector shape;
-    std::vector<file_tensor> slices;
+    vector<file_tensor> slices;
 };
 
 /// Arrays of more than a GiB in files of protocol 2 and 3. The file is a dict, in which each such
@@ -66,7 +66,7 @@ public:
             add(std::string(values.text(described[i].key, name)), described[i].value);
     }
 
-    std::vector<cut_array> const& arrays() const { return arrays_; }
+    vector<cut_array> const& arrays() const { return arrays_; }
 
     /// True for a value that is a slice of another value, or claims to be.
     bool contain(std::string const& key) const {
@@ -115,7 +115,7 @@ private:
 
     pickle const& values_;
     pickled_arrays const& pickled_;
-    std::vector<cut_array> arrays_;
+    vector<cut_array> arrays_;
     std::set<std::string> slices_;
 };
 

@@ -50,9 +50,9 @@ RESHARD_DECL std::string key_in_part(unified_part part, std::string_view name) {
 }
 
 /// The sorted names of the files in a directory for which `wanted` is true.
-std::vector<std::string> names_where(file_store const& files,
-                                     std::filesystem::path const& directory, auto const& wanted) {
-    std::vector<std::string> names;
+vector<std::string> names_where(file_store const& files, std::filesystem::path const& directory,
+                                auto const& wanted) {
+    vector<std::string> names;
     for (std::filesystem::path const& path : files.list(directory))
         if (std::string const name = path.filename().string(); wanted(name))
             names.push_back(name);
@@ -60,9 +60,9 @@ std::vector<std::string> names_where(file_store const& files,
     return names;
 }
 
-RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
-                                                     std::filesystem::path const& directory,
-                                                     std::vector<std::string> const& read) {
+RESHARD_DECL vector<std::string> unmerged_files(file_store const& files,
+                                                std::filesystem::path const& directory,
+                                                vector<std::string> const& read) {
     return names_where(files, directory, [&](std::string const& name) {
         bool const is_part = name.starts_with("optimizer") || name.starts_with("master_weights");
         return is_part && name.ends_with(".safetensors") &&
@@ -70,8 +70,8 @@ RESHARD_DECL std::vector<std::string> unmerged_files(file_store const& files,
     });
 }
 
-RESHARD_DECL std::vector<std::string> older_files(file_store const& files,
-                                                  std::filesystem::path const& directory) {
+RESHARD_DECL vector<std::string> older_files(file_store const& files,
+                                             std::filesystem::path const& directory) {
     return names_where(files, directory, [](std::string const& name) {
         bool const is_of_torch = // but not `pytorch_model_1.bin`, which is another model
             name.starts_with("pytorch_model.") || name.starts_with("pytorch_model-");

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_PADDLE_IMPL_UNIFIED_PLAN_IPP
 #define RESHARD_FORMAT_PADDLE_IMPL_UNIFIED_PLAN_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/paddle/unified.hpp>
 
 #include <reshard/core/error.hpp>
@@ -19,7 +20,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -32,7 +32,7 @@ struct unified_place {
 /// The key of the weight and the kind of state, for a key of a state; a null kind for any other
 /// key.
 inline std::pair<std::string_view, model::state_kind const*>
-state_in(std::string_view key, std::vector<model::state_kind> const& kinds) {
+state_in(std::string_view key, vector<model::state_kind> const& kinds) {
     for (model::state_kind const& kind : kinds)
         if (key.size() > kind.suffix.size() && key.ends_with(kind.suffix))
             return {key.substr(0, key.size() - kind.suffix.size()), &kind};
@@ -44,7 +44,7 @@ state_in(std::string_view key, std::vector<model::state_kind> const& kinds) {
 /// `linear_0.w_0`: in these, `.w_0` is part of a weight's name.
 class lone_masters {
 public:
-    lone_masters(layout const& target, std::vector<model::state_kind> const& kinds) {
+    lone_masters(layout const& target, vector<model::state_kind> const& kinds) {
         for (tensor_layout const& tensor : target.tensors) {
             auto const [weight, kind] = state_in(tensor.key, kinds);
             if (kind && !kind->is_master)
@@ -136,10 +136,10 @@ private:
 
     void add(unified_part part, std::string const& prefix, std::string_view index_name,
              std::optional<bool> has_masters) {
-        std::vector<named_shard> const& shards = parts_[part];
+        vector<named_shard> const& shards = parts_[part];
         if (shards.empty() && part != unified_part::model)
             return;
-        std::vector<index_t> bytes;
+        vector<index_t> bytes;
         hf_index index{{}, 0, has_masters};
         for (named_shard const& shard : shards) {
             bytes.push_back(static_cast<index_t>(bytes_of(shard.shard)));
@@ -156,10 +156,10 @@ private:
         indexes_.emplace_back(index_name, to_json(index));
     }
 
-    void add_file(std::string const& name, std::vector<named_shard> const& shards,
-                  std::vector<std::size_t> const& chosen) {
-        std::vector<file_shard> of_file;
-        std::vector<std::string> names;
+    void add_file(std::string const& name, vector<named_shard> const& shards,
+                  vector<std::size_t> const& chosen) {
+        vector<file_shard> of_file;
+        vector<std::string> names;
         for (std::size_t const i : chosen) {
             of_file.push_back(shards[i].shard);
             of_file.back().dtype = written_type_of_paddle(of_file.back().dtype);
@@ -171,9 +171,9 @@ private:
 
     index_t most_bytes_;
     planned_files files_;
-    std::map<unified_part, std::vector<named_shard>> parts_;
-    std::vector<std::vector<placed_text>> headers_;
-    std::vector<std::pair<std::string, std::string>> indexes_;
+    std::map<unified_part, vector<named_shard>> parts_;
+    vector<vector<placed_text>> headers_;
+    vector<std::pair<std::string, std::string>> indexes_;
 };
 
 RESHARD_DECL checkpoint_plan plan_unified(layout const& target, file_choices const& choices) {

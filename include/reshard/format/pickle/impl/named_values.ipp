@@ -137,7 +137,7 @@ public:
     value_walk(pickle const& values, file_store::file const& file, value_predicate const& is_tensor)
         : values_(values), file_(file), is_tensor_(is_tensor) {}
 
-    std::vector<named_value> all() {
+    vector<named_value> all() {
         walk("", values_.root());
         return std::move(all_);
     }
@@ -145,7 +145,7 @@ public:
     /// The names of entered tuples that are not within another one.
     ///
     /// \pre `all` was called
-    std::vector<std::string> const& tuples() const { return tuples_; }
+    vector<std::string> const& tuples() const { return tuples_; }
 
 private:
     using kind = pickle_value::kind;
@@ -296,21 +296,20 @@ private:
     pickle const& values_;
     file_store::file const& file_;
     value_predicate const& is_tensor_;
-    std::vector<named_value> all_;
-    std::vector<std::string> tuples_;
-    std::vector<pickle_value> around_; ///< the value that was entered last, and those around it
-    std::uint64_t memory_ = 0;         ///< for `all_`
-    std::uint64_t found_ = 0;          ///< values that were visited
-    std::uint64_t elements_ = 0;       ///< of lists that are one value
+    vector<named_value> all_;
+    vector<std::string> tuples_;
+    vector<pickle_value> around_; ///< the value that was entered last, and those around it
+    std::uint64_t memory_ = 0;    ///< for `all_`
+    std::uint64_t found_ = 0;     ///< values that were visited
+    std::uint64_t elements_ = 0;  ///< of lists that are one value
     std::uint64_t bytes_of_names_ = 0;
 };
 
-RESHARD_DECL std::vector<named_value> named_values(pickle const& values,
-                                                   file_store::file const& file,
-                                                   value_predicate const& is_tensor,
-                                                   std::vector<std::string>* tuples) {
+RESHARD_DECL vector<named_value> named_values(pickle const& values, file_store::file const& file,
+                                              value_predicate const& is_tensor,
+                                              vector<std::string>* tuples) {
     value_walk walk(values, file, is_tensor);
-    std::vector<named_value> named_values = walk.all();
+    vector<named_value> named_values = walk.all();
     if (tuples)
         *tuples = walk.tuples();
     return named_values;
@@ -345,7 +344,7 @@ inline constexpr std::size_t endless_height = std::numeric_limits<std::size_t>::
 /// The depth of nesting in a value; `endless_height` if a value is within itself. It uses no
 /// recursion, because there may be millions of values.
 RESHARD_DECL std::size_t opaque_search::height(pickle_value value) {
-    std::vector<step> steps;
+    vector<step> steps;
     std::size_t last = 0; // of the value that was searched last
     auto const enter = [&](pickle_value pickle_value) {
         last = 0;

@@ -270,7 +270,7 @@ private:
     /// Python makes a deque without arguments, or from () and its maximum length, and adds to it
     /// afterwards. Here it is made from a list.
     pickle_value deque_arguments(pickle_value arguments) {
-        std::vector<pickle_value>& values = result_.values_;
+        vector<pickle_value>& values = result_.values_;
         auto const span = std::span(values).subspan(arguments.position, arguments.count);
         if (span.size() > 2 ||
             (!span.empty() && (span[0].type != kind::tuple || span[0].count > 0)))

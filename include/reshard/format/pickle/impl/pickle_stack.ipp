@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_PICKLE_IMPL_PICKLE_STACK_IPP
 #define RESHARD_FORMAT_PICKLE_IMPL_PICKLE_STACK_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/pickle/pickle.hpp>
 
 #include <reshard/core/error.hpp>
@@ -13,7 +14,6 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -106,7 +106,7 @@ protected:
 
     /// Adds values to a list or a dict. It moves the existing values if others follow them.
     void extend(pickle_value container, std::span<pickle_value const> values) {
-        std::vector<pickle_value>& pickle_values = result_.values_;
+        vector<pickle_value>& pickle_values = result_.values_;
         pickle::run& run = result_.runs_[container.position];
         if (run.first + run.capacity == pickle_values.size()) {
             pickle_values.resize(run.first + run.count);
@@ -128,7 +128,8 @@ protected:
     }
 
     pickle_value push_pair(pickle_value first, pickle_value second) {
-        result_.values_.insert(result_.values_.end(), {first, second});
+        result_.values_.push_back(std::move(first));
+        result_.values_.push_back(std::move(second));
         return {kind::tuple, 2, result_.values_.size() - 2};
     }
 
@@ -157,11 +158,11 @@ protected:
 
     pickle& result_;
     std::uint64_t code_at_ = 0; ///< position of the code that is run
-    std::vector<pickle_value> stack_;
-    std::vector<std::size_t> marks_; ///< sizes of the stack
+    vector<pickle_value> stack_;
+    vector<std::size_t> marks_; ///< sizes of the stack
 
 private:
-    std::vector<pickle_value> memo_;
+    vector<pickle_value> memo_;
     std::unordered_map<std::uint64_t, pickle_value> sparse_memo_;
 };
 

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_TORCH_IMPL_DEEPSPEED_IPP
 #define RESHARD_FORMAT_TORCH_IMPL_DEEPSPEED_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/torch/deepspeed.hpp>
 
 #include <reshard/core/error.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -41,9 +41,9 @@ RESHARD_DECL bool is_deepspeed_universal(file_store const& files,
 }
 
 /// The files of the parameters, sorted.
-inline std::vector<deepspeed_value> deepspeed_values(file_store const& files,
-                                                     std::filesystem::path const& directory) {
-    std::vector<deepspeed_value> values;
+inline vector<deepspeed_value> deepspeed_values(file_store const& files,
+                                                std::filesystem::path const& directory) {
+    vector<deepspeed_value> values;
     for (std::filesystem::path const& parameter : files.list(directory / deepspeed_directory)) {
         if (files.find(parameter) != file_store::kind::directory)
             continue;
@@ -193,9 +193,9 @@ inline void add_listed(file_store const& files, std::filesystem::path const& pat
 }
 
 /// The files with the states of the model: their names end with `_model_states.pt`.
-inline std::vector<std::filesystem::path>
-model_state_files(file_store const& files, std::filesystem::path const& directory) {
-    std::vector<std::filesystem::path> paths;
+inline vector<std::filesystem::path> model_state_files(file_store const& files,
+                                                       std::filesystem::path const& directory) {
+    vector<std::filesystem::path> paths;
     for (std::filesystem::path const& path : files.list(directory))
         if (path.filename().string().ends_with("_model_states.pt") &&
             files.find(path) == file_store::kind::file)
@@ -259,7 +259,7 @@ inline void check_listed(listed_parameters const& listed, deepspeed_parameters c
 /// Warns of the files that are not read.
 inline void warn_of_rest(checkpoint_metadata& opened, file_store const& files,
                          std::filesystem::path const& directory) {
-    std::vector<std::string> remaining;
+    vector<std::string> remaining;
     for (std::filesystem::path const& path : model_state_files(files, directory))
         remaining.push_back(path.filename().string());
     opened.indexes = remaining;
@@ -292,10 +292,9 @@ inline std::optional<file_tensor> tensor_of(torch_archive const& archive,
          "' is neither a tensor, nor a dict with a tensor as 'param'");
 }
 
-inline std::vector<saved_object> objects_in(file_store const& files,
-                                            std::vector<deepspeed_value> const& values,
-                                            key_set const& keys) {
-    std::vector<saved_object> objects;
+inline vector<saved_object> objects_in(file_store const& files,
+                                       vector<deepspeed_value> const& values, key_set const& keys) {
+    vector<saved_object> objects;
     for (deepspeed_value const& value : values) {
         if (!keys.contains(value.key))
             continue;
@@ -307,7 +306,7 @@ inline std::vector<saved_object> objects_in(file_store const& files,
 
 /// Adds the entry of a file: a tensor or a value. A value is added to `objects` too.
 inline deepspeed_content add_value(whole_tensors& tensors, deepspeed_value const& value,
-                                   std::vector<deepspeed_value>& objects) {
+                                   vector<deepspeed_value>& objects) {
     deepspeed_content content;
     std::string reason;
     tensors.begin_file(value.path);
@@ -338,7 +337,7 @@ inline deepspeed_content add_value(whole_tensors& tensors, deepspeed_value const
 RESHARD_DECL opened_checkpoint open_deepspeed_universal(std::shared_ptr<file_store const> files,
                                                         std::filesystem::path const& directory) {
     whole_tensors tensors(files, deepspeed_format, directory);
-    std::vector<deepspeed_value> objects;
+    vector<deepspeed_value> objects;
     deepspeed_parameters parameters = find_parameters(*files, directory);
     for (deepspeed_value const& value : deepspeed_values(*files, directory))
         note(parameters, value.path, add_value(tensors, value, objects));

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_TORCH_IMPL_OBJECT_TEXT_IPP
 #define RESHARD_FORMAT_TORCH_IMPL_OBJECT_TEXT_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <reshard/core/error.hpp>
@@ -22,7 +23,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
@@ -172,7 +172,7 @@ private:
     /// Texts of several values, one after the other.
     struct value_texts {
         std::string text;
-        std::vector<std::size_t> ends = {0}; ///< the first one is the beginning
+        vector<std::size_t> ends = {0}; ///< the first one is the beginning
 
         std::size_t size() const { return ends.size() - 1; }
         std::string_view operator[](std::size_t i) const {
@@ -195,7 +195,7 @@ private:
     void put_set(pickle_value value, std::size_t depth) {
         add("set(");
         value_texts const texts = texts_of(values_.elements(value, what_), depth + 1);
-        std::vector<std::string_view> sorted;
+        vector<std::string_view> sorted;
         for (std::size_t i = 0; i < texts.size(); ++i)
             sorted.push_back(texts[i]);
         std::ranges::sort(sorted);

@@ -75,7 +75,7 @@ inline std::optional<data_type> storage_data_type(std::string_view name) {
 }
 
 /// The directory in an archive that has the pickle.
-inline std::string_view root_of(std::vector<shown_member> const& members, std::string const& name) {
+inline std::string_view root_of(vector<shown_member> const& members, std::string const& name) {
     std::optional<std::string_view> match;
     for (shown_member const& shown_member : members) {
         std::string_view const member = shown_member.member.name;
@@ -92,7 +92,7 @@ inline std::string_view root_of(std::vector<shown_member> const& members, std::s
 RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name,
                                           byte_run where)
     : name_(name) {
-    std::vector<shown_member> members;
+    vector<shown_member> members;
     for (zip_member& member : read_zip(file, name, where)) {
         check_stored(member, name);
         members.push_back({std::move(member), member.bytes});
@@ -106,7 +106,7 @@ RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::str
 }
 
 RESHARD_DECL void torch_archive::read(file_store::file const& file,
-                                      std::vector<shown_member> const& members) {
+                                      vector<shown_member> const& members) {
     std::string const& name = name_;
     std::string_view const root = root_of(members, name);
     for (shown_member const& member : members) {

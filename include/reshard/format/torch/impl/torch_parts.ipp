@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_TORCH_IMPL_TORCH_PARTS_IPP
 #define RESHARD_FORMAT_TORCH_IMPL_TORCH_PARTS_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/torch/torch_archive.hpp>
 
 #include <reshard/core/error.hpp>
@@ -17,7 +18,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Reads the mesh and the placements of torch's DTensors.
@@ -76,8 +76,8 @@ private:
 
     /// The extents of a mesh, from its tensor of ranks, or from its layout in newer versions of
     /// torch.
-    std::vector<index_t> extents_of(pickle_value mesh_value) const {
-        std::vector<index_t> extents;
+    vector<index_t> extents_of(pickle_value mesh_value) const {
+        vector<index_t> extents;
         if (auto const ranks = values_.find_member(mesh_value, "mesh", what_)) {
             if (!archive_.is_tensor(*ranks))
                 refuse("its mesh has no tensor of ranks");
@@ -107,7 +107,7 @@ private:
         bool const has_names = names && names->type != pickle_value::kind::none;
         auto const match =
             has_names ? values_.elements(*names, what_) : std::span<pickle_value const>();
-        std::vector<mesh_axis> axes;
+        vector<mesh_axis> axes;
         for (std::size_t i = 0; i < extents.size(); ++i)
             axes.emplace_back(i < match.size() ? std::string(values_.text(match[i], what_))
                                                : "axis_" + std::to_string(i),
@@ -131,9 +131,9 @@ private:
         return ranks.rank_at(coordinates);
     }
 
-    std::vector<placement> placements(pickle_value spec, mesh const& ranks) const {
-        std::vector<placement> placements;
-        std::vector<index_t> factors;
+    vector<placement> placements(pickle_value spec, mesh const& ranks) const {
+        vector<placement> placements;
+        vector<index_t> factors;
         for (pickle_value const value :
              values_.elements(values_.member(spec, "placements", what_), what_)) {
             std::string_view const path =
@@ -168,8 +168,8 @@ private:
 
     /// Checks the split factors. A strided shard cuts after the shards to its right, so its split
     /// factor is the product of their extents.
-    void check_factors(std::vector<placement> const& placements,
-                       std::vector<index_t> const& factors, mesh const& ranks) const {
+    void check_factors(vector<placement> const& placements, vector<index_t> const& factors,
+                       mesh const& ranks) const {
         for (std::size_t i = 0; i < std::min(placements.size(), ranks.ndim()); ++i) {
             if (!placements[i].strided)
                 continue;

@@ -3,6 +3,7 @@
 #ifndef RESHARD_FORMAT_TORCH_IMPL_TORCH_SAVE_IPP
 #define RESHARD_FORMAT_TORCH_IMPL_TORCH_SAVE_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/format/torch/torch_save.hpp>
 
 #include <reshard/core/error.hpp>
@@ -26,12 +27,10 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace reshard::detail {
 
-inline std::vector<named_value> values_in(torch_archive const& archive,
-                                          file_store::file const& file) {
+inline vector<named_value> values_in(torch_archive const& archive, file_store::file const& file) {
     return named_values(archive.values(), file, [&](pickle_value value) {
         return archive.is_tensor(value) || archive.is_part(value);
     });
@@ -44,10 +43,10 @@ inline value_search tensor_search(torch_archive const& archive) {
             }};
 }
 
-RESHARD_DECL std::vector<std::string> tuples_with_tensors(file_store const& files,
-                                                          std::filesystem::path const& path) {
+RESHARD_DECL vector<std::string> tuples_with_tensors(file_store const& files,
+                                                     std::filesystem::path const& path) {
     torch_file_archive const archive(files, path);
-    std::vector<std::string> tuples;
+    vector<std::string> tuples;
     named_values(
         archive->values(), archive.file(),
         [&](pickle_value value) { return archive->is_tensor(value); }, &tuples);
@@ -90,10 +89,10 @@ RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value v
 }
 
 /// The values of files that are not tensors.
-inline std::vector<saved_object> objects_in(file_store const& files,
-                                            std::vector<std::filesystem::path> const& paths,
-                                            key_set const& keys) {
-    std::vector<saved_object> objects;
+inline vector<saved_object> objects_in(file_store const& files,
+                                       vector<std::filesystem::path> const& paths,
+                                       key_set const& keys) {
+    vector<saved_object> objects;
     key_set set; // the values of the first rank count
     for (std::filesystem::path const& path : paths) {
         torch_file_archive const archive(files, path);
@@ -178,17 +177,16 @@ private:
     }
 
     /// Values with their names. A value that is the whole file is named after the file.
-    std::vector<named_value> values_with_names(torch_archive const& archive,
-                                               file_store::file const& file) const {
-        std::vector<named_value> values = values_in(archive, file);
+    vector<named_value> values_with_names(torch_archive const& archive,
+                                          file_store::file const& file) const {
+        vector<named_value> values = values_in(archive, file);
         for (named_value& value : values)
             if (value.key.empty())
                 value.key = path_.stem().string();
         return values;
     }
 
-    static index_keys tensors_of(torch_archive const& archive,
-                                 std::vector<named_value> const& values) {
+    static index_keys tensors_of(torch_archive const& archive, vector<named_value> const& values) {
         index_keys names;
         for (named_value const& value : values)
             if (archive.is_tensor(value.value))
@@ -269,7 +267,7 @@ private:
     whole_tensors all_;
     bool are_of_ranks_;
     std::filesystem::path path_; ///< of the last file
-    std::vector<std::filesystem::path> paths_;
+    vector<std::filesystem::path> paths_;
     std::map<std::string, spread_tensor> spread_;
     std::set<std::string> objects_; ///< of ranks: those of the first one count
     /// The first of the tensors with the same view of a storage in the last file.
@@ -295,7 +293,7 @@ RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const>
 
 RESHARD_DECL opened_checkpoint open_torch_ranks(std::shared_ptr<file_store const> files,
                                                 std::filesystem::path const& directory,
-                                                std::vector<std::filesystem::path> const& paths) {
+                                                vector<std::filesystem::path> const& paths) {
     torch_files torch_files(std::move(files), directory, true);
     for (std::filesystem::path const& path : paths)
         torch_files.add(path);

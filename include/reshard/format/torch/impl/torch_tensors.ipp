@@ -134,7 +134,7 @@ RESHARD_DECL torch_file torch_file_of(std::span<torch_tensor const> tensors,
 
 RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices const& choices) {
     auto const shards = shards_of_one(target, choices);
-    std::vector<torch_tensor> tensors;
+    vector<torch_tensor> tensors;
     for (file_shard const& shard : shards)
         tensors.push_back(torch_tensor_of(shard));
     torch_file file = torch_file_of(tensors, objects_beside(target, choices));
@@ -143,8 +143,8 @@ RESHARD_DECL checkpoint_plan plan_torch_file(layout const& target, file_choices 
     for (std::size_t i = 0; i < shards.size(); ++i)
         files.add(shards[i], file.elements[i]);
     files.end_file(file.end);
-    checkpoint_plan plan = files.take(std::make_shared<known_texts>(
-        std::vector<std::vector<placed_text>>{std::move(file.texts)}));
+    checkpoint_plan plan = files.take(
+        std::make_shared<known_texts>(vector<vector<placed_text>>{std::move(file.texts)}));
     plan.is_file = true;
     return plan;
 }

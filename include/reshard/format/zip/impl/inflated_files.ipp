@@ -194,10 +194,10 @@ inline byte_run shown_bytes(zip_member const& member, std::uint64_t end, std::st
     return {end, end + bytes};
 }
 
-RESHARD_DECL std::vector<shown_member> shown_members(file_store::file const& file,
-                                                     std::string_view name) {
+RESHARD_DECL vector<shown_member> shown_members(file_store::file const& file,
+                                                std::string_view name) {
     std::uint64_t end = file.facts().bytes;
-    std::vector<shown_member> shown;
+    vector<shown_member> shown;
     for (zip_member& member : read_zip(file, name, {0, end})) {
         std::optional<byte_run> bytes;
         if (!member.packing)

@@ -25,14 +25,14 @@ public:
     zip_reader(file_store::file const& file, std::string_view name, byte_run where)
         : file_(file), name_(name), where_(where) {}
 
-    std::vector<zip_member> members() {
+    vector<zip_member> members() {
         directory const found_directory = find_directory();
         if (found_directory.entries > found_directory.bytes.size() / entry_bytes)
             refuse(found_directory.bytes.begin,
                    words("a directory of ", found_directory.bytes.size(), " bytes is said to have ",
                          counted(static_cast<index_t>(found_directory.entries), "member")));
         std::string const text = read(found_directory.bytes.begin, found_directory.bytes.size());
-        std::vector<entry> entries;
+        vector<entry> entries;
         std::size_t index = 0;
         for (std::uint64_t i = 0; i < found_directory.entries; ++i)
             entries.push_back(entry_at(text, index, found_directory.bytes.begin));
@@ -73,8 +73,8 @@ private:
     };
 
     /// Refuses two members with one name, because readers differ in which one they take.
-    void check_names_differ(std::vector<entry> const& entries) const {
-        std::vector<entry const*> sorted;
+    void check_names_differ(vector<entry> const& entries) const {
+        vector<entry const*> sorted;
         sorted.reserve(entries.size());
         for (entry const& element : entries)
             sorted.push_back(&element);
@@ -232,13 +232,13 @@ private:
 
     /// The members with the positions of their bytes. Each follows its own header, whose fields may
     /// be longer than the directory's.
-    std::vector<zip_member> placed(std::vector<entry> const& entries, std::uint64_t end) const {
-        std::vector<std::size_t> order(entries.size());
+    vector<zip_member> placed(vector<entry> const& entries, std::uint64_t end) const {
+        vector<std::size_t> order(entries.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
             return entries[a].header < entries[b].header;
         });
-        std::vector<zip_member> members(entries.size());
+        vector<zip_member> members(entries.size());
         std::uint64_t before = 0;
         for (std::size_t const i : order) {
             entry const& current_entry = entries[i];
@@ -291,8 +291,8 @@ private:
     byte_run where_;
 };
 
-RESHARD_DECL std::vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
-                                              byte_run where) {
+RESHARD_DECL vector<zip_member> read_zip(file_store::file const& file, std::string_view name,
+                                         byte_run where) {
     return zip_reader(file, name, where).members();
 }
 
