@@ -7,7 +7,10 @@
 #include "method.hpp"
 
 #include <reshard/bind/program.hpp>
+#include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/redistribute.hpp>
+
+#include <optional>
 
 /// \file
 /// This library between memory that each rank has for itself: `prepare` once, `run` each time. Both
@@ -23,9 +26,14 @@ public:
     static constexpr bool owns_target = false;
     static std::string refusal(redistribution_case const&) { return {}; }
 
-    private_method(setting const& where, reshard::options const& chosen)
-        : ready_(prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
-                         targets_of(where.moved, where.world.rank(), where.target), chosen)) {}
+    /// \param forced how rings are used; null: as they measure
+    private_method(setting const& where, reshard::options const& chosen,
+                   std::optional<reshard::detail::forced_rings> const& forced = {})
+        : ready_((reshard::detail::rings_by_force() = forced,
+                  prepare(where.world, sources_of(where.moved, where.world.rank(), where.source),
+                          targets_of(where.moved, where.world.rank(), where.target), chosen))) {
+        reshard::detail::rings_by_force() = std::nullopt;
+    }
 
     void run() override { run_prepared(ready_); }
 

@@ -44,6 +44,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -79,16 +80,21 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
     contestants.push_back(contestant_of<arena_method>("arena", moved, program));
     contestants.push_back(contestant_of<fresh_method>("fresh", moved, program));
     using exchange = reshard::node_exchange;
-    auto const add_private = [&](std::string name, exchange on_node, bool relays = false) {
+    using ways = reshard::detail::forced_rings;
+    auto const add_private = [&](std::string name, exchange on_node, bool relays = false,
+                                 std::optional<ways> const& forced = {}) {
         reshard::options const how{.program = program,
                                    .processes_per_node = relays ? 1u : 0u, // as if each were a node
                                    .between_nodes = relays ? reshard::detail::all_relays()
                                                            : reshard::balanced_senders(),
                                    .on_node = on_node};
-        contestants.push_back(contestant_of<private_method>(std::move(name), moved, how));
+        contestants.push_back(contestant_of<private_method>(std::move(name), moved, how, forced));
     };
     add_private("private", exchange::chosen);
     add_private("ring", exchange::rings);
+    add_private("cached", exchange::rings, false, ways{});
+    add_private("streamed", exchange::rings, false, ways{{.streams = true}});
+    add_private("read", exchange::rings, false, ways{{.streams = true, .least_read = 4096}});
     add_private("network", exchange::messages);
     add_private("relayed", exchange::messages, true);
     add_private("relayed-ring", exchange::rings, true);
@@ -100,7 +106,9 @@ std::vector<contestant> all_methods(redistribution_case const& moved) {
 /// `private` (`ring`), and methods that differ for replicas alone (`relayed`, `relayed-ring`).
 /// `fresh` is measured for cold targets, which it is for.
 bool is_shown(std::string const& name, redistribution_case const& moved, bool warm) {
-    if (name == "ring" || name == "relayed" || name == "relayed-ring")
+    constexpr std::string_view on_request[] = {"ring", "cached",  "streamed",
+                                               "read", "relayed", "relayed-ring"};
+    if (std::ranges::count(on_request, name) > 0)
         return false;
     return (name != "solo" || moved.ranks == 1) && (name != "fresh" || !warm);
 }
@@ -248,6 +256,17 @@ bool can_write(boost::mpi::communicator const& world, options const& chosen) {
     return can;
 }
 
+/// Prints the measurement by which `private` chooses, as this rank made it.
+void print_ways(reshard::detail::measured_ways const& ways) {
+    auto const speed = [](double seconds) {
+        return static_cast<double>(reshard::detail::measured_ways::bytes) / seconds / 1e9;
+    };
+    std::printf(
+        "rank 0 measured, GB/s: slots in caches %.1f, slots in memory %.1f, reading others' "
+        "memory %.1f, in runs of 16 KiB %.1f (inf: not permitted)\n",
+        speed(ways.in_cache), speed(ways.streamed), speed(ways.read_whole), speed(ways.read_rows));
+}
+
 bool run(boost::mpi::communicator const& world, options const& chosen) {
     std::vector<measurement> rows;
     bool all_right = true;
@@ -263,6 +282,8 @@ bool run(boost::mpi::communicator const& world, options const& chosen) {
             std::printf("%-10s  %5d  is not made for that number of ranks\n", named_case.name,
                         world.size());
     }
+    if (auto const kept = reshard::detail::kept_measurement(world); kept && world.rank() == 0)
+        print_ways(*kept);
     if (world.rank() == 0 && !chosen.json.empty())
         write_json(chosen.json, rows);
     if (world.rank() == 0 && !chosen.plot.empty())

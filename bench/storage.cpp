@@ -351,13 +351,16 @@ private:
             spread spreading;
             bool verify;
             bool mapped;
+            file_reads reads = file_reads::chosen;
         };
-        load_case const full_case[] = {{"load", spread::rows, false, false},
-                                       {"load_verified", spread::rows, true, false},
-                                       {"load_mapped", spread::rows, false, true},
-                                       {"load_columns", spread::columns, false, false},
-                                       {"load_columns_verified", spread::columns, true, false},
-                                       {"load_transposed", spread::transposed, true, false}};
+        load_case const full_case[] = {
+            {"load", spread::rows, false, false},
+            {"load_verified", spread::rows, true, false},
+            {"load_mapped", spread::rows, false, true},
+            {"load_columns", spread::columns, false, false},
+            {"load_columns_once", spread::columns, false, false, file_reads::once},
+            {"load_columns_verified", spread::columns, true, false},
+            {"load_transposed", spread::transposed, true, false}};
         if (std::none_of(
                 std::begin(full_case), std::end(full_case),
                 [&](load_case const& current_case) { return is_asked(current_case.name); }))
@@ -370,7 +373,8 @@ private:
         }
         for (load_case const& element : full_case)
             if (is_asked(element.name))
-                load_as(where, element.name, element.spreading, element.verify, element.mapped);
+                load_as(where, element.name, element.spreading, element.verify, element.mapped,
+                        element.reads);
         removing("saved")();
     }
 
@@ -383,11 +387,12 @@ private:
     }
 
     void load_as(std::string const& where, std::string const& name, spread spread, bool verify,
-                 bool mapped) {
+                 bool mapped, file_reads reads) {
         tensors want = part(spread);
         tensors plain = part(spread::rows);
         options asked;
         asked.verify = verify;
+        asked.reads = reads;
         if (spread == spread::transposed)
             asked.program = [](catalog const& source, catalog const*) {
                 mapping turned(source);

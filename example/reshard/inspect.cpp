@@ -44,18 +44,24 @@ struct inspect_options {
 /// The bytes of the tensors of each data type.
 std::map<data_type, index_t> bytes_by_dtype(checkpoint_metadata const& checkpoint) {
     std::map<data_type, index_t> bytes;
-    for (detail::checkpoint_tensor const& tensor : checkpoint.tensors)
-        if (!checkpoint.aliases.contains(tensor.key))
+    for (detail::checkpoint_tensor const& tensor : checkpoint.tensors) {
+        if (checkpoint.aliases.contains(tensor.key))
+            continue;
+        detail::at_path(checkpoint.path.string() + ": '" + std::string(tensor.key) + "'", [&] {
             bytes[tensor.dtype] = detail::checked_add(
                 bytes[tensor.dtype], byte_count(element_count(tensor.shape), tensor.dtype),
                 "the bytes of all tensors");
+        });
+    }
     return bytes;
 }
 
 index_t bytes_of(checkpoint_metadata const& checkpoint) {
     index_t bytes = 0;
     for (auto const& [dtype, of_type] : bytes_by_dtype(checkpoint))
-        bytes = detail::checked_add(bytes, of_type, "the bytes of all tensors");
+        detail::at_path(checkpoint.path, [&, added = of_type] {
+            bytes = detail::checked_add(bytes, added, "the bytes of all tensors");
+        });
     return bytes;
 }
 

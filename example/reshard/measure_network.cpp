@@ -13,6 +13,7 @@
 #include <reshard/format/network_file.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/mpi_group.hpp>
+#include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/plan/network.hpp>
 #include <reshard/storage/atomic_replace.hpp>
@@ -52,6 +53,7 @@ struct measured_network {
     network found;
     reshard::vector<std::string> ways; ///< fields of the file
     reshard::vector<std::string> notes;
+    std::optional<detail::measured_ways> between_private; ///< memories of ranks of a node
 };
 
 /// The bytes that a job of rows moves.
@@ -293,6 +295,11 @@ private:
             rate(per_node_ / 2 * 2, time_of(together, {bytes_}), memory.latency_seconds);
         keep_order(memory);
         network.ways.push_back("memory");
+        auto const rings = detail::make_rings(detail::agreed_node_of(*world_.mpi()));
+        if (rings) {
+            rings->choose_ways(true);
+            network.between_private = rings->measured();
+        }
     }
 
     void measure_link(measured_network& network) {
@@ -399,6 +406,22 @@ std::string speed_text(double bytes_per_second) {
                                  : byte_text(static_cast<index_t>(bytes_per_second)) + "/s";
 }
 
+/// The ways between private memories, each with its speed for each of two ranks that swap, and the
+/// chosen ones.
+std::string text_of(detail::measured_ways const& ways) {
+    auto const speed = [](double seconds) {
+        return speed_text(static_cast<double>(detail::measured_ways::bytes) / seconds);
+    };
+    detail::ring_ways const best = ways.best();
+    bool const reads = best.least_read != detail::ring_ways::nothing_is_read;
+    return "between private memories of a node: slots in caches " + speed(ways.in_cache) +
+           ", slots in memory " + speed(ways.streamed) + ", reading the other's memory " +
+           (ways.read_whole > 0 ? speed(ways.read_whole) : "not permitted") + "; used: slots in " +
+           (best.streams ? "memory" : "caches") +
+           (reads ? ", and reading runs of " + byte_text(best.least_read) + " and more" : "") +
+           "\n";
+}
+
 std::string text_of(measured_network const& network) {
     reshard::vector<reshard::vector<std::string>> rows{
         {"way", "a rank", "a node", "a run", "latency"}};
@@ -412,7 +435,8 @@ std::string text_of(measured_network const& network) {
                  speed_text(element->node_bytes_per_second),
                  element == &network.found.link ? "-" : duration_text(element->run_seconds),
                  duration_text(element->latency_seconds)});
-    return counted(network.found.ranks_per_node, "rank") + " a node\n" + table(rows);
+    return counted(network.found.ranks_per_node, "rank") + " a node\n" + table(rows) +
+           (network.between_private ? text_of(*network.between_private) : "");
 }
 
 boost::json::object json_of(network::speed const& speed) {

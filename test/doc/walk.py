@@ -36,7 +36,8 @@ def without_arguments(function):
 
 
 def trace(program):
-    """Name and file of each function, in the order in which one rank enters them."""
+    """Name and file of each function, in the order in which one rank enters them. Vectors are left out, as those of the
+    standard library would be."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "addresses")
         subprocess.run([*os.environ["RESHARD_MPIEXEC"].split(), "-n", "2", program, str(file)], check=True,
@@ -44,7 +45,8 @@ def trace(program):
         lines = subprocess.run(["addr2line", "-Cfe", program], input=file.read_text(), text=True, check=True,
                                capture_output=True).stdout.splitlines()
     places = [place.split("include/reshard/")[-1].split(":")[0] for place in lines[1::2]]
-    return list(zip(map(without_arguments, lines[::2]), places))
+    entered = zip(map(without_arguments, lines[::2]), places)
+    return [(name, place) for name, place in entered if place != "core/vector.hpp"]
 
 
 def is_special(function):

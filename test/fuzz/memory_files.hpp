@@ -33,7 +33,8 @@ public:
                    : kind::nothing;
     }
 
-    std::vector<std::filesystem::path> list(std::filesystem::path const& directory) const override {
+    reshard::vector<std::filesystem::path>
+    list(std::filesystem::path const& directory) const override {
         std::vector<std::filesystem::path> paths;
         for (auto const& [path, bytes] : files)
             if (path.parent_path() / "" == directory / "")

@@ -65,11 +65,24 @@ BOOST_AUTO_TEST_CASE(a_plan_costs_as_much_as_it_has_patterns) {
     auto const line = [](index_t block) {
         return layout_of("A", data_type::f64, {1 << 30}, {{"p", 2}}, {block_cyclic{0, block}});
     };
-    test::check_linear("blocks and blocks that are longer by one", [&](std::size_t size) {
-        auto const block = static_cast<index_t>(size);
-        return [source = line(block), target = line(block + 1)] {
-            make_plan_between(source, target, false);
-        };
+    for (bool const proves : {false, true})
+        test::check_linear("blocks and blocks that are longer by one", [&](std::size_t size) {
+            auto const block = static_cast<index_t>(size);
+            return [source = line(block), target = line(block + 1), proves] {
+                make_plan_between(source, target, proves);
+            };
+        });
+}
+
+// Each rank's blocks reach from the beginning to the end, so that all boxes around them overlap.
+BOOST_AUTO_TEST_CASE(blocks_that_ranks_list_are_checked_without_comparing_each_with_each) {
+    test::check_linear("ranks that list their blocks", [](std::size_t size) {
+        auto const ranks = static_cast<index_t>(size);
+        index_vector const shape{16 * ranks, 6};
+        layout const source = detail::listed(
+            layout_of("A", data_type::f64, shape, {{"p", ranks}}, {block_cyclic{0, 2}}));
+        layout const target = layout_of("A", data_type::f64, shape, {{"p", ranks}}, {shard{0}});
+        return [=] { make_plan_between(source, target, false); };
     });
 }
 

@@ -70,4 +70,42 @@ BOOST_AUTO_TEST_CASE(relays_of_all_from_all_are_planned_for_one_rank_in_linear_t
     check_gathering("two that have each shard", 2, 0);
 }
 
+namespace {
+
+/// How often memory is allocated for one rank's plan of `count` equal tensors, which each of two
+/// trainers has and four servers want.
+std::uint64_t allocations_for(index_t count, plan_options const& options) {
+    std::vector<tensor_sharding> had, wanted;
+    for (index_t i = 0; i < count; ++i) {
+        std::string const key = "layers." + std::to_string(i) + ".a_long_name";
+        had.push_back(sharding_of(key, data_type::bf16,
+                                  distribution(mesh{{"dp", 2}}, {replicate{}}, {64, 64})));
+        wanted.push_back(sharding_of(
+            key, data_type::bf16,
+            distribution(mesh{{"dp", 2}, {"tp", 2}}, {replicate{}, shard{0}}, {64, 64})));
+    }
+    gathering const all(layout_of(std::move(had)), layout_of(std::move(wanted)));
+    std::uint64_t const before = test::allocations_so_far();
+    detail::plan_problem const problem = problem_of(all.program, all.source, all.target);
+    holder_set const me({3});
+    plan const made = make_plan(problem, {me, me}, options);
+    BOOST_TEST(made.transfers.size() >= static_cast<std::size_t>(count));
+    return test::allocations_so_far() - before;
+}
+
+} // namespace
+
+// Vectors double: a few allocations each.
+BOOST_AUTO_TEST_CASE(equal_tensors_are_planned_as_one) {
+    for (detail::node_traffic const& traffic : {detail::node_traffic(), relays({.ranks_per_node = 2,
+                                                                        .copy = {},
+                                                                        .memory = {},
+                                                                        .link = {1e9, 1e9, 1e-6},
+                                                                        .rack = {}})}) {
+        plan_options const options{.processes_per_node = 2, .between_nodes = traffic};
+        std::uint64_t const few = allocations_for(1000, options);
+        BOOST_TEST(allocations_for(8000, options) < few + 64, few << " for a thousand");
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,6 +46,7 @@ for ranks in 2 4; do
         kill_one $ranks relays $place unnamed
         for segments in unnamed named; do
             kill_one $ranks rings $place $segments
+            kill_one $ranks reads $place $segments
             kill_one $ranks arena $place $segments
         done
     done

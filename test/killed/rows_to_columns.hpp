@@ -4,6 +4,7 @@
 #define RESHARD_TEST_KILLED_ROWS_TO_COLUMNS_HPP
 
 #include <reshard/mpi.hpp>
+#include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/plan/between_nodes.hpp>
 
@@ -24,7 +25,8 @@ namespace reshard::test {
 /// The rows of a rank, each in separate pages.
 class page_rows {
 public:
-    static constexpr index_t columns = 1 << 14, count = 32; ///< runs of 16 KiB on 4 ranks
+    static constexpr index_t columns = 1 << 14; ///< runs of 16 KiB on 4 ranks
+    static constexpr index_t count = 64;        ///< more than the slots of a ring hold
 
     page_rows()
         : elements_(static_cast<float*>(::mmap(nullptr, bytes(count), PROT_READ | PROT_WRITE,
@@ -60,13 +62,13 @@ private:
 /// one gets them first.
 class rows_to_columns {
 public:
-    /// \param tier messages, relays, rings or arena
+    /// \param tier messages, relays, rings, reads (of others' memory) or arena
     rows_to_columns(mpi_group const& world, std::string_view tier, options options = {})
         : how_(std::move(options)) {
         index_t const size = world.size(), rank = world.rank(), width = page_rows::columns / size;
         index_vector const global{size * page_rows::count, page_rows::columns};
         if (tier == "arena")
-            arena_.emplace(world, index_t{3} << 20);
+            arena_.emplace(world, index_t{6} << 20);
         columns_.emplace(static_cast<std::size_t>(global[0] * width),
                          arena_ ? arena_->resource() : std::pmr::get_default_resource());
         source_.add(
@@ -76,7 +78,10 @@ public:
                     tensor_view{columns_->data(), data_type::f32, {global[0], width}, {width, 1}});
         if (tier == "relays")
             add_relayed(world);
-        how_.on_node = tier == "rings" ? node_exchange::rings : node_exchange::messages;
+        bool const reads = tier == "reads";
+        how_.on_node = reads || tier == "rings" ? node_exchange::rings : node_exchange::messages;
+        if (reads)
+            detail::rings_by_force() = detail::forced_rings{{.streams = true, .least_read = 4096}};
     }
 
     job prepare(mpi_group const& world) const {
@@ -88,7 +93,9 @@ public:
     std::string_view tier_of(job const& moving) const {
         if (moving.cost().messages_out > 0)
             return how_.between_nodes.has_relays() ? "relays" : "messages";
-        return arena_ && arena_->is_shared() ? "arena" : "rings";
+        if (arena_ && arena_->is_shared())
+            return "arena";
+        return detail::rings_by_force() ? "reads" : "rings";
     }
 
     page_rows const rows;

@@ -47,7 +47,7 @@ constexpr strategy_pair pairs[] = {
 struct state_case {
     sharing source, target;
     bool is_tied;
-    std::vector<state_kind> (*kinds)();
+    reshard::vector<state_kind> (*kinds)();
 };
 
 constexpr state_case state_cases[] = {

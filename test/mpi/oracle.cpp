@@ -2,6 +2,7 @@
 
 #include <reshard/bind/program.hpp>
 #include <reshard/mpi/directory_query.hpp>
+#include <reshard/mpi/node_rings.hpp>
 #include <reshard/mpi/redistribute.hpp>
 #include <reshard/mpi/shared_arena.hpp>
 #include <reshard/plan/between_nodes.hpp>
@@ -247,6 +248,12 @@ BOOST_AUTO_TEST_CASE(relayed_programs_do_what_the_oracle_does) {
 
 BOOST_AUTO_TEST_CASE(through_rings_programs_do_what_the_oracle_does) {
     compare_on_node(node_exchange::rings);
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_read_others_memory_do_what_the_oracle_does) {
+    detail::rings_by_force() = detail::forced_rings{{.streams = true, .least_read = 1}};
+    compare_on_node(node_exchange::rings);
+    detail::rings_by_force() = std::nullopt;
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
 /// \file
@@ -102,6 +103,43 @@ BOOST_AUTO_TEST_CASE(a_file_without_bytes_has_no_memory) {
     mapped_input const input(file());
     BOOST_TEST(input.bytes() == 0u);
     BOOST_TEST(input.data() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_in_memory_are_seen_until_someone_wants_to_write) {
+    std::size_t const bytes = (std::size_t{9} << 20) + 100; // more than are mapped at once
+    std::string text(bytes, ' ');
+    for (std::size_t i = 0; i < bytes; ++i)
+        text[i] = static_cast<char>('a' + (i * i / 7 + i) % 26);
+    write_file(file(), text);
+    input_file const input(file());
+    auto const try_to_write = [&] { return ::open(file().c_str(), O_WRONLY | O_NONBLOCK); };
+    {
+        leased_pages pages(input);
+        if (!pages.is_leased())
+            return; // a file system without leases, or in memory
+        for (byte_run const run :
+             {byte_run{0, 1}, byte_run{4000, 9000}, byte_run{bytes - 1, bytes},
+              byte_run{5000000, 8388609}, byte_run{1, bytes}, byte_run{7, 9}}) {
+            std::byte const* const found = pages.find(run);
+            BOOST_TEST_REQUIRE(found);
+            BOOST_TEST((std::string_view(reinterpret_cast<char const*>(found), run.size()) ==
+                        std::string_view(text).substr(run.begin, run.size())));
+            BOOST_TEST(pages.is_in_memory(run.begin));
+        }
+        BOOST_TEST(!pages.find({0, bytes + 1}));
+        BOOST_TEST(!pages.find({3, 3}));
+        BOOST_TEST(!pages.is_in_memory(bytes));
+        BOOST_TEST(pages.find({3, 4}));
+        BOOST_TEST(try_to_write() < 0); // who wants to write would wait
+        BOOST_TEST(!pages.is_leased());
+        BOOST_TEST(!pages.find({3, 4}));
+        BOOST_TEST(!pages.is_in_memory(3));
+        file_descriptor const writer(try_to_write());
+        BOOST_TEST(writer.is_open());
+        BOOST_TEST(!leased_pages(input).is_leased());
+    }
+    leased_pages again(input);
+    BOOST_TEST(again.is_leased());
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_on_the_size_of_files_is_an_error_and_no_signal) {

@@ -40,7 +40,7 @@ public:
         return path == "model" ? kind::directory : kind::nothing;
     }
 
-    std::vector<std::filesystem::path> list(std::filesystem::path const&) const override {
+    reshard::vector<std::filesystem::path> list(std::filesystem::path const&) const override {
         calls += "list;";
         std::vector<std::filesystem::path> paths;
         for (auto const& [path, bytes] : files_)
@@ -160,7 +160,7 @@ public:
         return file_at(path) ? kind::file : kind::nothing;
     }
 
-    std::vector<std::filesystem::path> list(std::filesystem::path const& path) const override {
+    reshard::vector<std::filesystem::path> list(std::filesystem::path const& path) const override {
         std::vector<std::filesystem::path> paths;
         for (auto const& [name, bytes] : directories.at(path))
             paths.push_back(path / name);
@@ -444,7 +444,7 @@ public:
         return std::filesystem::exists(object_of(path)) ? kind::file : kind::nothing;
     }
 
-    std::vector<std::filesystem::path> list(std::filesystem::path const& path) const override {
+    reshard::vector<std::filesystem::path> list(std::filesystem::path const& path) const override {
         std::vector<std::filesystem::path> paths;
         std::string const prefix = generation_of(path) + ",";
         for (auto const& object : files_of_system()->list(place_))

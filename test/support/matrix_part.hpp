@@ -32,6 +32,11 @@ public:
         for_each([](std::int32_t& element, std::int32_t number) { element = number; });
     }
 
+    /// Makes all elements 0.
+    void clear() {
+        for_each([](std::int32_t& element, std::int32_t) { element = 0; });
+    }
+
     /// Elements that are not their number, and gaps that were written.
     std::size_t wrong() {
         std::size_t count = 0, kept = 0, elements = 0;

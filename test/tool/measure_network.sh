@@ -45,6 +45,8 @@ succeeds 3 measure-network --bytes 100kB
 grep -q '^2 ranks a node$' output || report "the fullest node does not count"
 [ "$(grep -c '^  \(within a rank\|between ranks of a node\) .*/s .*s .*s$' output)" = 2 ] ||
     report "the ways of memory are not shown"
+grep -q '^between private memories of a node: slots in caches .*/s, slots in memory .*/s, reading the other.s memory .*; used: slots in ' output ||
+    report "the ways between private memories are not shown"
 grep -q '^  between nodes .*/s .* - .*s$' output || report "the way between nodes is not shown, or has runs"
 export RESHARD_RANKS_PER_NODE=1
 succeeds 2 measure-network --bytes 4 --json

@@ -8,6 +8,7 @@
 #include <reshard/core/vector.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -79,7 +80,8 @@ struct attribute {
 };
 
 /// The attribute of that word, or null.
-RESHARD_DECL attribute const* find_attribute(vector<attribute> const& list, std::string_view word);
+RESHARD_DECL attribute const* find_attribute(std::span<attribute const> list,
+                                             std::string_view word);
 
 /// The origin of a statement: written by the user, or made by a macro from another statement.
 struct origin {

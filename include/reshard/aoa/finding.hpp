@@ -10,6 +10,7 @@
 #include <reshard/core/vector.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 /// \file
@@ -38,7 +39,7 @@ struct finding {
 };
 
 /// The first error among findings, or null.
-RESHARD_DECL finding const* first_error_of(vector<finding> const& findings);
+RESHARD_DECL finding const* first_error_of(std::span<finding const> findings);
 
 /// The error of one statement, before its position is added.
 struct statement_error {

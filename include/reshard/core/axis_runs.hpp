@@ -4,6 +4,7 @@
 #define RESHARD_CORE_AXIS_RUNS_HPP
 
 #include <reshard/core/box.hpp>
+#include <reshard/core/error.hpp>
 #include <reshard/core/vector.hpp>
 
 #include <algorithm>
@@ -55,8 +56,11 @@ struct axis_runs {
 /// Finds the elements of an axis that two sides have in common.
 class common_runs {
 public:
-    /// \param limits the elements that count
-    constexpr common_runs(axis_blocks const& a, axis_blocks const& b, axis_blocks const& limits)
+    /// \param limits    the elements that count
+    /// \param by_period walks along the blocks of the longer period, which are the fewest, and not
+    ///                  along the longer blocks, of which the runs are the most regular
+    constexpr common_runs(axis_blocks const& a, axis_blocks const& b, axis_blocks const& limits,
+                          bool by_period = false)
         : low_(std::max({a.begin, b.begin, limits.begin})),
           high_(std::min({a.end, b.end, limits.end})) {
         if (low_ >= high_)
@@ -65,7 +69,9 @@ public:
             put({low_, high_ - low_});
             return;
         }
-        bool const a_is_inner = a.is_solid() || (!b.is_solid() && a.block < b.block);
+        bool const a_is_inner =
+            a.is_solid() ||
+            (!b.is_solid() && (by_period ? a.period < b.period : a.block < b.block));
         axis_blocks const& outer = a_is_inner ? b : a;
         axis_blocks const& inner = a_is_inner ? a : b;
         index_t const periods = outer.period / std::gcd(outer.period, inner.period);
@@ -74,6 +80,10 @@ public:
                                    ? high_ - low_ + outer.period
                                    : inner.period * periods;
         index_t const window = low_ - (low_ - outer.begin) % outer.period;
+        if ((std::min(high_, window + period) - window) / outer.period > most_runs)
+            fail(errc::limit_exceeded, "blocks every ", outer.period, " elements and every ",
+                 inner.period, " elements share more than ", most_runs,
+                 " runs of an axis before these repeat");
         for (index_t at = window; at < std::min(high_, window + period); at += outer.period)
             add_block(at, at + outer.block, inner, period);
     }
@@ -155,6 +165,9 @@ private:
         found_.push_back(runs);
     }
 
+    /// Each takes memory, and more of them come only from layouts that nobody can use.
+    static constexpr index_t most_runs = index_t{1} << 24;
+
     index_t low_;
     index_t high_;
     vector<axis_runs> found_;
@@ -169,7 +182,8 @@ constexpr index_t common_elements(box const& a, axis_cycles const& a_cycles, box
     for (std::size_t axis = 0; count > 0 && axis < a.ndim(); ++axis) {
         axis_blocks const given = blocks_of(a, a_cycles, axis);
         index_t along = 0;
-        for (axis_runs const& run : common_runs(given, blocks_of(b, b_cycles, axis), given).found())
+        for (axis_runs const& run :
+             common_runs(given, blocks_of(b, b_cycles, axis), given, true).found())
             along += run.elements();
         count *= along;
     }

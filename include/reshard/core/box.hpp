@@ -39,6 +39,18 @@ struct box {
     /// The end of the box along `axis`, after its last element.
     constexpr index_t end(std::size_t axis) const { return offset[axis] + shape[axis]; }
 
+    /// True if every element of `inner` lies in `outer`; even an empty `inner` must lie within the
+    /// bounds of `outer`.
+    ///
+    /// \pre `outer.ndim() == inner.ndim()`
+    friend constexpr bool contains(box const& outer, box const& inner) {
+        BOOST_ASSERT(outer.ndim() == inner.ndim());
+        for (std::size_t axis = 0; axis < outer.ndim(); ++axis)
+            if (inner.offset[axis] < outer.offset[axis] || inner.end(axis) > outer.end(axis))
+                return false;
+        return true;
+    }
+
     static constexpr void members(auto& self, auto&& visit) { visit(self.offset, self.shape); }
 
     constexpr bool operator==(box const&) const = default;
@@ -95,18 +107,6 @@ constexpr std::optional<box> intersect(box const& a, box const& b) {
         common->shape[axis] = std::min(a.end(axis), b.end(axis)) - common->offset[axis];
     }
     return common;
-}
-
-/// True if every element of `inner` lies in `outer`; even an empty `inner` must lie within the
-/// bounds of `outer`.
-///
-/// \pre `outer.ndim() == inner.ndim()`
-constexpr bool contains(box const& outer, box const& inner) {
-    BOOST_ASSERT(outer.ndim() == inner.ndim());
-    for (std::size_t axis = 0; axis < outer.ndim(); ++axis)
-        if (inner.offset[axis] < outer.offset[axis] || inner.end(axis) > outer.end(axis))
-            return false;
-    return true;
 }
 
 namespace detail {

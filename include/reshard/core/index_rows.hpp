@@ -200,6 +200,23 @@ public:
     /// \pre `i < size()`
     constexpr box operator[](std::size_t i) const { return {offsets_[i], shapes_[i]}; }
 
+    /// True if two boxes are equal, and what is added to a digest of a box: faster than boxes.
+    ///
+    /// \pre `i < size()`, here and below
+    constexpr bool are_equal(std::size_t i, std::size_t other) const {
+        for (std::size_t axis = 0; axis < ndim(); ++axis)
+            if (offsets_.number(i, axis) != offsets_.number(other, axis) ||
+                shapes_.number(i, axis) != shapes_.number(other, axis))
+                return false;
+        return true;
+    }
+    constexpr void add_to(hasher& digest, std::size_t i) const {
+        for (std::size_t axis = 0; axis < ndim(); ++axis) {
+            digest.add(static_cast<std::uint64_t>(offsets_.number(i, axis)));
+            digest.add(static_cast<std::uint64_t>(shapes_.number(i, axis)));
+        }
+    }
+
     /// True if a box shares elements with `region`: faster than listing the boxes.
     ///
     /// \pre `i < size()` and `region.ndim() == ndim()`

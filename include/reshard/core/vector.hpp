@@ -71,7 +71,7 @@ public:
 
     template <class Allocator>
     constexpr operator std::vector<T, Allocator>() const {
-        return {begin_, end_};
+        return std::vector<T, Allocator>(begin_, end_);
     }
 
     constexpr T* begin() { return begin_; }
@@ -126,9 +126,9 @@ public:
     /// Appends elements that are not this vector's own.
     template <class Iterator>
     constexpr void append(Iterator first, Iterator last) {
-        if constexpr (std::is_convertible_v<Iterator, T const*> && std::is_trivially_copyable_v<T>)
+        if constexpr (is_run_of_bytes<Iterator>)
             if (!std::is_constant_evaluated())
-                return append_bytes(first, static_cast<std::size_t>(last - first));
+                return append_bytes(std::to_address(first), static_cast<std::size_t>(last - first));
         if constexpr (requires { last - first; })
             reserve_more(static_cast<std::size_t>(last - first));
         for (; first != last; ++first)
@@ -188,6 +188,12 @@ public:
     }
 
 private:
+    template <class Iterator>
+    static constexpr bool is_run_of_bytes = std::is_trivially_copyable_v<T> && requires {
+        requires std::contiguous_iterator<Iterator>;
+        requires std::is_same_v<std::iter_value_t<Iterator>, T>;
+    };
+
     constexpr std::size_t checked(std::size_t i) const {
         if (i >= size())
             throw std::out_of_range("a vector has fewer elements");

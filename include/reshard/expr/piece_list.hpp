@@ -234,6 +234,17 @@ public:
     }
     constexpr permutation whole_order() const { return facts_in(row(0)).order; }
 
+    /// True if both lists have the same pieces, perhaps of other sources.
+    constexpr bool same_but_sources(piece_list pieces) const {
+        for (std::size_t i = 0; i < std::min(size(), pieces.size()); ++i) {
+            index_t& word = pieces.numbers_[i * pieces.row_.length()];
+            row_facts facts = facts_in(pieces.row(i));
+            facts.source = source(i);
+            word = std::bit_cast<std::array<index_t, row_form::facts>>(facts)[0];
+        }
+        return pieces == *this;
+    }
+
     /// The target boxes alone, to be searched.
     constexpr box_list target_boxes() const {
         box_list boxes(ndim());

@@ -4,6 +4,7 @@
 #define RESHARD_FORMAT_FILE_READER_HPP
 
 #include <reshard/core/error.hpp>
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file_store.hpp>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 /// \file
 /// Reads a range of a file byte by byte; some bytes are skipped.
@@ -114,6 +116,55 @@ private:
     std::uint64_t next_; ///< position after the window
     std::string window_;
     std::size_t used_ = 0; ///< bytes of the window
+};
+
+/// A range of a file with a little data between large members, read with few calls of the system.
+/// It keeps the last two blocks that were read, such as the beginning and the end.
+class file_in_blocks : public file_store::file {
+public:
+    file_in_blocks(file_store::file const& file, byte_run where) : file_(file), where_(where) {}
+
+    file_store::identity facts() const override { return file_.facts(); }
+
+    void read(std::uint64_t position, std::span<std::byte> target) const override {
+        bool const is_small = target.size() < block_bytes / 4 && position >= where_.begin &&
+                              position <= where_.end && target.size() <= where_.end - position;
+        if (!is_small)
+            return file_.read(position, target);
+        if (!has(blocks_[0], position, target.size())) {
+            std::swap(blocks_[0], blocks_[1]);
+            if (!has(blocks_[0], position, target.size()))
+                fill(blocks_[0], position);
+        }
+        std::copy_n(blocks_[0].bytes.data() + (position - blocks_[0].begin), target.size(),
+                    target.data());
+    }
+
+private:
+    static constexpr std::uint64_t block_bytes = 4096;
+
+    struct block {
+        std::uint64_t begin = 0;
+        vector<std::byte> bytes;
+    };
+
+    static bool has(block const& kept, std::uint64_t position, std::size_t bytes) {
+        return position >= kept.begin && position - kept.begin <= kept.bytes.size() &&
+               bytes <= kept.bytes.size() - (position - kept.begin);
+    }
+
+    void fill(block& kept, std::uint64_t position) const {
+        std::uint64_t const bytes = std::min(block_bytes, where_.end - where_.begin);
+        kept.begin = std::min(position, where_.end - bytes);
+        kept.bytes.clear(); // if it cannot be read, there is none
+        vector<std::byte> read(static_cast<std::size_t>(bytes));
+        file_.read(kept.begin, read);
+        kept.bytes = std::move(read);
+    }
+
+    file_store::file const& file_;
+    byte_run where_;
+    mutable block blocks_[2];
 };
 
 } // namespace reshard::detail

@@ -14,6 +14,7 @@
 #include <reshard/mpi/impl/joined_programs.ipp>
 #include <reshard/mpi/impl/mpi_group.ipp>
 #include <reshard/mpi/impl/node_copies.ipp>
+#include <reshard/mpi/impl/node_rings.ipp>
 #include <reshard/mpi/impl/node_segments.ipp>
 #include <reshard/mpi/impl/node_transfers.ipp>
 #include <reshard/mpi/impl/plan_sides.ipp>

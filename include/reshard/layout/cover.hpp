@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -36,30 +37,26 @@ struct distinct_boxes {
 /// \param cycles the axes along which each box is blocks; empty if all are whole
 /// \post `result.boxes[result.which[i]] == given[i]`, and no box appears twice in `result.boxes`
 constexpr distinct_boxes distinct(box_list const& boxes, vector<axis_cycles> const& cycles = {}) {
-    auto const cycles_before = [&](std::uint32_t a, std::uint32_t b) {
-        return !cycles.empty() && cycles[a] < cycles[b];
-    };
-    auto const is_before = [&](std::uint32_t a, std::uint32_t b) {
-        return boxes[a] < boxes[b] || (boxes[a] == boxes[b] && cycles_before(a, b));
-    };
-    vector<std::uint32_t> order;
-    order.reserve(boxes.size());
-    for (std::uint32_t i = 0; i < boxes.size(); ++i)
-        order.push_back(i);
-    sort_numbers(order, is_before);
-    vector<std::uint32_t> first(boxes.size(), 0);
-    for (std::size_t i = 0; i < order.size(); ++i)
-        first[order[i]] =
-            i > 0 && !is_before(order[i - 1], order[i]) ? first[order[i - 1]] : order[i];
-    distinct_boxes result{box_list(boxes.ndim()), {}, vector<std::uint32_t>(boxes.size(), 0)};
+    distinct_boxes result{box_list(boxes.ndim()), {}, {}};
+    result.which.reserve(boxes.size());
+    class_table numbers;
+    vector<std::uint32_t> first; // by number
     for (std::uint32_t i = 0; i < boxes.size(); ++i) {
-        if (first[i] == i) {
-            result.which[i] = static_cast<std::uint32_t>(result.boxes.size());
-            result.boxes.push_back(boxes[i]);
-            if (!cycles.empty())
-                result.cycles.push_back(cycles[i]);
-        } else
-            result.which[i] = result.which[first[i]];
+        hasher digest;
+        boxes.add_to(digest, i);
+        if (!cycles.empty())
+            add_value(digest, cycles[i]);
+        std::uint32_t const number = numbers.number(digest.value(), [&](std::uint32_t candidate) {
+            return boxes.are_equal(first[candidate], i) &&
+                   (cycles.empty() || cycles[first[candidate]] == cycles[i]);
+        });
+        result.which.push_back(number);
+        if (number < first.size())
+            continue;
+        first.push_back(i);
+        result.boxes.push_back(boxes[i]);
+        if (!cycles.empty())
+            result.cycles.push_back(cycles[i]);
     }
     return result;
 }
@@ -168,22 +165,59 @@ constexpr std::optional<box> uncovered(box const& region, box_index const& index
     return std::nullopt;
 }
 
+/// A box for each given box, so that boxes that share elements have boxes that do: positions are
+/// counted modulo the steps of blocks, if some boxes are blocks along an axis.
+///
+/// Blocks that are dealt out share few elements with others, although the boxes around them do.
+constexpr box_list modular_boxes(box_list const& boxes, vector<axis_cycles> const& cycles) {
+    index_vector period = index_vector::filled(boxes.ndim(), 0), first = period;
+    for (std::size_t i = 0; i < cycles.size(); ++i)
+        for (axis_cycle const& cycle : cycles[i]) {
+            index_t const begin = boxes[i].offset[cycle.axis];
+            first[cycle.axis] =
+                period[cycle.axis] == 0 ? begin : std::min(first[cycle.axis], begin);
+            period[cycle.axis] = std::gcd(period[cycle.axis], cycle.period);
+        }
+    box_list result(boxes.ndim());
+    for (std::size_t i = 0; i < cycles.size(); ++i) {
+        box region = boxes[i];
+        for (axis_cycle const& cycle : cycles[i])
+            region.shape[cycle.axis] = std::min(region.shape[cycle.axis], cycle.block);
+        for (std::size_t axis = 0; axis < region.ndim(); ++axis)
+            if (index_t const n = period[axis]; n > 0) {
+                index_t const begin = ((region.offset[axis] - first[axis]) % n + n) % n;
+                bool const is_round = begin + region.shape[axis] > n; // then it counts as all
+                region.offset[axis] = is_round ? 0 : begin;
+                region.shape[axis] = is_round ? n : region.shape[axis];
+            }
+        result.push_back(region);
+    }
+    return result;
+}
+
 /// The first pair of boxes that share elements, or std::nullopt.
 ///
 /// \param cycles the axes along which each box is blocks; empty if all are whole. Then `where` is
 ///               the box around what they share.
 constexpr std::optional<cover_fault> find_overlap(box_index const& index,
                                                   vector<axis_cycles> const& cycles = {}) {
+    box_index modular;
+    box_index const* candidates = &index;
+    if (!cycles.empty()) {
+        modular = box_index(modular_boxes(index.boxes(), cycles));
+        candidates = &modular;
+    }
     for (std::uint32_t i = 0; i < index.size(); ++i) {
-        std::optional<cover_fault> fault;
-        index.for_each_overlap(index[i], [&](std::uint32_t other, box const& common) {
-            if (other > i && (!fault || other < fault->second) &&
+        std::optional<std::uint32_t> second;
+        candidates->for_each_overlap((*candidates)[i], [&](std::uint32_t other, box const&) {
+            if (other > i && (!second || other < *second) &&
                 (cycles.empty() ||
                  common_elements(index[i], cycles[i], index[other], cycles[other]) > 0))
-                fault = cover_fault{cover_fault::kind::overlap, common, i, other};
+                second = other;
         });
-        if (fault)
-            return fault;
+        if (second)
+            return cover_fault{cover_fault::kind::overlap, *intersect(index[i], index[*second]), i,
+                               *second};
     }
     return std::nullopt;
 }

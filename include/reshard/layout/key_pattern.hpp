@@ -5,6 +5,7 @@
 
 #include <reshard/core/vector.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,7 +95,7 @@ inline bool match_any(vector<given_pattern>& patterns, std::string_view key) {
 }
 
 /// The first pattern that had to match and did not, or null.
-inline given_pattern const* first_missed(vector<given_pattern> const& patterns) {
+inline given_pattern const* first_missed(std::span<given_pattern const> patterns) {
     for (given_pattern const& pattern : patterns)
         if (pattern.is_missed())
             return &pattern;

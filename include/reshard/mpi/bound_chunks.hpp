@@ -138,15 +138,20 @@ struct copy_ends {
     bound_end<void*> target;
 };
 
+/// The place in which chunks are packed.
+enum class wire_place : std::uint8_t {
+    message, ///< in a cache; a chunk whose memory already has the bytes of the wire is not packed
+    cache,   ///< in a slot that is read there
+    memory,  ///< in a slot that is written with non-temporal stores
+};
+
 /// Gives chunks and local transfers their addresses.
 class chunk_binder {
 public:
-    /// Results are written as `stores` says; the wire is packed through the caches.
-    ///
-    /// \param may_be_direct a chunk whose memory already has the bytes of the wire needs no packing
+    /// Results are written as `stores` says.
     chunk_binder(bound_plan const& bound, stores stores, copy_table& copies,
-                 bool may_be_direct = true)
-        : bound_(bound), how_(stores), copies_(copies), may_be_direct_(may_be_direct) {}
+                 wire_place wire = wire_place::message)
+        : bound_(bound), how_(stores), copies_(copies), wire_(wire) {}
 
     bound_chunks sends(vector<lane> const& lanes) const { return bind(lanes, true); }
 
@@ -214,7 +219,7 @@ private:
     bound_plan const& bound_;
     stores how_;
     copy_table& copies_;
-    bool may_be_direct_;
+    wire_place wire_;
 };
 
 } // namespace reshard::detail

@@ -23,6 +23,94 @@
 
 namespace reshard::detail {
 
+/// The transfers between this process and another process of its node that go through rings.
+struct ring_transfers {
+    vector<lane> sends;
+    vector<lane> receives;
+    ring_sender to;
+    ring_receiver from;
+    std::uint64_t process = 0; ///< the other process's number
+};
+
+/// Exchanges chunks between one process and others of its node. Each chunk fits a slot.
+///
+/// Nothing blocks here: a chunk moves when its ring has room for it. A chunk that is passed on also
+/// waits until it has arrived, through a ring or a message.
+class ring_lanes {
+public:
+    /// \pre `copies` and `come` outlive the lanes; no chunk is direct
+    ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), arrivals_(&come) {}
+
+    /// How chunks move that are added afterwards.
+    void use(node_rings const& rings) {
+        ways_ = rings.ways();
+        read_process_ = rings.calls().read_process;
+    }
+
+    void add(bound_chunks sends, ring_sender ring) { sends_.push_back({std::move(sends), ring}); }
+
+    void add(bound_chunks receives, ring_receiver ring, std::uint64_t process);
+
+    /// Starts again: all chunks are still to be moved.
+    void rewind();
+
+    /// Moves at most one chunk of each lane. False if none could be moved.
+    bool advance() {
+        bool any = false;
+        for (auto& receive : receives_)
+            any |= unpack(receive);
+        for (auto& send : sends_)
+            any |= pack(send);
+        return any;
+    }
+
+    /// True if all chunks have moved, and no other process reads this one's memory any more.
+    bool is_done();
+
+private:
+    struct send_state {
+        bound_chunks chunks;
+        ring_sender ring;
+        std::size_t next = 0;
+        std::uint64_t first_slot = 0; ///< of this run
+        bool has_lists = false;       ///< in this run
+    };
+
+    struct receive_state {
+        bound_chunks chunks;
+        ring_receiver ring;
+        std::uint64_t process = 0;
+        std::size_t next = 0;
+    };
+
+    bool pack(send_state& lane) const;
+
+    void pack_bytes(send_state const& lane, bound_chunk const& chunk, std::byte* slot) const;
+
+    /// Lists the chunk's runs in the slot. Returns their number, or 0 if bytes are better.
+    std::uint64_t list_runs(send_state const& lane, bound_chunk const& chunk,
+                            std::byte* slot) const;
+
+    /// Replaces a list that the receiver refused by bytes. False if there is none.
+    bool replace_list(send_state& lane) const;
+
+    bool unpack(receive_state& lane);
+
+    void unpack_bytes(receive_state const& lane, bound_chunk const& chunk,
+                      std::byte const* bytes) const;
+
+    /// Reads the chunk's bytes from the sender's memory. False if the system refuses.
+    bool read(receive_state const& lane, bound_chunk const& chunk, std::byte const* slot);
+
+    copy_table const* copies_;
+    arrivals* arrivals_;
+    vector<send_state> sends_;
+    vector<receive_state> receives_;
+    ring_ways ways_;
+    decltype(system_calls::read_process) read_process_ = nullptr;
+    vector<std::byte> read_bytes_; ///< of one chunk
+};
+
 /// The number of chunks under way. They outlast a time slice, so that a sender that waits for its
 /// core starves no receiver.
 inline constexpr std::size_t in_flight = 64;
@@ -126,6 +214,7 @@ struct process_transfers {
     vector<node_transfer> on_node = {};
     node_copier copies_on_node = nullptr; ///< not null if there are transfers on the node
     vector<ring_transfers> through_rings = {};
+    node_rings const* rings = nullptr;    ///< null if nothing passes through them
     vector<shared_barrier> meetings = {}; ///< of the ranks whose memory others reach
     std::size_t relayed = 0;              ///< chunks that this process passes on
 };

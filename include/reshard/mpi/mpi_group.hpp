@@ -93,6 +93,9 @@ public:
 
     boost::mpi::communicator const& world() const { return world_; }
 
+    /// True if there is a limit.
+    bool is_finite() const { return seconds_ > 0; }
+
     /// \param waited seconds since anything arrived
     bool is_over(double waited) const;
 

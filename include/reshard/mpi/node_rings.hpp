@@ -4,6 +4,7 @@
 #define RESHARD_MPI_NODE_RINGS_HPP
 
 #include <reshard/bind/options.hpp>
+#include <reshard/core/config.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/group/agree.hpp>
 #include <reshard/mpi/bound_chunks.hpp>
@@ -13,6 +14,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -24,108 +27,42 @@
 
 namespace reshard::detail {
 
-/// The transfers between this process and another process of its node that go through rings.
-struct ring_transfers {
-    vector<lane> sends;
-    vector<lane> receives;
-    ring_sender to;
-    ring_receiver from;
+/// The fastest way of a node to hand bytes from one process to another.
+struct ring_ways {
+    /// The value of `least_read` if the memory of others is not read.
+    static constexpr index_t nothing_is_read = std::numeric_limits<index_t>::max();
+
+    /// Slots are written with non-temporal stores: the slots of cores that share no cache are
+    /// faster in memory.
+    bool streams = false;
+    /// The receiver reads a chunk in the sender's memory if its runs there have this number of
+    /// bytes in the mean, or more.
+    index_t least_read = nothing_is_read;
+
+    bool operator==(ring_ways const&) const = default;
 };
 
-/// Exchanges chunks between one process and others of its node. Each chunk fits a slot.
-///
-/// Nothing blocks here: a chunk moves when its ring has room for it. A chunk that is passed on also
-/// waits until it has arrived, through a ring or a message. Elements are read once and written once
-/// in memory, and pass between the processes in the caches.
-class ring_lanes {
-public:
-    /// \pre `copies` and `come` outlive the lanes; no chunk is direct
-    ring_lanes(copy_table const& copies, arrivals& come) : copies_(&copies), arrivals_(&come) {}
+/// Seconds in which ranks of a node swapped some bytes, by the way, and the way that is best there.
+struct measured_ways {
+    double in_cache = 0;
+    double streamed = 0;
+    double read_whole = 0; ///< from the other's memory at once; 0: the system does not permit it
+    double read_rows = 0;  ///< likewise, in runs of `row_bytes`
 
-    void add(bound_chunks sends, ring_sender ring) { sends_.push_back({std::move(sends), ring}); }
+    static constexpr std::size_t bytes = std::size_t{2} << 20;
+    static constexpr std::size_t row_bytes = std::size_t{16} << 10;
 
-    void add(bound_chunks receives, ring_receiver ring) {
-        receives_.push_back({std::move(receives), ring});
-    }
+    ring_ways best() const;
+};
 
-    /// Starts again: all chunks are still to be moved.
-    void rewind() {
-        for (auto& send : sends_)
-            send.next = 0;
-        for (auto& receive : receives_)
-            receive.next = 0;
-    }
-
-    /// Moves at most one chunk of each lane. False if none could be moved.
-    bool advance() {
-        bool any = false;
-        for (auto& receive : receives_)
-            any |= unpack(receive);
-        for (auto& send : sends_)
-            any |= pack(send);
-        return any;
-    }
-
-    bool is_done() const {
-        auto const ended = [](auto const& element) { return element.is_done(); };
-        return std::all_of(sends_.begin(), sends_.end(), ended) &&
-               std::all_of(receives_.begin(), receives_.end(), ended);
-    }
-
-private:
-    template <class Ring>
-    struct lane_state {
-        bound_chunks chunks;
-        Ring ring;
-        std::size_t next = 0;
-
-        bool is_done() const { return next == chunks.chunks.size(); }
-        bound_chunk const& next_chunk() const { return chunks.chunks[next]; }
-    };
-
-    bool pack(lane_state<ring_sender>& lane) const {
-        if (lane.is_done() || !arrivals_->allow(lane.next_chunk()))
-            return false;
-        return move_chunk(
-            lane, [](auto& blocks, auto const& copy, auto const& element, auto* slot) {
-                blocks.add(copy, element.memory, slot + element.wire, element.joins_next);
-            });
-    }
-
-    bool unpack(lane_state<ring_receiver>& lane) const {
-        if (lane.is_done())
-            return false;
-        auto const& chunk = lane.next_chunk();
-        bool const moved =
-            move_chunk(lane, [](auto& blocks, auto const& copy, auto const& element, auto* slot) {
-                blocks.add(copy, slot + element.wire, element.memory, element.joins_next);
-            });
-        if (moved)
-            arrivals_->add(chunk);
-        return moved;
-    }
-
-    /// Moves the lane's next chunk, if its ring has a slot; `add` copies a packet to or from that
-    /// slot.
-    template <class Lane, class Add>
-    bool move_chunk(Lane& lane, Add const& add) const {
-        auto* const slot = lane.ring.slot();
-        if (!slot)
-            return false;
-        auto const& chunk = lane.chunks.chunks[lane.next++];
-        row_batch blocks; // all is copied when the last packet is added
-        for (std::size_t i = chunk.first; i < chunk.last; ++i) {
-            auto const& packet = lane.chunks.packets[i];
-            add(blocks, (*copies_)[packet.copy], packet, slot);
-        }
-        lane.ring.pass();
-        return true;
-    }
-
-    copy_table const* copies_;
-    arrivals* arrivals_;
-    vector<lane_state<ring_sender>> sends_;
-    vector<lane_state<ring_receiver>> receives_;
+/// What a rank of the node publishes before its rings are used.
+struct ring_notice {
+    std::uint64_t process = 0; ///< its number
+    std::uint64_t token = 0;   ///< at `address` in its memory
+    std::uint64_t address = 0;
+    std::uint64_t source = 0; ///< the address of what its partner reads in a measurement
+    bool is_kept = false;     ///< its process has measured with the same ranks
+    measured_ways measured;
 };
 
 /// A ring for each pair of ranks of a node and each direction, in memory of the rank that fills it.
@@ -138,23 +75,18 @@ public:
     static constexpr std::size_t most_ranks = 65;
 
     /// Enough to fill one slot while another is emptied, and for a rank that lost its core.
-    static constexpr int slots_each = 4;
+    static constexpr int slots_each = static_cast<int>(ring_state::most_slots);
 
     /// \par Collective every rank of the node, in the same order
     /// \throws error with errc::io, on every rank of the node, if the system refuses one something
-    node_rings(node_ranks const& node, segment_request const& wanted)
-        : node_(node),
-          segments_(node.group, bytes_for(static_cast<int>(node.numbers.size())), wanted) {
-        for (int peer = 0; peer < size(); ++peer)
-            new (state_at(node_.group.rank(), peer)) ring_state;
-        agree(node_.group, std::nullopt); // before others use them
-    }
+    node_rings(node_ranks const& node, segment_request const& wanted);
+    node_rings(node_rings const&) = delete; // other processes read its token
 
     /// The most bytes of a chunk on a node of `ranks` ranks.
     static std::size_t slot_bytes_for(int ranks) {
         index_t const share = budget_bytes / (std::max(1, ranks - 1) * slots_each);
         return static_cast<std::size_t>(
-            std::clamp<index_t>(share / 4096 * 4096, 16 << 10, 128 << 10));
+            std::clamp<index_t>(share / 4096 * 4096, 16 << 10, 256 << 10));
     }
 
     /// The same on this node.
@@ -162,55 +94,106 @@ public:
 
     node_ranks const& node() const { return node_; }
 
+    system_calls const& calls() const { return calls_; }
+
+    /// The same on every rank of the node.
+    ring_ways const& ways() const { return ways_; }
+
+    /// The slowest measurement of any rank of the node; the same on each of them.
+    measured_ways measured() const;
+
+    /// Chooses the ways: the forced or the kept ones or, if a job is worth it, by a measurement of
+    /// some milliseconds, which processes keep for a while for rings of the same ranks.
+    ///
+    /// \par Collective every rank of the node, in the same order; ranks meet in shared memory only
+    /// \throws error with errc::deadline
+    void choose_ways(bool may_measure);
+
     /// \pre called once for each other rank of the node, by its number there; here and below
     ring_sender sender_to(int peer) const {
         return {state_of(node_.group.rank(), peer), slots_of(node_.group.rank(), peer)};
     }
-    ring_receiver receiver_from(int peer) const {
-        return {state_of(peer, node_.group.rank()), slots_of(peer, node_.group.rank())};
+    ring_receiver receiver_from(int peer) const { return receiver_of(peer, node_.group.rank()); }
+
+    ring_notice& notice_of(int rank) const {
+        return *std::launder(reinterpret_cast<ring_notice*>(segments_.data(rank)));
     }
 
 private:
-    /// All states, then all slots.
-    static index_t states_bytes(int ranks) {
-        return (index_t{ranks} * static_cast<index_t>(sizeof(ring_state)) + 4095) / 4096 * 4096;
+    /// The notice, then all states, then all slots. A rank has no ring to itself: it measures with
+    /// that one.
+    static index_t heads_bytes(int ranks) {
+        return (first_state + index_t{ranks} * static_cast<index_t>(sizeof(ring_state)) + 4095) /
+               4096 * 4096;
     }
     static index_t bytes_for(int ranks) {
-        return states_bytes(ranks) +
+        return heads_bytes(ranks) +
                index_t{ranks} * slots_each * static_cast<index_t>(slot_bytes_for(ranks));
     }
 
     int size() const { return static_cast<int>(node_.numbers.size()); }
 
     std::byte* state_at(int from, int to) const {
-        return segments_.data(from) + static_cast<std::size_t>(to) * sizeof(ring_state);
+        return segments_.data(from) + first_state +
+               static_cast<std::size_t>(to) * sizeof(ring_state);
     }
     ring_state& state_of(int from, int to) const {
         return *std::launder(reinterpret_cast<ring_state*>(state_at(from, to)));
     }
     ring_slots slots_of(int from, int to) const {
         auto const each = static_cast<std::size_t>(slots_each) * slot_bytes();
-        return {segments_.data(from) + states_bytes(size()) + static_cast<std::size_t>(to) * each,
+        return {segments_.data(from) + heads_bytes(size()) + static_cast<std::size_t>(to) * each,
                 slot_bytes(), slots_each};
     }
 
+    ring_receiver receiver_of(int from, int to) const {
+        return {state_of(from, to), slots_of(from, to)};
+    }
+
+    /// True if this process can read the memory of a rank of the node.
+    bool can_read(int rank) const;
+
+    /// Lets ranks whose memory this one can read list runs of it.
+    void allow_lists() const;
+
+    /// Measures what this rank and its partner do while all others of the node do the same.
+    void measure() const;
+
+    static constexpr index_t first_state = 128;
+    static_assert(sizeof(ring_notice) <= first_state);
+
     node_ranks node_;
+    std::uint64_t token_;
+    system_calls calls_;
     node_segments segments_;
+    ring_ways ways_;
 };
 
 /// The least bytes on a node for which rings are worth their memory.
 inline constexpr index_t least_in_rings = index_t{1} << 20;
 
+/// Replaces what rings measure and the system calls with which they read, for tests.
+struct forced_rings {
+    ring_ways ways;
+    system_calls calls = {};
+};
+
+/// This process's, for all rings that are made later; usually none.
+RESHARD_DECL std::optional<forced_rings>& rings_by_force();
+
+/// How long a measurement is kept: virtual machines move between cores that share a cache and cores
+/// that do not.
+inline constexpr double kept_seconds = 10;
+
+/// What this process measured with the ranks of a node in the last `kept_seconds`, if it did;
+/// seconds for `measured_ways::bytes`. Does not communicate.
+RESHARD_DECL std::optional<measured_ways> kept_measurement(mpi_group const& node);
+
 /// Rings, or null if the node has one rank or the system refuses shared memory.
 ///
 /// \par Collective every rank of the node, in the same order
-inline std::shared_ptr<node_rings const> make_rings(node_ranks const& node,
-                                                    system_calls const& calls = {}) {
-    std::string refusal; // unused: messages replace the rings
-    return with_segments(node.group, refusal, [&](segment_kind kind) {
-        return std::make_shared<node_rings const>(node, segment_request{kind, {}, calls});
-    });
-}
+RESHARD_DECL std::shared_ptr<node_rings> make_rings(node_ranks const& node,
+                                                    system_calls const& calls = {});
 
 /// The ranks of a group and their nodes.
 struct ranks_on_nodes {
@@ -221,22 +204,10 @@ struct ranks_on_nodes {
 /// The node of this rank.
 ///
 /// \par Collective every rank of the group
-inline node_ranks node_of(ranks_on_nodes const& group) {
-    int const me = group.ranks.rank();
-    int const node = group.nodes[static_cast<std::size_t>(me)];
-    vector<int> numbers;
-    for (int rank = 0; rank < group.ranks.size(); ++rank)
-        if (group.nodes[static_cast<std::size_t>(rank)] == node)
-            numbers.push_back(rank);
-    return {group.ranks.subgroup(group.ranks.base().split(node, me)), std::move(numbers)};
-}
+RESHARD_DECL node_ranks node_of(ranks_on_nodes const& group);
 
 /// True if rings are faster than messages if two of the ranks exchange this number of bytes.
-inline bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chosen) {
-    if (chosen == node_exchange::messages || ranks == 1)
-        return false;
-    return chosen == node_exchange::rings || most_bytes >= least_in_rings / ranks;
-}
+RESHARD_DECL bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chosen);
 
 /// The rings through which ranks of a node pass elements in private memory; null if they use
 /// messages: if there are few bytes, or a node has too many ranks.
@@ -245,22 +216,14 @@ inline bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchange chos
 /// directions
 /// \param most  the largest of these numbers on any rank
 /// \par Collective every rank of the group, in the same order
-inline std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& group,
-                                                   vector<index_t> const& bytes, index_t most,
-                                                   node_exchange chosen) {
-    if (!rings_are_worth_it(group.ranks.size(), most, chosen))
-        return nullptr;
-    node_ranks const node = node_of(group);
-    index_t on_node = 0;
-    for (int const rank : node.numbers)
-        on_node += bytes[static_cast<std::size_t>(rank)];
-    bool const is_little = std::ranges::max(gather_values(node.group, on_node)) < least_in_rings;
-    if ((chosen == node_exchange::chosen && is_little) ||
-        node.numbers.size() > node_rings::most_ranks)
-        return nullptr;
-    return make_rings(node);
-}
+RESHARD_DECL std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& group,
+                                                         vector<index_t> const& bytes, index_t most,
+                                                         node_exchange chosen);
 
 } // namespace reshard::detail
+
+#ifndef RESHARD_SEPARATE_COMPILATION
+#include <reshard/mpi/impl/node_rings.ipp>
+#endif
 
 #endif

@@ -93,6 +93,47 @@ private:
     mapping_handle memory_;
 };
 
+/// Bytes of a file in the memory where the system keeps them, without the danger of `mapped_input`.
+///
+/// The system has given a lease for the file: who wants to write to it, or make it shorter, waits
+/// until the lease is given back, which happens before the next bytes are used, or until the time
+/// of the system for that is over (45 s by default). Bytes are found if the system keeps them in
+/// memory, so that a medium is seldom read.
+class leased_pages {
+public:
+    /// Asks for a lease. There is none if the file is open for writing, belongs to another user, or
+    /// is on another file system than ext4, XFS or Btrfs.
+    ///
+    /// \throws error with errc::io when the system does not tell the size of the file
+    explicit leased_pages(input_file const& file);
+    leased_pages(leased_pages const&) = delete;
+    leased_pages& operator=(leased_pages const&) = delete;
+    ~leased_pages();
+
+    /// True if nobody can have written to the file since the lease was given.
+    bool is_leased() const;
+
+    /// True if the system seems to keep the bytes around `position` in memory: looks at one page
+    /// for every few MiB.
+    bool is_in_memory(std::uint64_t position);
+
+    /// Some bytes of the file, until the next call; null if they are not in memory, or the lease is
+    /// gone.
+    std::byte const* find(byte_run bytes);
+
+private:
+    void map(byte_run bytes);
+    void unmap();
+    void give_back();
+
+    file_descriptor file_;
+    std::uint64_t bytes_ = 0; ///< of the file
+    byte_run looked_at_{0, 0};
+    bool were_in_memory_ = false; ///< the bytes of `looked_at_`
+    byte_run mapped_{0, 0};
+    std::byte* memory_ = nullptr; ///< of `mapped_`; null if not all of it is in memory
+};
+
 /// A file that is written at positions, by any number of processes.
 class output_file : public file_store::output {
 public:

@@ -3,6 +3,7 @@
 #ifndef RESHARD_OS_SHARED_SEGMENT_HPP
 #define RESHARD_OS_SHARED_SEGMENT_HPP
 
+#include <reshard/core/config.hpp>
 #include <reshard/core/index_vector.hpp>
 #include <reshard/core/members.hpp>
 #include <reshard/os/file.hpp>
@@ -17,6 +18,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -24,6 +26,20 @@
 /// Memory of one process that others on its node map.
 
 namespace reshard::detail {
+
+/// Some bytes in the memory of one process, and their place in what another one makes of them.
+struct memory_run {
+    std::uint64_t address = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// Copies runs of another process's memory to their places in `target`. False if the system does
+/// not let this process read them.
+///
+/// \param process its number
+RESHARD_DECL bool read_process(std::uint64_t process, std::span<memory_run const> runs,
+                               std::byte* target);
 
 /// The calls by which processes share memory. Another table simulates a system that refuses some.
 ///
@@ -65,6 +81,9 @@ struct system_calls {
             while (problem == EINTR);
         return problem;
     };
+
+    bool (*read_process)(std::uint64_t process, std::span<memory_run const> runs,
+                         std::byte* target) = &detail::read_process;
 };
 
 /// How other processes find a segment.

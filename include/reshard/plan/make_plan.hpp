@@ -48,9 +48,19 @@ private:
         result_.transfers.reserve(transfers);
     }
 
-    /// What a class has in common, and the transfers and relays of its first tensor.
+    /// Everything that decides the holders of a tensor's transfers, and whether they are relayed.
+    struct tensor_key {
+        std::uint32_t example = 0; ///< `problem_.example_of` it
+        std::uint32_t turn = 0;
+        std::uint32_t stripe = 0;
+        std::uint32_t pattern = 0;
+
+        constexpr bool operator==(tensor_key const&) const = default;
+    };
+
+    /// The transfers and relays of the first tensor of a class.
     struct tensor_class {
-        vector<std::uint64_t> key;
+        tensor_key key;
         std::size_t first = 0;
         std::size_t last = 0;
         std::size_t first_relay = 0;
@@ -58,20 +68,20 @@ private:
     };
 
     constexpr void list(std::uint32_t t, pattern_plan const& patterns) {
-        find_chains(problem_.targets[t]);
         if (patterns.senders.has(t)) // chosen for each tensor
             return list_cuts(t, patterns);
-        find_key(t, patterns);
+        tensor_key const key{problem_.example_of(t), cuts_.turns.first(t),
+                             cuts_.turns.stripes().first(t), patterns.pattern_of[t]};
         hasher digest;
-        for (std::uint64_t const number : key_)
-            digest.add(number);
+        digest.add(std::uint64_t{key.example} << 32 | key.turn);
+        digest.add(std::uint64_t{key.stripe} << 32 | key.pattern);
         std::uint32_t const number =
             class_numbers_.number(digest.value(), [&](std::uint32_t candidate) {
-                return classes_[candidate].key == key_;
+                return classes_[candidate].key == key;
             });
         if (number < classes_.size())
             return repeat(t, classes_[number], patterns.patterns[patterns.pattern_of[t]]);
-        tensor_class added{key_, result_.transfers.size(), 0, result_.relays.size(), 0};
+        tensor_class added{key, result_.transfers.size(), 0, result_.relays.size(), 0};
         list_cuts(t, patterns);
         added.last = result_.transfers.size();
         added.last_relay = result_.relays.size();
@@ -84,21 +94,6 @@ private:
             chains_.push_back(chain_number(result_.chains, (*target.pieces)[i].casts));
     }
 
-    /// Everything that decides the holders of a tensor's transfers, and whether they are relayed.
-    constexpr void find_key(std::uint32_t t, pattern_plan const& patterns) {
-        target_side const& target = problem_.targets[t];
-        key_ = {patterns.pattern_of[t], cuts_.targets.spread(t), cuts_.turns.first(t),
-                cuts_.turns.stripes().first(t)};
-        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
-            key_id const source = target.pieces->source(i);
-            key_.push_back(source == zero_source
-                               ? no_spread
-                               : std::uint64_t{cuts_.sources.kinds().spread(source)});
-            key_.push_back(std::uint64_t{chains_[i]} << 1 |
-                           std::uint64_t{wire_dtype(problem_, t, i) == target.dtype});
-        }
-    }
-
     /// Lists the transfers of another tensor of a class.
     constexpr void repeat(std::uint32_t t, tensor_class const& known, placed_pattern const& cuts) {
         auto const more = static_cast<std::uint32_t>(result_.transfers.size() - known.first);
@@ -106,7 +101,7 @@ private:
             transfer entry = result_.transfers[i];
             entry.target_key = t;
             if (entry.source_key != zero_source)
-                entry.source_key = problem_.targets[t].pieces->source(cuts.place(entry.cut).piece);
+                entry.source_key = problem_.source_of(t, cuts.place(entry.cut).piece);
             result_.transfers.push_back(entry);
         }
         for (std::size_t i = known.first_relay; i < known.last_relay; ++i) {
@@ -118,6 +113,7 @@ private:
     }
 
     constexpr void list_cuts(std::uint32_t t, pattern_plan const& patterns) {
+        find_chains(problem_.targets[t]);
         placed_pattern const& cuts = patterns.patterns[patterns.pattern_of[t]];
         target_side const& target = problem_.targets[t];
         std::size_t const first = result_.transfers.size(), first_relay = result_.relays.size();
@@ -154,7 +150,6 @@ private:
     given_cuts& cuts_;
     plan result_;
     vector<std::uint16_t> chains_; ///< by piece of a tensor
-    vector<std::uint64_t> key_;    ///< of a tensor
     class_table class_numbers_;
     vector<tensor_class> classes_;
 };

@@ -20,6 +20,9 @@ namespace reshard::detail {
 /// The number for no spread. Tensors with the same spread have the same number.
 inline constexpr std::uint32_t no_spread = 0xffffffff;
 
+/// The number for a target tensor that was not compared with others.
+inline constexpr std::uint32_t not_compared = 0xffffffff;
+
 /// A source tensor and its holders. The name is for messages only.
 struct source_side {
     std::string_view key;
@@ -38,6 +41,9 @@ struct target_side {
     piece_list const* pieces = nullptr;
     bool added = false;               ///< has no source: nothing is moved
     std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
+    /// The first target that differs from it at most in its key and in the keys of its sources.
+    std::uint32_t alike = not_compared;
+    key_id first_source = zero_source; ///< of its first piece, if it was compared
 };
 
 /// Both layouts and the mapping between them, by number: `sources[id]` is source `key_id` number
@@ -50,6 +56,21 @@ struct plan_problem {
     vector<source_side> sources;
     vector<target_side> targets;
     vector<std::string> const* source_names = nullptr; ///< of holders that are files
+
+    /// A target that stands for `targets[t]` and others: they have the same shards, and are made in
+    /// the same way of sources with the same shards. Not after `t`.
+    constexpr std::uint32_t example_of(std::uint32_t t) const {
+        std::uint32_t const first = targets[t].alike;
+        return first == not_compared ? t : first;
+    }
+
+    /// The source of a piece of a target. The first one is found without its list of pieces, which
+    /// is far away in memory.
+    constexpr key_id source_of(std::uint32_t t, std::size_t piece) const {
+        target_side const& target = targets[t];
+        return piece == 0 && target.alike != not_compared ? target.first_source
+                                                          : target.pieces->source(piece);
+    }
 };
 
 /// The text for the rank that wants a shard, between two commas, as messages use it; empty if

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 /// \file
 /// The way of elements that several holders want from one source: each receiver may pass them on.
@@ -123,7 +124,7 @@ constexpr void for_each_child(relay_tree const& tree, std::uint32_t index, auto&
 /// The relay of a transfer, or null.
 ///
 /// \pre `relays` are sorted by transfer
-constexpr relay const* find_relay(vector<relay> const& relays, std::uint32_t transfer) {
+constexpr relay const* find_relay(std::span<relay const> relays, std::uint32_t transfer) {
     auto const at =
         std::lower_bound(relays.begin(), relays.end(), transfer,
                          [](relay const& a, std::uint32_t b) { return a.transfer < b; });

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
 
 /// \file
 /// Chooses the sender of each cut of each target tensor, if several hold it: by turns, or balanced.
@@ -94,7 +96,8 @@ private:
     constexpr void count_tensors(source_indices const& sources) {
         vector<std::uint32_t> counts(sources.kinds().spreads().size(), 0);
         first_.reserve(problem_.targets.size());
-        for (target_side const& target : problem_.targets) {
+        for (std::uint32_t t = 0; t < problem_.targets.size(); ++t) {
+            target_side const& target = problem_.targets[problem_.example_of(t)];
             key_id const source = first_source(target);
             if (source == zero_source) {
                 first_.push_back(0);
@@ -141,9 +144,44 @@ constexpr index_t wire_bytes(plan_problem const& problem, std::uint32_t tensor, 
     return byte_count(elements, wire_dtype(problem, tensor, piece));
 }
 
-/// Chooses the sender.
-///
-/// Refers to its arguments, which must live as long.
+/// The holders of a box, sorted, so that a sender is chosen without looking at all of them.
+class box_holders {
+public:
+    /// \param holder_at gives the holder at each position below `count`
+    constexpr box_holders(std::size_t count, auto&& holder_at, plan_options const& options)
+        : count_(count) {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            by_process_.push_back({options.process_of(holder_at(i)), i});
+            by_node_.push_back({options.node_of(holder_at(i)), i});
+        }
+        std::sort(by_process_.begin(), by_process_.end());
+        std::sort(by_node_.begin(), by_node_.end());
+    }
+
+    /// As `choose_replica`.
+    constexpr std::size_t choose(holder_t target, std::uint64_t turn,
+                                 plan_options const& options) const {
+        if (auto const own = range_of(by_process_, options.process_of(target)); !own.empty())
+            return own[0].second;
+        auto const near = range_of(by_node_, options.node_of(target));
+        return near.empty() ? in_turn(turn, count_) : near[in_turn(turn, near.size())].second;
+    }
+
+private:
+    using places = vector<std::pair<holder_t, std::uint32_t>>; ///< by process, or by node
+
+    static constexpr std::span<places::value_type const> range_of(places const& sorted,
+                                                                  holder_t number) {
+        auto const range = std::ranges::equal_range(sorted, number, {}, &places::value_type::first);
+        return {range.begin(), range.end()};
+    }
+
+    std::size_t count_;
+    places by_process_;
+    places by_node_;
+};
+
+/// Chooses the sender. Refers to its arguments, which must live as long.
 class sender_finder {
 public:
     constexpr sender_finder(plan_problem const& problem, plan_options const& options,
@@ -154,25 +192,53 @@ public:
     ///
     /// \pre the cut has a source
     constexpr shard_part operator()(pattern_plan const& patterns, std::uint32_t tensor,
-                                    std::size_t cut) const {
+                                    std::size_t cut) {
         cut_place const& cut_place = patterns.patterns[patterns.pattern_of[tensor]].place(cut);
         target_side const& target = problem_.targets[tensor];
         key_id const source = target.pieces->source(cut_place.piece);
         shard_index const& index = sources_.of(source);
-        return index.replica(
-            cut_place.source_box,
-            patterns.senders.has(tensor)
-                ? patterns.replica(tensor, cut)
-                : index.choose(cut_place.source_box, problem_.sources[source].shards,
-                               target.shards.holder(cut_place.target_shard),
-                               turns_.of(tensor, cut_place.target_shard), options_));
+        return index.replica(cut_place.source_box,
+                             patterns.senders.has(tensor)
+                                 ? patterns.replica(tensor, cut)
+                                 : choose(source, cut_place.source_box,
+                                          target.shards.holder(cut_place.target_shard),
+                                          turns_.of(tensor, cut_place.target_shard)));
     }
 
 private:
+    struct known_box {
+        std::uint32_t spread;
+        std::uint32_t box;
+        box_holders holders;
+    };
+
+    constexpr std::size_t choose(key_id source, std::uint32_t box, holder_t target,
+                                 std::uint64_t turn) {
+        constexpr std::size_t few = 8;
+        shard_index const& index = sources_.of(source);
+        tensor_shards const& shards = problem_.sources[source].shards;
+        std::size_t const count = index.replicas(box);
+        if (count < few || options_.shared_sources || index.computes_choice(box, options_))
+            return index.choose(box, shards, target, turn, options_);
+        std::uint32_t const spread = sources_.kinds().spread(source);
+        std::uint32_t const number =
+            numbers_.number(digest_of_all(spread, box), [&](std::uint32_t candidate) {
+                return known_[candidate].spread == spread && known_[candidate].box == box;
+            });
+        auto const holder_at = [&](std::size_t which) {
+            return shards.holder(index.replica(box, which).shard);
+        };
+        if (number == known_.size())
+            known_.push_back({spread, box, box_holders(count, holder_at, options_)});
+        return known_[number].holders.choose(target, turn, options_);
+    }
+
     plan_problem const& problem_;
     plan_options const& options_;
     source_indices const& sources_;
     target_turns const& turns_;
+    class_table numbers_; ///< of `known_`
+    vector<known_box> known_;
 };
 
 /// The position of a cut of a tensor in a tree, and its source.

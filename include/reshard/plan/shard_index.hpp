@@ -188,8 +188,7 @@ public:
                                  std::uint64_t turn, plan_options const& options) const {
         if (replicas(i) == 1)
             return 0;
-        if (!is_computed() || options.processes != 0 || options.shared_sources ||
-            options.processes_per_node > replicas(i))
+        if (!computes_choice(i, options))
             return choose_replica(
                 replicas(i),
                 [&](std::size_t which) { return shards.holder(replica(i, which).shard); }, target,
@@ -200,6 +199,12 @@ public:
     }
 
     constexpr bool is_computed() const { return grid_ || grids_; }
+
+    /// True if `choose` does not look at each replica of box `i`.
+    constexpr bool computes_choice(std::size_t i, plan_options const& options) const {
+        return is_computed() && options.processes == 0 && !options.shared_sources &&
+               options.processes_per_node <= replicas(i);
+    }
 
     /// The numbers of the boxes of a shard, one after the other, if they are computed.
     ///

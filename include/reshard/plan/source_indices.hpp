@@ -3,6 +3,7 @@
 #ifndef RESHARD_PLAN_SOURCE_INDICES_HPP
 #define RESHARD_PLAN_SOURCE_INDICES_HPP
 
+#include <reshard/core/sorting.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
@@ -16,82 +17,6 @@
 /// The search trees of all source tensors, one for all tensors with the same shards.
 
 namespace reshard::detail {
-
-/// Numbers things so that equal ones, and only those, have the same number.
-struct equal_classes {
-    vector<std::uint32_t> class_of;       ///< by thing
-    vector<std::uint32_t> representative; ///< by class: one of its things
-};
-
-/// Numbers classes in the order of their arrival. It is a hash table by the digest of their things,
-/// and small if there are few classes.
-class class_table {
-public:
-    /// The number of the class with that digest for which `is_it(number)` is true; the next number
-    /// if there is none.
-    constexpr std::uint32_t number(std::uint64_t digest, auto&& is_it) {
-        make_room();
-        slot& found_slot = find(digest, is_it);
-        if (found_slot.number == none)
-            found_slot = {digest, size_++};
-        return found_slot.number;
-    }
-
-private:
-    static constexpr std::uint32_t none = 0xffffffff;
-
-    struct slot {
-        std::uint64_t digest = 0;
-        std::uint32_t number = none;
-    };
-
-    /// The slot of the class, or the empty slot for it.
-    constexpr slot& find(std::uint64_t digest, auto&& is_it) {
-        std::size_t at = digest & mask();
-        while (slots_[at].number != none &&
-               (slots_[at].digest != digest || !is_it(slots_[at].number)))
-            at = (at + 1) & mask();
-        return slots_[at];
-    }
-
-    /// Makes room for one more class.
-    constexpr void make_room() {
-        if (2 * (std::size_t{size_} + 1) <= slots_.size())
-            return;
-        vector<slot> const before = std::exchange(slots_, vector<slot>(2 * slots_.size()));
-        for (slot const& entry : before)
-            if (entry.number != none)
-                find(entry.digest, [](std::uint32_t) { return false; }) = entry;
-    }
-
-    constexpr std::size_t mask() const { return slots_.size() - 1; }
-
-    /// The number of slots is a power of two. At most half of them are taken.
-    vector<slot> slots_ = vector<slot>(16);
-    std::uint32_t size_ = 0;
-};
-
-/// Classifies things 0 to `digests.size() - 1` by equality: `equal(i, j)` is called only if digests
-/// are equal.
-///
-/// For a model of 126 equal layers, only one layer is planned: that is a hundred times faster.
-///
-/// \pre  equal things have equal digests
-/// \post classes are numbered in the order of their first things, which represent them
-constexpr equal_classes classify(vector<std::uint64_t> const& digests, auto&& equal) {
-    equal_classes result;
-    result.class_of.reserve(digests.size());
-    class_table table;
-    for (std::uint32_t i = 0; i < digests.size(); ++i) {
-        std::uint32_t const number = table.number(digests[i], [&](std::uint32_t candidate) {
-            return equal(result.representative[candidate], i);
-        });
-        if (number == result.representative.size())
-            result.representative.push_back(i);
-        result.class_of.push_back(number);
-    }
-    return result;
-}
 
 /// Classifies things 0 to `count - 1` by keys: `visit_key(i, visit)` calls `visit(number)` for each
 /// number of the key, in order.
@@ -110,6 +35,21 @@ constexpr equal_classes classify_by_key(std::size_t count, auto&& visit_key) {
         visit_key(b, [&](std::uint64_t number) { keys[1].push_back(number); });
         return keys[0] == keys[1];
     });
+}
+
+/// For each piece, the first piece with the same source. Tensors with equal results repeat
+/// their sources at the same positions, so planning them by number gives the same plan.
+constexpr vector<std::uint32_t> first_uses(piece_list const& pieces) {
+    vector<std::pair<key_id, std::uint32_t>> uses;
+    for (std::uint32_t i = 0; i < pieces.size(); ++i)
+        uses.push_back({pieces.source(i), i});
+    sort_by(uses, std::less<>());
+    vector<std::uint32_t> first(pieces.size(), 0);
+    for (std::size_t i = 0; i < uses.size(); ++i)
+        first[uses[i].second] = i > 0 && uses[i].first == uses[i - 1].first
+                                    ? first[uses[i - 1].second]
+                                    : uses[i].second;
+    return first;
 }
 
 /// The shards of one side, each once, and which of them have equal geometry.

@@ -154,7 +154,8 @@ private:
         first_ = vector<std::uint32_t>(problem.targets.size(), 0);
         cuts_ = vector<std::uint32_t>(problem.targets.size(), 1);
         for (std::uint32_t t = 0; t < first_.size(); ++t)
-            if (key_id const source = first_source(problem.targets[t]); source != zero_source) {
+            if (key_id const source = first_source(problem.targets[problem.example_of(t)]);
+                source != zero_source) {
                 group& equal = groups[sources.spread(source)];
                 equal.stripes = std::max(equal.stripes, counts_[targets.spread(t)]);
                 equal.bytes += elements[targets.spread(t)] *
@@ -163,7 +164,8 @@ private:
             }
         assign_small(groups);
         for (std::uint32_t t = 0; t < first_.size(); ++t)
-            if (key_id const source = first_source(problem.targets[t]); source != zero_source) {
+            if (key_id const source = first_source(problem.targets[problem.example_of(t)]);
+                source != zero_source) {
                 group const& equal = groups[sources.spread(source)];
                 std::uint32_t const stripes = counts_[targets.spread(t)];
                 if (!equal.stripe && first_[t] >= equal.tensors - equal.tensors % stripes)

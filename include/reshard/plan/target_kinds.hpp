@@ -107,6 +107,8 @@ public:
         vector<std::uint64_t> digests;
         auto idle = static_cast<std::uint32_t>(problem_.targets.size());
         for (std::uint32_t t = 0; t < problem_.targets.size(); ++t) {
+            if (problem_.example_of(t) != t)
+                continue;
             if (is_idle(t)) {
                 idle = std::min(idle, t);
                 continue;
@@ -120,6 +122,8 @@ public:
         vector<std::uint32_t> class_of(problem_.targets.size(), last);
         for (std::size_t i = 0; i < busy.size(); ++i)
             class_of[busy[i]] = result.class_of[i];
+        for (std::uint32_t t = 0; t < class_of.size(); ++t)
+            class_of[t] = class_of[problem_.example_of(t)];
         result.class_of = std::move(class_of);
         for (std::uint32_t& element : result.representative)
             element = busy[element];
@@ -237,21 +241,6 @@ private:
             return a == b;
         shard_kinds const& kinds = sources_.kinds();
         return same_parts(kinds, parts_.given, kinds.spread(a), kinds.spread(b));
-    }
-
-    /// For each piece, the first piece with the same source. Tensors with equal results repeat
-    /// their sources at the same positions, so planning them by number gives the same plan.
-    static constexpr numbers first_uses(piece_list const& pieces) {
-        vector<std::pair<key_id, std::uint32_t>> uses;
-        for (std::uint32_t i = 0; i < pieces.size(); ++i)
-            uses.push_back({pieces.source(i), i});
-        sort_by(uses, std::less<>());
-        numbers first(pieces.size(), 0);
-        for (std::size_t i = 0; i < uses.size(); ++i)
-            first[uses[i].second] = i > 0 && uses[i].first == uses[i - 1].first
-                                        ? first[uses[i - 1].second]
-                                        : uses[i].second;
-        return first;
     }
 
     plan_problem const& problem_;

@@ -9,6 +9,7 @@
 #include <reshard/plan/plan_problem.hpp>
 #include <reshard/plan/shard_index.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -31,6 +32,18 @@ struct plan_fault {
     constexpr bool operator==(plan_fault const&) const = default;
 };
 
+/// The most boxes of one shard that are compared one by one. More of them, as in a plan file from
+/// elsewhere, could take hours, and all memory.
+inline constexpr index_t most_listed_boxes = index_t{1} << 22;
+
+/// How many blocks a region has.
+constexpr index_t block_count(box const& region, axis_cycles const& cycles) {
+    index_t count = 1;
+    for (axis_cycle const& cycle : cycles)
+        count *= (region.shape[cycle.axis] - 1) / cycle.period + 1;
+    return count;
+}
+
 /// What transfers write into a shard.
 struct written_parts {
     box_list regions;
@@ -38,6 +51,8 @@ struct written_parts {
     bool have_cycles = false;
 
     /// Adds a region or, if boxes repeat twice along an axis, one for each of the inner boxes.
+    ///
+    /// \throws error with errc::limit_exceeded if these are too many
     constexpr void add(cut const& geometry) {
         auto const& [count, step] = geometry.repeats;
         box region = geometry.target_box();
@@ -53,6 +68,10 @@ struct written_parts {
             add_cycle(blocks, {axis, block, step[i]}, region);
         }
         have_cycles = have_cycles || !blocks.empty();
+        if (element_count(inner) > most_listed_boxes - static_cast<index_t>(regions.size()))
+            fail(errc::limit_exceeded, "a plan writes more than ", most_listed_boxes,
+                 " boxes into one shard, which are too many to verify: they repeat ", count,
+                 " times by ", step);
         for (index_t number = 0; number < element_count(inner); ++number) {
             index_vector const at = unravel_index(number, inner);
             box moved = region;
@@ -63,8 +82,21 @@ struct written_parts {
         }
     }
 
+    /// How many blocks there are, or more than `most_listed_boxes`.
+    constexpr index_t block_count() const {
+        index_t count = 0;
+        for (std::size_t i = 0; i < regions.size() && count <= most_listed_boxes; ++i)
+            count += std::min(detail::block_count(regions[i], cycles[i]), most_listed_boxes + 1);
+        return count;
+    }
+
     /// The same, each block as a region.
+    ///
+    /// \throws error with errc::limit_exceeded if these are too many
     constexpr box_list boxes() const {
+        if (block_count() > most_listed_boxes)
+            fail(errc::limit_exceeded, "a plan writes more than ", most_listed_boxes,
+                 " blocks into one shard that has no such blocks, which are too many to verify");
         box_list each(regions.ndim());
         for (std::size_t i = 0; i < regions.size(); ++i)
             for_each_block(regions[i], cycles[i], [&](box const& block) { each.push_back(block); });
@@ -111,7 +143,7 @@ constexpr std::optional<plan_fault> find_fault(vector<box> const& boxes, box_lis
 }
 
 /// The same for a shard of blocks, without listing them. What nobody writes, if that is the error,
-/// is found by `find_fault` of all blocks.
+/// is found by `find_fault` of all blocks; of too many blocks, the fault is the box around them.
 constexpr std::optional<plan_fault> find_fault(box const& region, axis_cycles const& cycles,
                                                written_parts const& written) {
     index_t count = 0;
@@ -126,6 +158,9 @@ constexpr std::optional<plan_fault> find_fault(box const& region, axis_cycles co
         return plan_fault{plan_fault::kind::twice, 0, 0, fault->where};
     if (count == element_count(held_shape(region, cycles)))
         return std::nullopt;
+    if (block_count(region, cycles) > most_listed_boxes ||
+        written.block_count() > most_listed_boxes)
+        return plan_fault{plan_fault::kind::missing, 0, 0, region};
     return find_fault(boxes_of(region, {}, cycles), written.boxes());
 }
 

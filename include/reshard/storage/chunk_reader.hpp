@@ -7,10 +7,12 @@
 #include <reshard/core/config.hpp>
 #include <reshard/core/vector.hpp>
 #include <reshard/format/chunk_digests.hpp>
+#include <reshard/os/file_bytes.hpp>
 #include <reshard/storage/checkpoint.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -88,6 +90,13 @@ public:
     checkpoint const& source() const { return source_; }
     checkpoint_metadata const& metadata() const { return source_.metadata(); }
 
+    /// True if this run can be read in place: `read` then gives the pages in which the system keeps
+    /// the file. Takes a lease on the file (see `leased_pages`).
+    RESHARD_DECL bool sees(shard_place shard_place, byte_run run);
+
+    /// Gives all leases back.
+    void close_pages() { pages_.clear(); }
+
     /// The number of bytes read.
     std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -100,6 +109,9 @@ private:
     /// The first byte of a mapped shard, or null.
     std::byte const* mapped(shard_place shard_place);
 
+    /// The pages that have a run, or null.
+    std::byte const* find_in_pages(shard_place shard_place, byte_run run);
+
     /// Reads a chunk, or compares a mapped one.
     std::optional<bad_chunk> read_chunk(shard_place shard_place, std::uint64_t number,
                                         std::byte* target);
@@ -110,6 +122,8 @@ private:
     vector<bool> unverified_;                ///< by file: true if it was read so
     std::unique_ptr<file_store::file> open_; ///< if the checkpoint does not keep all files open
     holder_t open_number_ = 0;
+    std::map<holder_t, leased_pages> pages_; ///< by file
+    std::optional<holder_t> seen_number_;    ///< the file whose pages are mapped
     vector<std::byte> buffer_;
     std::optional<shard_place> queried_; ///< the last shard that `mapped` was asked for
     std::byte const* mapped_ = nullptr;  ///< its first byte, or null

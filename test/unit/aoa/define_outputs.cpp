@@ -28,7 +28,7 @@ catalog const tensors({tensor("a", {2, 4}, data_type::bf16), tensor("a.beta1_pow
                        tensor("b.moment1_0", {2, 4}), tensor("c", {2, 4}, data_type::bf16),
                        tensor("c.moment1_0", {8}, data_type::f64),
                        tensor("d", {2, 4}, data_type::bf16)});
-std::vector<state_suffix> const suffixes = default_state_suffixes();
+reshard::vector<state_suffix> const suffixes = default_state_suffixes();
 source_names const source(tensors, suffixes);
 
 /// A tensor with elements.
@@ -58,11 +58,11 @@ BOOST_AUTO_TEST_CASE(zeros_of_a_parameter_are_zeros_of_its_state_in_the_type_of_
     BOOST_TEST((state_of(source, made(padded), moment, "x.moment1_0") ==
                 resize(transpose(state(2)), {5, 3})));
     BOOST_TEST(has_state(source, made(padded), moment).value());
-    bound_value const tail{split(padded, 0, std::vector<index_t>{4, 1})[1], {0}};
+    bound_value const tail{split(padded, 0, reshard::vector<index_t>{4, 1})[1], {0}};
     expression const zero = state_of(source, tail, moment, "x.moment1_0");
     BOOST_TEST((zero.dtype == data_type::f32));
     BOOST_TEST(
-        (zero == split(resize(transpose(state(2)), {5, 3}), 0, std::vector<index_t>{4, 1})[1]));
+        (zero == split(resize(transpose(state(2)), {5, 3}), 0, reshard::vector<index_t>{4, 1})[1]));
     BOOST_TEST((state_of(source, tail, power, "x.beta1_pow_acc_0") ==
                 source_tensor(1, {1}, data_type::f32)));
     expression const first_zeros = concat({zeros({2, 4}, data_type::bf16), parameter(0)}, 0);

@@ -20,7 +20,7 @@ struct attempt_at {
 
     aoa::program code;
     aoa::expand_options options;
-    std::vector<aoa::finding> findings;
+    reshard::vector<aoa::finding> findings;
     aoa::macro_context context{code, nullptr, nullptr, options, findings};
 };
 
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_statement_that_needs_a_broken_one_is_broken_without_a_wor
 
 BOOST_AUTO_TEST_CASE(what_a_step_had_appended_before_its_error_is_taken_back) {
     attempt_at at("a -> b\nc -> d");
-    std::vector<aoa::statement> expanded{at.code.statements()[1]};
+    reshard::vector<aoa::statement> expanded{at.code.statements()[1]};
     aoa::detail::attempt(at.context, at.code.statements()[0], expanded,
                          [&](aoa::statement const& statement) {
                              expanded.push_back(statement);

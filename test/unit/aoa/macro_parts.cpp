@@ -19,7 +19,7 @@ namespace {
 
 /// A program without macros, and the parts of the last statement's first names.
 struct counted {
-    counted(char const* text, std::vector<catalog_entry> tensors)
+    counted(char const* text, reshard::vector<catalog_entry> tensors)
         : code(parsed(text)),
           chain(code, code.statements()),
           keys(std::move(tensors)),
@@ -36,7 +36,7 @@ struct counted {
     program code;
     name_chain chain;
     catalog keys;
-    std::vector<state_suffix> suffixes = default_state_suffixes();
+    reshard::vector<state_suffix> suffixes = default_state_suffixes();
     budget steps{1000, "steps", "max_steps"};
     part_counter counter;
 };

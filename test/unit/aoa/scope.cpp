@@ -23,7 +23,7 @@ struct names {
     program code = parsed("a, s, zz, a.w_0 -> x");
     catalog tensors{{tensor("a", {2}), tensor("a.w_0", {2}, data_type::f64),
                      tensor("s.moment1_0", {3}), tensor("t.beta1_pow_acc_0", {1})}};
-    std::vector<state_suffix> suffixes = default_state_suffixes();
+    reshard::vector<state_suffix> suffixes = default_state_suffixes();
     source_names source{tensors, suffixes};
     scope bindings{code, source};
 
@@ -106,12 +106,12 @@ BOOST_AUTO_TEST_CASE(a_temporary_has_its_value_until_it_has_been_read_for_the_la
 BOOST_AUTO_TEST_CASE(a_value_knows_its_sources_with_and_without_elements) {
     program const code = parsed("e, a -> x");
     catalog const tensors({tensor("a", {2}), tensor("e", {0, 3})});
-    std::vector<state_suffix> const suffixes = default_state_suffixes();
+    reshard::vector<state_suffix> const suffixes = default_state_suffixes();
     source_names const source(tensors, suffixes);
     scope bindings(code, source);
     auto const left = code.left(code.statements()[0]);
     bound_value const empty = bindings.value(bindings.read(left[0]));
-    BOOST_TEST((empty.sources == std::vector<key_id>{1}));
+    BOOST_TEST((empty.sources == reshard::vector<key_id>{1}));
     BOOST_TEST(empty.first_source() == 1u);
     bound_value const full = bindings.value(bindings.read(left[1]));
     BOOST_TEST(full.sources.empty());
@@ -121,15 +121,15 @@ BOOST_AUTO_TEST_CASE(a_value_knows_its_sources_with_and_without_elements) {
 BOOST_AUTO_TEST_CASE(zeros_are_no_source_of_a_value) {
     expression const a = source_tensor(3, {2}, data_type::f32);
     bound_value const padded{concat({zeros({1}, data_type::f32), a, a}, 0)};
-    std::vector<key_id> keys;
+    reshard::vector<key_id> keys;
     padded.for_each_source([&](key_id id) { keys.push_back(id); });
-    BOOST_TEST((keys == std::vector<key_id>{3, 3}));
+    BOOST_TEST((keys == reshard::vector<key_id>{3, 3}));
     BOOST_TEST(padded.first_source() == 3u);
     BOOST_TEST(has_source_elements(padded.tensor));
     bound_value const tail{zeros({1}, data_type::f32), {3, 4}};
     keys.clear();
     tail.for_each_source([&](key_id id) { keys.push_back(id); });
-    BOOST_TEST((keys == std::vector<key_id>{3, 4}));
+    BOOST_TEST((keys == reshard::vector<key_id>{3, 4}));
     BOOST_TEST(!has_source_elements(tail.tensor));
 }
 

@@ -11,8 +11,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <reshard/core/vector.hpp>
 #include <string>
-#include <vector>
 
 using namespace reshard;
 using namespace reshard::aoa;
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(a_parameter_is_its_own_parameter) {
 }
 
 BOOST_AUTO_TEST_CASE(other_endings_can_be_named) {
-    std::vector<state_suffix> const suffixes = {{"/m", false}};
+    reshard::vector<state_suffix> const suffixes = {{"/m", false}};
     BOOST_TEST(parameter_of("a/m", suffixes) == "a");
     BOOST_TEST(parameter_of("a.w_0", suffixes) == "a.w_0");
 }
@@ -47,25 +47,25 @@ namespace {
 
 /// The keys that a program makes of parameters `model.l.q` and `model.l.k`, or without `model.`,
 /// whose state is called by `name`.
-std::vector<std::string> made(std::string const& container, std::string const& program,
-                              std::vector<model::state_kind> const& kinds) {
-    std::vector<catalog_entry> entries;
+reshard::vector<std::string> made(std::string const& container, std::string const& program,
+                                  reshard::vector<model::state_kind> const& kinds) {
+    reshard::vector<catalog_entry> entries;
     for (std::string const parameter : {"l.q", "l.k"}) {
         entries.push_back(test::tensor(container + parameter, {2, 3}, data_type::bf16));
         for (model::state_kind const& kind : kinds)
             entries.push_back(test::tensor(model::key_of(kind, parameter),
                                            kind.scalar_shape.value_or(index_vector{2, 3})));
     }
-    std::vector<std::string> keys;
+    reshard::vector<std::string> keys;
     mapping const map = mapping_of(test::parsed(program), catalog(entries));
     for (mapping_output const& output : map.outputs())
         keys.push_back(output.key);
     return keys;
 }
 
-std::vector<std::string> wanted(std::string const& container, std::string const& parameter,
-                                std::vector<model::state_kind> const& kinds) {
-    std::vector<std::string> keys{container + parameter};
+reshard::vector<std::string> wanted(std::string const& container, std::string const& parameter,
+                                    reshard::vector<model::state_kind> const& kinds) {
+    reshard::vector<std::string> keys{container + parameter};
     for (model::state_kind const& kind : kinds)
         keys.push_back(model::key_of(kind, parameter));
     std::ranges::sort(keys);
@@ -75,14 +75,14 @@ std::vector<std::string> wanted(std::string const& container, std::string const&
 } // namespace
 
 BOOST_AUTO_TEST_CASE(states_of_all_trainers_follow_their_parameter) {
-    std::vector<model::state_kind> lightning = model::torch_states(), optax, dump;
+    reshard::vector<model::state_kind> lightning = model::torch_states(), optax, dump;
     for (model::state_kind& kind : lightning)
         kind.prefix = "optimizer_0." + kind.prefix;
     for (std::string const name : {"mu", "nu"})
         optax.push_back({.prefix = "opt_state.0." + name + "."});
     for (std::string const name : {"exp_avg", "exp_avg_sq"})
         dump.push_back({.prefix = "optimizer/" + name + "/"});
-    std::vector<model::state_kind> const by_class{
+    reshard::vector<model::state_kind> const by_class{
         {.prefix = "optimizer.adamw.", .suffix = ".exp_avg"}},
         composer{{.prefix = "state.optimizers.DecoupledAdamW.state.", .suffix = ".exp_avg"}},
         lion{{.prefix = "lion.state.", .suffix = ".exp_avg"}},

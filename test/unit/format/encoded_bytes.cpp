@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_file_has_the_bytes_of_its_texts_behind_its_end) {
     public:
         explicit one_file(std::string bytes) : bytes_(std::move(bytes)) {}
         kind find(std::filesystem::path const&) const override { return kind::file; }
-        std::vector<std::filesystem::path> list(std::filesystem::path const&) const override {
+        reshard::vector<std::filesystem::path> list(std::filesystem::path const&) const override {
             return {};
         }
         std::unique_ptr<file> open(std::filesystem::path const&) const override {

@@ -10,9 +10,9 @@ namespace {
 
 using namespace reshard;
 using namespace reshard::detail;
-using groups = std::vector<std::vector<std::size_t>>;
+using groups = reshard::vector<reshard::vector<std::size_t>>;
 
-groups split(std::vector<index_t> const& bytes, index_t most) {
+groups split(reshard::vector<index_t> const& bytes, index_t most) {
     return split_into_files(bytes, most);
 }
 
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(a_file_is_compared_with_its_index) {
     BOOST_TEST((same.elsewhere.empty() && same.unlisted.empty() && same.lacking.empty()));
     auto const compare = compare_with_index(index, keys.at("y"), {"d", "c", "a"});
     BOOST_TEST((compare.elsewhere == std::set<std::string, std::less<>>{"a"}));
-    BOOST_TEST((compare.unlisted == std::vector<std::string>{"d"}));
+    BOOST_TEST((compare.unlisted == reshard::vector<std::string>{"d"}));
     BOOST_TEST(compare.lacking == "b");
 }
 
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_tensor_beyond_the_limit_stands_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_config_says_of_the_model_and_of_its_text_part_whether_they_are_tied) {
-    using flags = std::vector<tie_flag>;
+    using flags = reshard::vector<tie_flag>;
     BOOST_TEST((tie_flags_in(R"({"tie_word_embeddings" : true})") == flags{{25, true}}));
     BOOST_TEST((tie_flags_in(R"({"text_config":{"tie_word_embeddings":false,"a":{}},)"
                              R"("tie_word_embeddings":true})") == flags{{38, false}, {74, true}}));

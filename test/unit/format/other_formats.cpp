@@ -130,7 +130,7 @@ std::string dict_file(std::string const& keys_and_values) {
 class unlisted_files : public file_store {
 public:
     kind find(fs::path const& path) const override { return files_of_system()->find(path); }
-    std::vector<fs::path> list(fs::path const& directory) const override {
+    reshard::vector<fs::path> list(fs::path const& directory) const override {
         fail(errc::io, directory.string(), ": cannot be listed");
     }
     std::unique_ptr<file> open(fs::path const& path) const override {

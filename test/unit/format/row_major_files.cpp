@@ -30,7 +30,7 @@ public:
     kind find(std::filesystem::path const& path) const override {
         return path == "f" ? kind::file : kind::nothing;
     }
-    std::vector<std::filesystem::path> list(std::filesystem::path const&) const override {
+    reshard::vector<std::filesystem::path> list(std::filesystem::path const&) const override {
         return {"f"};
     }
     std::unique_ptr<file> open(std::filesystem::path const&) const override {

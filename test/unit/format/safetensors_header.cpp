@@ -35,10 +35,10 @@ BOOST_AUTO_TEST_CASE(tensors_must_cover_the_data_exactly) {
 }
 
 BOOST_AUTO_TEST_CASE(tensors_of_equal_data_are_sorted_by_name) {
-    std::vector<safetensors_entry> tensors{{"c", data_type::u8, {1}, 0, 1},
-                                           {"b", data_type::u8, {0}, 0, 0},
-                                           {"a", data_type::u8, {0}, 0, 0},
-                                           {"d", data_type::u8, {0}, 1, 1}};
+    reshard::vector<safetensors_entry> tensors{{"c", data_type::u8, {1}, 0, 1},
+                                               {"b", data_type::u8, {0}, 0, 0},
+                                               {"a", data_type::u8, {0}, 0, 0},
+                                               {"d", data_type::u8, {0}, 1, 1}};
     detail::sort_by_data(tensors);
     std::string names;
     for (safetensors_entry const& tensor : tensors)

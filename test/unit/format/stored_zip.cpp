@@ -198,7 +198,7 @@ public:
     kind find(std::filesystem::path const& path) const override {
         return files_of_system()->find(path);
     }
-    std::vector<std::filesystem::path> list(std::filesystem::path const& path) const override {
+    reshard::vector<std::filesystem::path> list(std::filesystem::path const& path) const override {
         return files_of_system()->list(path);
     }
     std::unique_ptr<file> open(std::filesystem::path const& path) const override {

@@ -12,9 +12,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <reshard/core/vector.hpp>
 #include <set>
 #include <utility>
-#include <vector>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_SUITE(shard_grid_list)
 
 namespace {
 
-using numbers = std::vector<std::uint32_t>;
+using numbers = reshard::vector<std::uint32_t>;
 
 /// Holder, region and flat range of a shard.
 struct held_shard {
@@ -36,8 +36,8 @@ struct held_shard {
 };
 
 /// What `shards_of` says of every rank, of shards that have elements.
-std::vector<held_shard> asked_by_rank(tensor_sharding const& tensor, holder_t ranks) {
-    std::vector<held_shard> shards;
+reshard::vector<held_shard> asked_by_rank(tensor_sharding const& tensor, holder_t ranks) {
+    reshard::vector<held_shard> shards;
     for (holder_t rank = 0; rank < ranks; ++rank)
         for (shard_descriptor const& shard : shards_of(tensor, rank))
             if (!is_empty(shard.region))
@@ -45,8 +45,8 @@ std::vector<held_shard> asked_by_rank(tensor_sharding const& tensor, holder_t ra
     return shards;
 }
 
-std::vector<held_shard> asked_of_list(grid_list const& list, holder_t ranks) {
-    std::vector<held_shard> shards;
+reshard::vector<held_shard> asked_of_list(grid_list const& list, holder_t ranks) {
+    reshard::vector<held_shard> shards;
     for (holder_t rank = 0; rank < ranks; ++rank)
         list.for_each_of(rank, [&](std::uint32_t i) {
             BOOST_TEST(list.holder(i) == rank);
@@ -57,8 +57,8 @@ std::vector<held_shard> asked_of_list(grid_list const& list, holder_t ranks) {
 }
 
 /// The boxes of a shard that have numbers: blocks have one together.
-std::vector<box> numbered_boxes(grid_list const& list, std::uint32_t shard) {
-    return list.cycles(shard).empty() ? list.boxes(shard) : std::vector{list.region(shard)};
+reshard::vector<box> numbered_boxes(grid_list const& list, std::uint32_t shard) {
+    return list.cycles(shard).empty() ? list.boxes(shard) : reshard::vector{list.region(shard)};
 }
 
 /// Each box of each shard is after the shard's first one, and knows the shard.
@@ -98,7 +98,7 @@ void check_overlaps(grid_list const& list, box const& region) {
 BOOST_AUTO_TEST_CASE(grids_are_numbered_one_behind_the_other) {
     // q of 4 rows over two ranks, then k of 2 rows on both, of which each has a half, flat.
     mesh const ranks{{"tp", 2}};
-    std::vector<flat_grid> grids;
+    reshard::vector<flat_grid> grids;
     grids.push_back({{0, 0}, grid_of(distribution(ranks, {shard{0}}, {4, 3}))});
     grids.push_back({{4, 0},
                      grid_of(distribution(ranks, {replicate{}}, {2, 3})),

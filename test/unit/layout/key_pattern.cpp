@@ -4,8 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <reshard/core/vector.hpp>
 #include <tuple>
-#include <vector>
 
 BOOST_AUTO_TEST_SUITE(shard_key_pattern)
 
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_question_mark_at_the_end_says_that_nothing_need_match) {
     for (auto const& [pattern, key, is_missed] :
          {std::tuple("a.*", "a.b", false), std::tuple("a.*", "b", true),
           std::tuple("a.*?", "b", false)}) {
-        std::vector<reshard::detail::given_pattern> patterns{
+        reshard::vector<reshard::detail::given_pattern> patterns{
             reshard::detail::given_pattern(pattern)};
         BOOST_TEST(reshard::detail::match_any(patterns, key) == matches(pattern, key));
         BOOST_TEST(!reshard::detail::match_any(patterns, "no key"));

@@ -12,7 +12,7 @@ BOOST_AUTO_TEST_SUITE(shard_strictness)
 
 namespace {
 
-using texts = std::vector<std::string>;
+using texts = reshard::vector<std::string>;
 
 key_mismatch const both{{"u", "v"}, {"m"}};
 

@@ -29,8 +29,8 @@ BOOST_AUTO_TEST_CASE(a_typed_flat_shard_keeps_its_range) {
 BOOST_AUTO_TEST_CASE(a_typed_state_dict_converts_to_descriptors_in_order) {
     using scale =
         typed::shard<"scale", data_type_constant<data_type::f8_e8m0>, index_vector{}, box{}>;
-    std::vector<shard_descriptor> const shards = typed::state_dict<right, scale, left>();
-    std::vector<shard_descriptor> const expected{
+    vector<shard_descriptor> const shards = typed::state_dict<right, scale, left>();
+    vector<shard_descriptor> const expected{
         {"w", data_type::bf16, {4, 6}, {{0, 3}, {4, 3}}, {}},
         {"scale", data_type::f8_e8m0, {}, {}, {}},
         {"w", data_type::bf16, {4, 6}, {{0, 0}, {4, 3}}, {}},

@@ -33,17 +33,15 @@ BOOST_AUTO_TEST_CASE(a_typed_layout_converts_to_the_layout_of_all_ranks) {
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_known_at_run_time_has_its_descriptors) {
-    std::vector<shard_descriptor> const rank_1{
-        {"down", data_type::bf16, {4, 7}, {{0, 3}, {4, 4}}, {}}};
-    std::vector<shard_descriptor> const rank_2{
-        {"up", data_type::f32, {6, 4}, {{0, 0}, {3, 4}}, {}},
-        {"down", data_type::bf16, {4, 7}, {{0, 0}, {4, 3}}, {}}};
+    vector<shard_descriptor> const rank_1{{"down", data_type::bf16, {4, 7}, {{0, 3}, {4, 4}}, {}}};
+    vector<shard_descriptor> const rank_2{{"up", data_type::f32, {6, 4}, {{0, 0}, {3, 4}}, {}},
+                                          {"down", data_type::bf16, {4, 7}, {{0, 0}, {4, 3}}, {}}};
     BOOST_TEST((descriptors_of<job>(1) == rank_1));
     BOOST_TEST((descriptors_of<job>(2) == rank_2));
 }
 
 BOOST_AUTO_TEST_CASE(a_rank_known_at_compile_time_has_the_same) {
-    std::vector<shard_descriptor> const rank_2 = typed::state_dict_of<job, 2>();
+    vector<shard_descriptor> const rank_2 = typed::state_dict_of<job, 2>();
     BOOST_TEST((rank_2 == descriptors_of<job>(2)));
 }
 
@@ -86,7 +84,7 @@ BOOST_AUTO_TEST_CASE(slices_and_listed_ranks_are_as_untyped) {
         "slices", data_type::f32, {5, 6}, {{0, 3}, {5, 3}}, flat_range{8, 15}};
     shard_descriptor const rest{"buffer", data_type::f32, {7}, {{0}, {7}}, flat_range{3, 7}};
     BOOST_TEST((descriptors_of<spread>(3) == std::vector{slice, rest}));
-    std::vector<shard_descriptor> const by_type = typed::state_dict_of<spread, 3>();
+    vector<shard_descriptor> const by_type = typed::state_dict_of<spread, 3>();
     BOOST_TEST((by_type == std::vector{slice, rest}));
     BOOST_TEST(descriptors_of<spread>(2).empty());
     BOOST_TEST((typed::state_dict_of<spread, 2>::size == 0));

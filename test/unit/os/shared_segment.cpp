@@ -7,10 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <pthread.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -196,5 +201,25 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_an_error) {
                                          " cannot be opened: Operation not permitted");
     }
 }
+
+#if defined(__linux__)
+BOOST_AUTO_TEST_CASE(runs_of_a_process_are_copied_to_their_places) {
+    auto const me = static_cast<std::uint64_t>(::getpid()); // a process may always read its memory
+    std::string source(2000, '.'), target(2000, '.'), reversed(2000, '.');
+    std::vector<memory_run> runs;
+    for (std::size_t i = 0; i < 1000; ++i) { // more than the system takes at once
+        source[2 * i] = reversed[999 - i] = static_cast<char>('a' + i % 26);
+        runs.push_back({reinterpret_cast<std::uintptr_t>(&source[2 * i]), 999 - i, 1});
+    }
+    auto* const bytes = reinterpret_cast<std::byte*>(target.data());
+    BOOST_TEST(read_process(me, runs, bytes));
+    BOOST_TEST(target == reversed);
+    BOOST_TEST(read_process(me, {}, bytes));
+    void* const hidden = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    runs[999].address = reinterpret_cast<std::uintptr_t>(hidden);
+    BOOST_TEST(!read_process(me, runs, bytes));
+    ::munmap(hidden, 4096);
+}
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,4 +75,35 @@ BOOST_AUTO_TEST_CASE(a_full_ring_gives_no_slot_and_an_empty_one_none_either) {
     BOOST_TEST(receiver.slot() == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(a_refused_list_is_replaced_by_bytes_in_its_slot) {
+    ring_state shared;
+    std::vector<std::byte> memory(2 * 8);
+    ring_slots const slots{memory.data(), 8, 2};
+    ring_sender sender(shared, slots);
+    ring_receiver receiver(shared, slots);
+    BOOST_TEST(!sender.may_list());
+    receiver.allow_lists(true);
+    BOOST_TEST(sender.may_list());
+    sender.pass();
+    sender.pass(7);
+    BOOST_TEST(receiver.slot() == memory.data());
+    BOOST_TEST(receiver.runs() == 0u);
+    BOOST_TEST(sender.refused() == 2u); // none
+    receiver.pass();
+    BOOST_TEST(receiver.slot() == memory.data() + 8);
+    BOOST_TEST(receiver.runs() == 7u);
+    receiver.refuse();
+    BOOST_TEST(receiver.slot() == nullptr); // until it has bytes
+    BOOST_TEST(!sender.may_list());
+    BOOST_TEST(sender.refused() == 1u);
+    BOOST_TEST(sender.at(1) == memory.data() + 8);
+    sender.replace(1);
+    BOOST_TEST(sender.refused() == 2u);
+    BOOST_TEST(receiver.slot() == memory.data() + 8);
+    BOOST_TEST(receiver.runs() == 0u);
+    BOOST_TEST(!sender.is_empty());
+    receiver.pass();
+    BOOST_TEST(sender.is_empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(holders_are_ranks_or_files) {
     plan_problem problem;
     BOOST_TEST(source_name(problem, 3) == "rank 3");
     BOOST_TEST(wanted_by(problem, 4) == ", which rank 4 wants,");
-    std::vector<std::string> const files{"a.safetensors", "b.safetensors"};
+    reshard::vector<std::string> const files{"a.safetensors", "b.safetensors"};
     problem.source_names = &files;
     BOOST_TEST(source_name(problem, 1) == "b.safetensors");
     BOOST_TEST(wanted_by(problem, 4).empty());
@@ -116,7 +116,7 @@ shard_descriptor rows_of_s(index_t first, index_t count) {
     return part("s", {2, 2}, {{first, 0}, {count, 2}});
 }
 
-std::string first_apart(std::vector<std::vector<shard_descriptor>> const& ranks) {
+std::string first_apart(reshard::vector<reshard::vector<shard_descriptor>> const& ranks) {
     auto const scales_apart = find_scales_apart(scaled(), layout_of(ranks));
     return scales_apart.empty() ? std::string()
                                 : scales_apart[0].key + ": " + scales_apart[0].message;
@@ -125,10 +125,11 @@ std::string first_apart(std::vector<std::vector<shard_descriptor>> const& ranks)
 } // namespace
 
 BOOST_AUTO_TEST_CASE(scales_have_to_lie_beside_their_blocks) {
-    std::vector<std::vector<shard_descriptor>> const quarters{{rows_of_w(0, 64), rows_of_s(0, 1)},
-                                                              {rows_of_w(64, 64), rows_of_s(1, 1)},
-                                                              {rows_of_w(128, 64)},
-                                                              {rows_of_w(192, 64)}};
+    reshard::vector<reshard::vector<shard_descriptor>> const quarters{
+        {rows_of_w(0, 64), rows_of_s(0, 1)},
+        {rows_of_w(64, 64), rows_of_s(1, 1)},
+        {rows_of_w(128, 64)},
+        {rows_of_w(192, 64)}};
     std::string const expected =
         "'w': rank 1 holds [64:128, 0:256], whose scales are [0:1, 0:2] of 's', and of these only "
         "[1:2, 0:2]; along axis 0 cut 'w' and its scales between blocks of 128, or give each rank "

@@ -7,8 +7,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
+#include <reshard/core/vector.hpp>
 #include <utility>
-#include <vector>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t source = relay_step::no_parent;
 
 /// From whom each receiver gets, and how often that was passed on before.
-using steps_taken = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+using steps_taken = reshard::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 steps_taken steps(std::uint32_t count, std::uint32_t branches) {
     steps_taken taken;
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(with_two_branches_neighbours_stay_together) {
 BOOST_AUTO_TEST_CASE(nobody_passes_to_more_than_the_branches_and_the_depth_is_that_of_the_parent) {
     for (std::uint32_t const branches : {1u, 2u, 3u})
         for (std::uint32_t count = branches; count <= 40; ++count) {
-            std::vector<std::uint32_t> children(count, 0);
+            reshard::vector<std::uint32_t> children(count, 0);
             auto const elements = steps(count, branches);
             for (std::uint32_t index = 1; index < count; ++index) {
                 auto const [parent, depth] = elements[index];
@@ -64,11 +64,11 @@ BOOST_AUTO_TEST_CASE(children_are_those_that_get_from_their_parent) {
     for (std::uint32_t const branches : {1u, 2u, 3u})
         for (std::uint32_t count = branches; count <= 40; ++count) {
             relay_trees const trees =
-                test::tree_of({100, std::vector<holder_t>(count, 7), branches});
+                test::tree_of({100, reshard::vector<holder_t>(count, 7), branches});
             relay_tree const tree = trees[0];
             steps_taken const taken = steps(count, branches);
             for (std::uint32_t parent = 0; parent < count; ++parent) {
-                std::vector<std::uint32_t> expected, children;
+                reshard::vector<std::uint32_t> expected, children;
                 for (std::uint32_t index = 1; index < count; ++index)
                     if (taken[index].first == parent)
                         expected.push_back(index);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(many_chunks_go_by_a_chain_and_few_by_two_branches) {
 }
 
 BOOST_AUTO_TEST_CASE(a_relay_is_found_by_its_transfer) {
-    std::vector<relay> const relays{{2, 0, 1, 0, 0}, {5, 0, 2, 0, 2}};
+    reshard::vector<relay> const relays{{2, 0, 1, 0, 0}, {5, 0, 2, 0, 2}};
     BOOST_TEST(find_relay(relays, 2) == &relays[0]);
     BOOST_TEST(find_relay(relays, 5) == &relays[1]);
     BOOST_TEST(find_relay(relays, 3) == nullptr);

@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(plan_source_indices)
 
 namespace {
 
-plan_problem with_sources(std::vector<shard_table const*> const& tables) {
+plan_problem with_sources(reshard::vector<shard_table const*> const& tables) {
     plan_problem problem;
     for (shard_table const* const table : tables)
         problem.sources.push_back({"w", data_type::f32, table});
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(shards_that_share_elements_name_their_holders) {
     BOOST_CHECK_EXCEPTION(detail::source_indices{problem}, error,
                           says(errc::overlap, "'w' has unequal shards that overlap in [1:2, 1:3]: "
                                               "rank 4 holds [0:2, 0:3], rank 7 holds [1:3, 1:4]"));
-    std::vector<std::string> const files{"", "", "", "", "a.st", "", "", "b.st"};
+    reshard::vector<std::string> const files{"", "", "", "", "a.st", "", "", "b.st"};
     problem.source_names = &files;
     BOOST_CHECK_EXCEPTION(detail::source_indices{problem}, error,
                           says(errc::overlap, "'w' has unequal shards that overlap in [1:2, 1:3]: "

@@ -110,6 +110,48 @@ BOOST_AUTO_TEST_CASE(nothing_is_written_into_added_tensors) {
 
 namespace {
 
+/// One rank has and wants 2^42 elements, and a plan that moves some of them in many boxes.
+std::optional<plan_fault> fault_of_boxes(axis_repeats const& repeats) {
+    std::vector<shard_descriptor> const all{
+        part("w", {index_t{1} << 42}, {{0}, {index_t{1} << 42}})};
+    whole_problem const problem({all}, {all});
+    plan boxes = make_plan(problem());
+    boxes.patterns[0] = pattern(1);
+    boxes.patterns[0].push_back({permutation::identity(1), {0}, {0}, {1}, {}, repeats});
+    return verify(boxes, problem());
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(boxes_beyond_number_are_not_listed) {
+    index_t const many = index_t{1} << 40;
+    plan_fault const missing{kind::missing, 0, 0, {{0}, {index_t{1} << 42}}};
+    BOOST_TEST((fault_of_boxes({{many}, {2}}) == missing));
+    BOOST_TEST(
+        (fault_of_boxes({{1024, 1024}, {2, 4096}}) == plan_fault{kind::missing, 0, 0, {{1}, {1}}}));
+    BOOST_CHECK_EXCEPTION(fault_of_boxes({{index_t{1} << 30, 512}, {2, index_t{1} << 32}}), error,
+                          [](error const& e) {
+                              std::string const text = e.what();
+                              return e.code() == errc::limit_exceeded &&
+                                     text.find("more than 4194304 boxes into one shard") !=
+                                         std::string::npos;
+                          });
+}
+
+BOOST_AUTO_TEST_CASE(blocks_beyond_number_are_not_listed_for_a_shard_that_is_none) {
+    index_t const rows = index_t{1} << 40;
+    whole_problem const flat({{part("w", {rows}, {{0}, {rows}})}},
+                             {{part("w", {rows}, {{0}, {rows}}, flat_range{0, rows - 1})}});
+    plan every_other = make_plan(flat());
+    every_other.patterns[0] = pattern(1);
+    every_other.patterns[0].push_back(
+        {permutation::identity(1), {0}, {0}, {1}, {}, {{rows / 2}, {2}}});
+    BOOST_CHECK_EXCEPTION(verify(every_other, flat()), error,
+                          [](error const& e) { return e.code() == errc::limit_exceeded; });
+}
+
+namespace {
+
 /// Rank 0 has what ranks 1, 2 and 3 want, which pass it on.
 struct relayed_fixture {
     std::vector<shard_descriptor> one{part("a", {8}, {{0}, {8}})};

@@ -9,7 +9,7 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <vector>
+#include <reshard/core/vector.hpp>
 
 using namespace reshard;
 using namespace reshard::detail;
@@ -35,14 +35,14 @@ BOOST_AUTO_TEST_CASE(bytes_are_the_same_on_every_machine) {
 
 BOOST_AUTO_TEST_CASE(numbers_texts_and_lists_have_the_lowest_byte_and_their_length_first) {
     std::string const text("a\0b", 3);
-    std::vector<std::string> const texts{text, ""};
+    reshard::vector<std::string> const texts{text, ""};
     std::string const bytes = list_to_bytes(texts);
     BOOST_TEST(bytes == std::string("\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0a\0b\0\0\0\0\0\0\0\0", 27));
     BOOST_TEST(list_from_bytes<std::string>(bytes) == texts);
-    std::vector<index_vector> const numbers{{-1, std::numeric_limits<index_t>::max()}, {}};
+    reshard::vector<index_vector> const numbers{{-1, std::numeric_limits<index_t>::max()}, {}};
     BOOST_TEST(list_to_bytes(numbers).size() == 8u + 1 + 2 * 8 + 1);
     BOOST_TEST((list_from_bytes<index_vector>(list_to_bytes(numbers)) == numbers));
-    std::vector<std::optional<std::uint16_t>> const some{513, std::nullopt};
+    reshard::vector<std::optional<std::uint16_t>> const some{513, std::nullopt};
     BOOST_TEST(list_to_bytes(some) == std::string("\2\0\0\0\0\0\0\0\1\1\2\0", 12));
     BOOST_TEST((list_from_bytes<std::optional<std::uint16_t>>(list_to_bytes(some)) == some));
 }

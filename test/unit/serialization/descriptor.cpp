@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_SUITE(serialization_descriptor)
 
 namespace {
 
-using shards = std::vector<shard_descriptor>;
+using shards = reshard::vector<shard_descriptor>;
 
 shards round_trip(shards const& held_shards) {
     return list_from_bytes<shard_descriptor>(list_to_bytes(held_shards));

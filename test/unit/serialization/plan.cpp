@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(transfers_that_cannot_be_run_are_refused) {
 
 BOOST_AUTO_TEST_CASE(cuts_that_are_no_boxes_are_refused) {
     plan wrong;
-    wrong.patterns.emplace_back(1);
+    wrong.patterns.emplace_back(1u);
     wrong.patterns[0].push_back({permutation::identity(1), {0}, {0}, {-1}});
     BOOST_TEST(fault_of(wrong) == "corrupt_file: the archive of a plan contradicts itself: it has "
                                   "factors [-1] that are not extents");

@@ -331,6 +331,65 @@ inline flow_classes classify(std::span<simulated_flow const> flows, network cons
     return classes;
 }
 
+/// What a class of flows does now. All that each event asks for is in one line of the cache: with
+/// ten thousand flows under way, waiting for memory would take most of the time.
+struct alignas(64) running_flow {
+    enum class state : std::uint8_t { waiting, starting, moving, ended };
+
+    double bytes = 0;
+    double moved = 0; ///< of the bytes
+    double rate = 0;  ///< bytes a second of one flow of a class that was moving
+    double start = 0;
+    std::uint32_t first_link = 0; ///< of `running_flows::links`
+    std::uint32_t link_count = 0;
+    std::uint32_t first_follower = 0; ///< of `running_flows::followers`
+    std::uint32_t follower_count = 0;
+    state now = state::waiting;
+};
+
+/// All classes of flows, the links that they use, and the classes that wait for them.
+struct running_flows {
+    struct flow_link {
+        std::uint32_t link = 0;
+        std::uint32_t count = 0; ///< of the flows over one of the links
+        double weight = 0;       ///< seconds of the link for each byte that each of them moves
+    };
+
+    vector<running_flow> flows;
+    vector<flow_link> links;
+    vector<flow_classes::wait> followers; ///< and by how many bytes they stay behind
+
+    explicit running_flows(flow_classes const& classes) : flows(classes.flows.size()) {
+        for (std::uint32_t f = 0; f < flows.size(); ++f) {
+            flows[f].bytes = static_cast<double>(classes.flows[f].bytes);
+            flows[f].first_link = static_cast<std::uint32_t>(links.size());
+            for (flow_classes::use const& use : classes.links_of[f])
+                links.push_back({use.other, use.count, use.count * use.seconds_per_byte});
+            flows[f].link_count = static_cast<std::uint32_t>(links.size()) - flows[f].first_link;
+            for (flow_classes::wait const& wait : classes.waits[f])
+                ++flows[wait.flow].follower_count;
+        }
+        std::uint32_t count = 0;
+        for (running_flow& flow : flows) {
+            flow.first_follower = count;
+            count += std::exchange(flow.follower_count, 0u);
+        }
+        followers.resize(count);
+        for (std::uint32_t f = 0; f < flows.size(); ++f)
+            for (flow_classes::wait const& wait : classes.waits[f]) {
+                running_flow& before = flows[wait.flow];
+                followers[before.first_follower + before.follower_count++] = {f, wait.bytes_ahead};
+            }
+    }
+
+    std::span<flow_link const> links_of(running_flow const& flow) const {
+        return std::span(links).subspan(flow.first_link, flow.link_count);
+    }
+    std::span<flow_classes::wait const> followers_of(running_flow const& flow) const {
+        return std::span(followers).subspan(flow.first_follower, flow.follower_count);
+    }
+};
+
 } // namespace reshard::detail
 
 #endif

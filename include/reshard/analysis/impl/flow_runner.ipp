@@ -21,20 +21,20 @@
 
 namespace reshard::detail {
 
-/// The rates of flows that share links. The rates of all flows grow equally until a link is full.
-/// Then flows over that link stop growing, and the others continue.
+/// Sets the rates of flows that share links. The rates of all flows grow equally until a link is
+/// full. Then flows over that link stop growing, and the others continue.
 ///
 /// \par Source max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks)
 class link_sharing {
 public:
-    explicit link_sharing(flow_classes const& classes)
-        : classes_(classes), shares_(classes.link_class_count), rates_(classes.flows.size(), 0) {}
+    link_sharing(running_flows& all, std::size_t links) : all_(all), shares_(links) {}
 
     /// \param moving classes of flows, in order
     /// \param held_by gives the flows that are not faster than a flow
     void share(vector<std::uint32_t> const& moving, auto&& held_by) {
         for (std::uint32_t const flow : moving)
-            add(flow);
+            add(all_.flows[flow]);
+        list_growing(moving);
         for (std::uint32_t const link : touched_)
             queue_.emplace(shares_[link].level(), link);
         double level = 0;
@@ -48,16 +48,13 @@ public:
                 continue;
             }
             level = std::max(level, expected);
-            for (flow_classes::use const& use : classes_.flows_of[link])
-                end_growth(use.other, level, held_by);
+            for (std::uint32_t i = shares_[link].first; i < shares_[link].last; ++i)
+                end_growth(by_link_[i], level, held_by);
         }
         for (std::uint32_t const link : touched_)
             shares_[link] = {};
         touched_.clear();
     }
-
-    /// Bytes a second of one flow of a class that was moving.
-    double rate(std::uint32_t flow) const { return rates_[flow]; }
 
 private:
     static constexpr double growing = -1;
@@ -67,40 +64,54 @@ private:
         double taken = 0;          ///< of a second in each second, by flows that no longer grow
         double per_rate = 0;       ///< for each byte a second of those that grow
         std::uint32_t growing = 0; ///< classes of flows
+        std::uint32_t first = 0;   ///< of the moving flows over it, in `by_link_`
+        std::uint32_t last = 0;
 
         /// The rate at which the link is full.
         double level() const { return std::max(0.0, 1 - taken) / per_rate; }
     };
 
-    static double weight(flow_classes::use const& use) { return use.count * use.seconds_per_byte; }
-
-    void add(std::uint32_t flow) {
-        rates_[flow] = growing;
-        for (flow_classes::use const& use : classes_.links_of[flow]) {
-            link_share& share = shares_[use.other];
+    void add(running_flow& flow) {
+        flow.rate = growing;
+        for (running_flows::flow_link const& use : all_.links_of(flow)) {
+            link_share& share = shares_[use.link];
             if (share.growing++ == 0)
-                touched_.push_back(use.other);
-            share.per_rate += weight(use);
+                touched_.push_back(use.link);
+            share.per_rate += use.weight;
         }
     }
 
-    void end_growth(std::uint32_t flow, double level, auto&& held_by) {
-        if (rates_[flow] != growing)
+    /// Lists the moving flows of each link: of all flows over it, few are moving at a time.
+    void list_growing(vector<std::uint32_t> const& moving) {
+        std::uint32_t first = 0;
+        for (std::uint32_t const link : touched_) {
+            shares_[link].first = shares_[link].last = first;
+            first += shares_[link].growing;
+        }
+        by_link_.resize(first);
+        for (std::uint32_t const flow : moving)
+            for (running_flows::flow_link const& use : all_.links_of(all_.flows[flow]))
+                by_link_[shares_[use.link].last++] = flow;
+    }
+
+    void end_growth(std::uint32_t number, double level, auto&& held_by) {
+        running_flow& flow = all_.flows[number];
+        if (flow.rate != growing)
             return;
-        rates_[flow] = level;
-        for (flow_classes::use const& use : classes_.links_of[flow]) {
-            link_share& share = shares_[use.other];
+        flow.rate = level;
+        for (running_flows::flow_link const& use : all_.links_of(flow)) {
+            link_share& share = shares_[use.link];
             --share.growing;
-            share.taken += weight(use) * level;
-            share.per_rate -= weight(use);
+            share.taken += use.weight * level;
+            share.per_rate -= use.weight;
         }
         held_by(flow, [&](std::uint32_t other) { end_growth(other, level, held_by); });
     }
 
-    flow_classes const& classes_;
+    running_flows& all_;
     vector<link_share> shares_; ///< by class of links
-    vector<double> rates_;      ///< by class of flows
     vector<std::uint32_t> touched_;
+    vector<std::uint32_t> by_link_; ///< moving flows
     using place = std::pair<double, std::uint32_t>;
     std::priority_queue<place, vector<place>, std::greater<>> queue_;
 };
@@ -147,66 +158,53 @@ class flow_runner {
 public:
     explicit flow_runner(flow_classes const& classes)
         : classes_(classes),
-          sharing_(classes),
-          states_(classes.flows.size(), state::waiting),
-          flows_(classes.flows.size()),
+          all_(classes),
+          sharing_(all_, classes.link_class_count),
+          ended_(classes.flows.size(), 0),
           records_(classes.link_class_count),
           moved_(classes.link_class_count, 0) {
-        vector<std::pair<std::uint32_t, flow_classes::wait>> followers;
-        for (std::uint32_t f = 0; f < flows_.size(); ++f) {
-            waiting_.push_back(f);
-            for (flow_classes::wait const& wait : classes.waits[f])
-                followers.push_back({wait.flow, {f, wait.bytes_ahead}});
-        }
-        std::ranges::stable_sort(followers, {}, [](auto const& element) { return element.first; });
-        followers_ = {flows_.size(), followers};
+        for (std::uint32_t f = 0; f < ended_.size(); ++f)
+            if (classes.waits[f].empty())
+                near_.push_back(f);
     }
 
     void run() {
         for (settle(); !moving_.empty() || !starting_.empty(); settle()) {
-            sharing_.share(moving_, [&](std::uint32_t flow, auto&& hold) {
-                for (flow_classes::wait const& wait : followers_[flow])
-                    if (is_at_heels(wait.flow, {flow, wait.bytes_ahead}))
+            sharing_.share(moving_, [&](running_flow const& flow, auto&& hold) {
+                for (flow_classes::wait const& wait : all_.followers_of(flow))
+                    if (is_at_heels(all_.flows[wait.flow], flow, wait.bytes_ahead))
                         hold(wait.flow);
             });
             advance(next_step());
         }
     }
 
-    double ended(std::uint32_t flow) const { return flows_[flow].ended; }
+    double ended(std::uint32_t flow) const { return ended_[flow]; }
     link_record const& record(std::uint32_t link) const { return records_[link]; }
 
 private:
-    enum class state : std::uint8_t { waiting, starting, moving, ended };
-
-    struct progress {
-        double moved = 0; ///< bytes
-        double start = 0;
-        double ended = 0;
-    };
+    using state = running_flow::state;
 
     /// The rounding error of a byte count, or of a time.
     static constexpr double slack = 1e-9;
 
-    double bytes(std::uint32_t flow) const {
-        return static_cast<double>(classes_.flows[flow].bytes);
-    }
-
     /// By how many bytes `flow` could be ahead of its position, for the one that it waits for.
-    double gap(std::uint32_t flow, flow_classes::wait const& wait) const {
-        return flows_[wait.flow].moved - static_cast<double>(wait.bytes_ahead) - flows_[flow].moved;
+    static double gap(running_flow const& flow, running_flow const& before, index_t bytes_ahead) {
+        return before.moved - static_cast<double>(bytes_ahead) - flow.moved;
     }
 
-    bool is_at_heels(std::uint32_t flow, flow_classes::wait const& wait) const {
-        return states_[flow] == state::moving && states_[wait.flow] == state::moving &&
-               gap(flow, wait) <= slack * bytes(wait.flow);
+    static bool is_at_heels(running_flow const& flow, running_flow const& before,
+                            index_t bytes_ahead) {
+        return flow.now == state::moving && before.now == state::moving &&
+               gap(flow, before, bytes_ahead) <= slack * before.bytes;
     }
 
     bool may_begin(std::uint32_t flow) const {
         return std::ranges::all_of(classes_.waits[flow], [&](flow_classes::wait const& wait) {
-            return states_[wait.flow] == state::ended ||
-                   (states_[wait.flow] == state::moving &&
-                    gap(flow, wait) >= -slack * bytes(wait.flow));
+            running_flow const& before = all_.flows[wait.flow];
+            return before.now == state::ended ||
+                   (before.now == state::moving &&
+                    gap(all_.flows[flow], before, wait.bytes_ahead) >= -slack * before.bytes);
         });
     }
 
@@ -221,55 +219,71 @@ private:
 
     /// Lets flows go and start, in the order in which they wait for each other.
     void settle() {
-        take_out(moving_, [&](std::uint32_t f) { return states_[f] == state::ended; });
+        take_out(moving_, [&](std::uint32_t f) { return all_.flows[f].now == state::ended; });
         std::size_t const before = moving_.size();
         take_out(starting_, [&](std::uint32_t f) { return starts(f); });
-        take_out(waiting_, [&](std::uint32_t f) { return may_begin(f) && (begin(f), true); });
-        if (moving_.size() > before)
-            std::ranges::sort(moving_);
+        do {
+            near_.insert(near_.end(), followed_.begin(), followed_.end());
+            followed_.clear();
+            take_out(near_, [&](std::uint32_t f) {
+                return all_.flows[f].now != state::waiting || (may_begin(f) && (begin(f), true));
+            });
+        } while (!followed_.empty());
+        auto const first_new = moving_.begin() + static_cast<std::ptrdiff_t>(before);
+        std::sort(first_new, moving_.end());
+        std::inplace_merge(moving_.begin(), first_new, moving_.end());
     }
 
     bool starts(std::uint32_t f) {
-        if (flows_[f].start > now_ * (1 + slack))
+        if (all_.flows[f].start > now_ * (1 + slack))
             return false;
-        states_[f] = state::moving;
+        all_.flows[f].now = state::moving;
         moving_.push_back(f);
+        look_at_followers(f);
         return true;
     }
 
     void begin(std::uint32_t f) {
-        if (classes_.flows[f].bytes == 0)
-            return end(f, now_);
-        states_[f] = state::starting;
-        flows_[f].start = now_ + classes_.flows[f].latency;
+        if (classes_.flows[f].bytes == 0) {
+            end(f, now_);
+            return look_at_followers(f);
+        }
+        all_.flows[f].now = state::starting;
+        all_.flows[f].start = now_ + classes_.flows[f].latency;
         if (!starts(f))
             starting_.push_back(f);
     }
 
-    double left_seconds(std::uint32_t f) const {
-        return (bytes(f) - flows_[f].moved) / sharing_.rate(f);
+    /// From now on, flows that wait for this one are asked whether they may begin.
+    void look_at_followers(std::uint32_t f) {
+        for (flow_classes::wait const& wait : all_.followers_of(all_.flows[f]))
+            followed_.push_back(wait.flow);
+    }
+
+    static double left_seconds(running_flow const& flow) {
+        return (flow.bytes - flow.moved) / flow.rate;
     }
 
     /// Calls `visit(seconds)` for all that happens next if rates stay as they are.
     void for_each_event(auto&& visit) const {
         for (std::uint32_t const f : starting_)
-            visit(flows_[f].start - now_);
+            visit(all_.flows[f].start - now_);
         for (std::uint32_t const f : moving_) {
-            visit(left_seconds(f));
-            for (flow_classes::wait const& wait : followers_[f])
-                visit_follower(f, wait, visit);
+            running_flow const& flow = all_.flows[f];
+            visit(left_seconds(flow));
+            for (flow_classes::wait const& wait : all_.followers_of(flow))
+                visit_follower(flow, all_.flows[wait.flow], wait.bytes_ahead, visit);
         }
     }
 
-    void visit_follower(std::uint32_t f, flow_classes::wait const& wait, auto&& visit) const {
-        state const now = states_[wait.flow];
-        double const room = gap(wait.flow, {f, wait.bytes_ahead});
-        if (now == state::waiting && wait.bytes_ahead < classes_.flows[f].bytes &&
-            room < -slack * bytes(f))
-            visit(-room / sharing_.rate(f));
-        if (now == state::moving && room > slack * bytes(f) &&
-            sharing_.rate(wait.flow) > sharing_.rate(f))
-            visit(room / (sharing_.rate(wait.flow) - sharing_.rate(f)));
+    static void visit_follower(running_flow const& flow, running_flow const& follower,
+                               index_t bytes_ahead, auto&& visit) {
+        double const room = gap(follower, flow, bytes_ahead);
+        if (follower.now == state::waiting && static_cast<double>(bytes_ahead) < flow.bytes &&
+            room < -slack * flow.bytes)
+            visit(-room / flow.rate);
+        if (follower.now == state::moving && room > slack * flow.bytes && follower.rate > flow.rate)
+            visit(room / (follower.rate - flow.rate));
     }
 
     /// Seconds until the next event; with many events, until the last of those that count as one.
@@ -285,14 +299,13 @@ private:
 
     void advance(double step) {
         for (std::uint32_t const f : moving_) {
-            progress& current_progress = flows_[f];
-            double const seconds = left_seconds(f);
+            running_flow& flow = all_.flows[f];
+            double const seconds = left_seconds(flow);
             bool const ends = seconds <= step + slack * (now_ + step);
-            double const reached =
-                held_back(f, ends ? bytes(f) : current_progress.moved + sharing_.rate(f) * step);
-            add_moved(f, reached - current_progress.moved);
-            current_progress.moved = reached;
-            if (current_progress.moved >= bytes(f))
+            double const reached = held_back(f, ends ? flow.bytes : flow.moved + flow.rate * step);
+            add_moved(flow, reached - flow.moved);
+            flow.moved = reached;
+            if (flow.moved >= flow.bytes)
                 end(f, now_ + std::min(step, seconds));
         }
         record(step);
@@ -303,24 +316,25 @@ private:
     /// waits for.
     double held_back(std::uint32_t f, double reached) const {
         double nearest = reached;
+        running_flow const& flow = all_.flows[f];
         for (flow_classes::wait const& wait : classes_.waits[f])
-            if (states_[wait.flow] == state::moving)
-                if (double const room = gap(f, wait) + flows_[f].moved;
-                    room < reached - slack * bytes(wait.flow))
+            if (running_flow const& before = all_.flows[wait.flow]; before.now == state::moving)
+                if (double const room = gap(flow, before, wait.bytes_ahead) + flow.moved;
+                    room < reached - slack * before.bytes)
                     nearest = std::min(nearest, room);
-        return std::max(nearest, flows_[f].moved);
+        return std::max(nearest, flow.moved);
     }
 
     void end(std::uint32_t f, double when) {
-        states_[f] = state::ended;
-        flows_[f].ended = when;
+        all_.flows[f].now = state::ended;
+        ended_[f] = when;
     }
 
-    void add_moved(std::uint32_t f, double bytes) {
-        for (flow_classes::use const& use : classes_.links_of[f]) {
-            if (moved_[use.other] == 0)
-                touched_.push_back(use.other);
-            moved_[use.other] += use.count * bytes;
+    void add_moved(running_flow const& flow, double bytes) {
+        for (running_flows::flow_link const& use : all_.links_of(flow)) {
+            if (moved_[use.link] == 0)
+                touched_.push_back(use.link);
+            moved_[use.link] += use.count * bytes;
         }
     }
 
@@ -332,12 +346,12 @@ private:
     }
 
     flow_classes const& classes_;
+    running_flows all_;
     link_sharing sharing_;
-    ragged_list<flow_classes::wait> followers_; ///< which classes wait for a class, and at what
-                                                ///< distance
-    vector<state> states_;   ///< by class; apart, since most are only asked for it
-    vector<progress> flows_; ///< by class
-    vector<std::uint32_t> waiting_, starting_, moving_;
+    vector<double> ended_;           ///< by class
+    vector<std::uint32_t> near_;     ///< waiting flows; somebody they wait for has begun
+    vector<std::uint32_t> followed_; ///< the next ones
+    vector<std::uint32_t> starting_, moving_;
     vector<link_record> records_; ///< by class of links
     vector<double> moved_;        ///< over each link in this step
     vector<std::uint32_t> touched_;

@@ -232,6 +232,7 @@ inline kept_gains kept_gains_of(plan_problem const& problem, holder_classes cons
                                 holder_classes const& ranks, holder_t processes_per_node) {
     kept_gains result;
     overlap_finder const overlaps(problem);
+    constexpr std::size_t most_reserved = std::size_t{1} << 25;
     vector<index_t> kept(processes.members.size(), 0); // by the ranks of one kind
     vector<std::uint32_t> keepers;
     for (std::uint32_t kind = 0; kind < ranks.members.size(); ++kind) {
@@ -258,6 +259,9 @@ inline kept_gains kept_gains_of(plan_problem const& problem, holder_classes cons
         for (std::uint32_t const keeper : keepers)
             result.gains.push_back({kind, keeper, std::exchange(kept[keeper], 0)});
         keepers.clear();
+        if (kind == 0) // the others have about as many: growing would copy all of them
+            result.gains.reserve(
+                std::min(most_reserved, ranks.members.size() * result.gains.size()));
     }
     return result;
 }

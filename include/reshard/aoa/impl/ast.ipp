@@ -9,7 +9,8 @@
 
 namespace reshard::aoa {
 
-RESHARD_DECL attribute const* find_attribute(vector<attribute> const& list, std::string_view word) {
+RESHARD_DECL attribute const* find_attribute(std::span<attribute const> list,
+                                             std::string_view word) {
     auto const position = std::ranges::find(list, word, &attribute::word);
     return position == list.end() ? nullptr : &*position;
 }

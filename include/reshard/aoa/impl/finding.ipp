@@ -11,7 +11,7 @@
 
 namespace reshard::aoa {
 
-RESHARD_DECL finding const* first_error_of(vector<finding> const& findings) {
+RESHARD_DECL finding const* first_error_of(std::span<finding const> findings) {
     for (finding const& finding : findings)
         if (finding.level == detail::severity::error)
             return &finding;

@@ -77,7 +77,8 @@ inline vector<ring_transfers> take_through_rings(node_rings const& rings,
              from = take_lanes(transfers.receives, numbers[i]);
         if (!to.empty() || !from.empty())
             taken.push_back({std::move(to), std::move(from), rings.sender_to(static_cast<int>(i)),
-                             rings.receiver_from(static_cast<int>(i))});
+                             rings.receiver_from(static_cast<int>(i)),
+                             rings.notice_of(static_cast<int>(i)).process});
     }
     return taken;
 }
@@ -102,8 +103,10 @@ inline void open(sorted_job& sorted_job, mpi_group const& ranks, process_transfe
     transfers.receives =
         rotated_lanes(plan, sorted.from, sorted.relays_from, {ranks.rank(), -1, limits});
     transfers.relayed = link_relays(plan, transfers.sends, transfers.receives);
-    if (mpi_job.rings)
+    if (mpi_job.rings) {
         transfers.through_rings = take_through_rings(*mpi_job.rings, transfers);
+        transfers.rings = mpi_job.rings.get();
+    }
     leave_out(sorted, limits.node);
     mpi_job.cost = cost_of(plan, sorted);
     mpi_job.cost.bytes_node_in = sorted_job.all_messages.bytes_in - mpi_job.cost.bytes_in;

@@ -54,7 +54,7 @@ RESHARD_DECL bound_chunks chunk_binder::bind(vector<lane> const& lanes, bool sen
         for (std::size_t i = 0; i < lane.chunks.size(); ++i) {
             turns.push_back({lane.first_turn + i, &lane, i});
             std::size_t const count = lane.chunks[i].packets.size();
-            packets += count > 1 || !may_be_direct_ ? count : 0;
+            packets += count > 1 || wire_ != wire_place::message ? count : 0;
         }
     sort_by(turns, [](auto const& a, auto const& b) { return a.turn < b.turn; });
     bound.packets.reserve(packets);
@@ -79,8 +79,9 @@ RESHARD_DECL void chunk_binder::bind_chunk(chunk const& chunk, bool sent,
         box const region = region_of(bound_.whole, chunk, packet);
         byte_place const at = place_of(position, region, end.stored);
         std::byte* const memory = static_cast<std::byte*>(end.memory.data) + at.bytes;
-        if (may_be_direct_ && chunk.packets.size() == 1 && end.conversion.chain.empty() &&
-            bits(end.stored) % 8 == 0 && is_row_major(region.shape, position.strides)) {
+        if (wire_ == wire_place::message && chunk.packets.size() == 1 &&
+            end.conversion.chain.empty() && bits(end.stored) % 8 == 0 &&
+            is_row_major(region.shape, position.strides)) {
             bound.chunks.back().direct = memory;
             return;
         }
@@ -120,7 +121,7 @@ RESHARD_DECL std::uint32_t chunk_binder::add_packing(box const& region, packet_e
     index_vector const& strides = end.memory.position.strides;
     if (sent)
         return copies_.add({region.shape, remainder, strides, 0, dense}, end.conversion,
-                           stores::cached);
+                           wire_ == wire_place::memory ? stores::streaming : stores::cached);
     return copies_.add({region.shape, 0, dense, remainder, strides}, end.conversion, how_);
 }
 

@@ -9,9 +9,158 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <cstring>
+#include <span>
 #include <utility>
 
 namespace reshard::detail {
+
+RESHARD_DECL void ring_lanes::add(bound_chunks receives, ring_receiver ring,
+                                  std::uint64_t process) {
+    std::size_t largest = read_bytes_.size();
+    for (bound_chunk const& chunk : receives.chunks)
+        largest = std::max(largest, static_cast<std::size_t>(chunk.bytes));
+    if (ways_.least_read != ring_ways::nothing_is_read)
+        read_bytes_.resize(largest);
+    receives_.push_back({std::move(receives), ring, process});
+}
+
+RESHARD_DECL void ring_lanes::rewind() {
+    for (send_state& lane : sends_) {
+        lane.next = 0;
+        lane.first_slot = lane.ring.filled();
+        lane.has_lists = false;
+    }
+    for (receive_state& lane : receives_)
+        lane.next = 0;
+}
+
+RESHARD_DECL bool ring_lanes::is_done() {
+    auto const is_sent = [](send_state& lane) {
+        return lane.next == lane.chunks.chunks.size() && (!lane.has_lists || lane.ring.is_empty());
+    };
+    return std::ranges::all_of(sends_, is_sent) &&
+           std::ranges::all_of(receives_, [](receive_state const& lane) {
+               return lane.next == lane.chunks.chunks.size();
+           });
+}
+
+RESHARD_DECL bool ring_lanes::pack(send_state& lane) const {
+    if (lane.has_lists && replace_list(lane))
+        return true;
+    if (lane.next == lane.chunks.chunks.size() || !arrivals_->allow(lane.chunks.chunks[lane.next]))
+        return false;
+    std::byte* const slot = lane.ring.slot();
+    if (!slot)
+        return false;
+    bound_chunk const& chunk = lane.chunks.chunks[lane.next++];
+    std::uint64_t const runs = list_runs(lane, chunk, slot);
+    if (runs == 0)
+        pack_bytes(lane, chunk, slot);
+    else
+        lane.has_lists = true;
+    lane.ring.pass(runs);
+    return true;
+}
+
+RESHARD_DECL void ring_lanes::pack_bytes(send_state const& lane, bound_chunk const& chunk,
+                                         std::byte* slot) const {
+    row_batch blocks; // all is copied when the last packet is added
+    for (std::size_t i = chunk.first; i < chunk.last; ++i) {
+        bound_packet const& packet = lane.chunks.packets[i];
+        blocks.add((*copies_)[packet.copy], packet.memory, slot + packet.wire, packet.joins_next);
+    }
+}
+
+/// The bytes of a run of the copy's source; 0 if the copy is more than runs of bytes.
+inline index_t run_bytes_of(prepared_copy const& copy) {
+    bool const has_runs =
+        copy.kernel == copy_kernel::contiguous || copy.kernel == copy_kernel::rows;
+    return has_runs ? copy.loop.extent[copy.loop.ndim() - 1] * copy.sizes.source : 0;
+}
+
+RESHARD_DECL std::uint64_t ring_lanes::list_runs(send_state const& lane, bound_chunk const& chunk,
+                                                 std::byte* slot) const {
+    if (chunk.bytes < ways_.least_read || !lane.ring.may_list())
+        return 0;
+    auto const packets =
+        std::span(lane.chunks.packets).subspan(chunk.first, chunk.last - chunk.first);
+    index_t count = 0;
+    for (bound_packet const& packet : packets) {
+        prepared_copy const& copy = (*copies_)[packet.copy];
+        index_t const run = run_bytes_of(copy);
+        if (run == 0)
+            return 0;
+        count += element_count(copy.loop.extent) * copy.sizes.source / run;
+    }
+    auto const listed_bytes = count * static_cast<index_t>(sizeof(memory_run));
+    if (count * ways_.least_read > chunk.bytes || listed_bytes > chunk.bytes)
+        return 0;
+    for (bound_packet const& packet : packets) {
+        prepared_copy const& copy = (*copies_)[packet.copy];
+        auto const run = static_cast<std::uint64_t>(run_bytes_of(copy));
+        auto const add = [&](index_t source, index_t target) {
+            memory_run const listed{reinterpret_cast<std::uintptr_t>(packet.memory + source),
+                                    static_cast<std::uint64_t>(packet.wire + target), run};
+            std::memcpy(slot, &listed, sizeof listed);
+            slot += sizeof listed;
+        };
+        for_each_place(copy.loop, copy.loop.ndim() - 1, place_visitor(add));
+    }
+    return static_cast<std::uint64_t>(count);
+}
+
+RESHARD_DECL bool ring_lanes::replace_list(send_state& lane) const {
+    std::uint64_t const slot = lane.ring.refused();
+    if (slot == lane.ring.filled())
+        return false;
+    pack_bytes(lane, lane.chunks.chunks[slot - lane.first_slot], lane.ring.at(slot));
+    lane.ring.replace(slot);
+    return true;
+}
+
+RESHARD_DECL bool ring_lanes::unpack(receive_state& lane) {
+    if (lane.next == lane.chunks.chunks.size())
+        return false;
+    std::byte const* const slot = lane.ring.slot();
+    if (!slot)
+        return false;
+    bound_chunk const& chunk = lane.chunks.chunks[lane.next];
+    if (lane.ring.runs() == 0) {
+        unpack_bytes(lane, chunk, slot);
+    } else if (!read(lane, chunk, slot)) {
+        lane.ring.refuse();
+        return true;
+    }
+    lane.ring.pass();
+    ++lane.next;
+    arrivals_->add(chunk);
+    return true;
+}
+
+RESHARD_DECL void ring_lanes::unpack_bytes(receive_state const& lane, bound_chunk const& chunk,
+                                           std::byte const* bytes) const {
+    row_batch blocks;
+    for (std::size_t i = chunk.first; i < chunk.last; ++i) {
+        bound_packet const& packet = lane.chunks.packets[i];
+        blocks.add((*copies_)[packet.copy], bytes + packet.wire, packet.memory, packet.joins_next);
+    }
+}
+
+RESHARD_DECL bool ring_lanes::read(receive_state const& lane, bound_chunk const& chunk,
+                                   std::byte const* slot) {
+    // Slots begin at lines, and their memory is large enough: the sender has made the list there.
+    std::span const runs(reinterpret_cast<memory_run const*>(slot), lane.ring.runs());
+    bound_packet const& first = lane.chunks.packets[chunk.first];
+    prepared_copy const& copy = (*copies_)[first.copy];
+    if (chunk.last == chunk.first + 1 && copy.kernel == copy_kernel::contiguous)
+        return read_process_(lane.process, runs, first.memory + copy.loop.target_offset);
+    bool const was_read = read_process_(lane.process, runs, read_bytes_.data());
+    if (was_read)
+        unpack_bytes(lane, chunk, read_bytes_.data());
+    return was_read;
+}
 
 RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                                 process_transfers transfers)
@@ -26,10 +175,16 @@ RESHARD_DECL exchange::exchange(mpi_group const& world, bound_plan const& bound,
                  : transfers.copies_on_node(binder, bound_, transfers.on_node, moved, copies_);
     outgoing_.open(binder.sends(transfers.sends));
     incoming_.open(binder.receives(transfers.receives));
-    chunk_binder const packed(bound_, stores_for(transfers), copies_, false);
+    if (!transfers.rings)
+        return;
+    rings_.use(*transfers.rings);
+    bool const streams = transfers.rings->ways().streams;
+    chunk_binder const packed(bound_, stores_for(transfers), copies_,
+                              streams ? wire_place::memory : wire_place::cache);
     for (ring_transfers const& ring_transfers : transfers.through_rings) {
         rings_.add(packed.sends(ring_transfers.sends), ring_transfers.to);
-        rings_.add(packed.receives(ring_transfers.receives), ring_transfers.from);
+        rings_.add(packed.receives(ring_transfers.receives), ring_transfers.from,
+                   ring_transfers.process);
     }
 }
 

@@ -3,18 +3,25 @@
 #ifndef RESHARD_OS_IMPL_FILE_BYTES_IPP
 #define RESHARD_OS_IMPL_FILE_BYTES_IPP
 
+#include <reshard/core/vector.hpp>
 #include <reshard/os/file_bytes.hpp>
 
 #include <reshard/core/config.hpp>
 #include <reshard/os/file.hpp>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -122,6 +129,113 @@ RESHARD_DECL std::shared_ptr<file_store const> files_of_system() {
 RESHARD_DECL mapped_input::mapped_input(std::filesystem::path const& path) {
     input_file const file(path);
     memory_ = mapping_handle(file.descriptor(), file.facts().bytes, PROT_READ, path);
+}
+
+/// The bytes that are mapped at once: fewer calls of the system than with less, and few pages that
+/// count as this process's.
+inline constexpr std::uint64_t mapped_at_once = std::uint64_t{8} << 20;
+
+inline std::uint64_t system_page_bytes() {
+    return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// True for a file system on which all changes of a file go through this system, so that a lease
+/// holds them off: others (FUSE, networks) grant leases that only this machine knows. The pages of
+/// tmpfs are small: mapping them takes longer than copying their bytes.
+inline bool has_true_leases(file_descriptor const& file) {
+    constexpr std::int64_t kinds[] = {0xEF53, 0x58465342, 0x9123683E}; // ext4, XFS, Btrfs
+    struct statfs facts {};
+    return ::fstatfs(file.number(), &facts) == 0 && std::ranges::count(kinds, facts.f_type) == 1;
+}
+
+RESHARD_DECL leased_pages::leased_pages(input_file const& file) : bytes_(file.facts().bytes) {
+    if (!has_true_leases(file.descriptor()))
+        return;
+    // A lease belongs to an opened file, which duplicates of a descriptor share: open it again.
+    std::string const same = "/proc/self/fd/" + std::to_string(file.descriptor().number());
+    file_descriptor opened(::open(same.c_str(), O_RDONLY | O_CLOEXEC));
+    // By default, the system ends a process whose lease is in someone's way.
+    bool const is_quiet = opened.is_open() && ::fcntl(opened.number(), F_SETSIG, SIGURG) == 0;
+    if (is_quiet && ::fcntl(opened.number(), F_SETLEASE, F_RDLCK) == 0)
+        file_ = std::move(opened);
+}
+
+RESHARD_DECL leased_pages::~leased_pages() { give_back(); }
+
+RESHARD_DECL bool leased_pages::is_leased() const {
+    return file_.is_open() && ::fcntl(file_.number(), F_GETLEASE) == F_RDLCK;
+}
+
+/// True if the system says that it keeps all pages of some bytes in memory, by `cachestat` of Linux
+/// 6.5; std::nullopt if it has no such call.
+inline std::optional<bool> are_cached(file_descriptor const& file, byte_run bytes) {
+    constexpr long number = 451;
+    std::uint64_t const range[2] = {bytes.begin, bytes.size()};
+    std::uint64_t counts[5] = {}; // pages in memory, and what they are
+    if (::syscall(number, file.number(), range, counts, 0) != 0)
+        return std::nullopt;
+    std::uint64_t const page = system_page_bytes();
+    return counts[0] == (bytes.end - 1) / page - bytes.begin / page + 1;
+}
+
+/// The same for mapped bytes, for any system; `states` has an element for each page.
+inline bool are_resident(void* memory, std::uint64_t bytes, std::span<unsigned char> states) {
+    return ::mincore(memory, bytes, states.data()) == 0 &&
+           std::ranges::all_of(states, [](unsigned char state) { return (state & 1) != 0; });
+}
+
+RESHARD_DECL bool leased_pages::is_in_memory(std::uint64_t position) {
+    if (position >= bytes_ || !is_leased())
+        return false;
+    if (position < looked_at_.begin || position >= looked_at_.end) {
+        map({position, position + 1});
+        were_in_memory_ = memory_ != nullptr;
+        looked_at_ = {mapped_.begin, position + mapped_at_once / 4};
+        unmap();
+    }
+    return were_in_memory_;
+}
+
+RESHARD_DECL std::byte const* leased_pages::find(byte_run bytes) {
+    if (bytes.end > bytes_ || bytes.size() == 0 || !file_.is_open())
+        return nullptr;
+    if (bytes.begin < mapped_.begin || bytes.end > mapped_.end)
+        map({bytes.begin, std::min(bytes_, std::max(bytes.end, bytes.begin + mapped_at_once))});
+    if (!is_leased())
+        give_back();
+    return memory_ ? memory_ + (bytes.begin - mapped_.begin) : nullptr;
+}
+
+RESHARD_DECL void leased_pages::give_back() {
+    unmap();
+    if (file_.is_open())
+        ::fcntl(file_.number(), F_SETLEASE, F_UNLCK);
+    file_ = {};
+}
+
+RESHARD_DECL void leased_pages::unmap() {
+    if (memory_)
+        ::munmap(memory_, mapped_.size());
+    memory_ = nullptr;
+    mapped_ = {0, 0};
+}
+
+RESHARD_DECL void leased_pages::map(byte_run bytes) {
+    unmap();
+    bytes.begin -= bytes.begin % system_page_bytes();
+    mapped_ = bytes;
+    std::optional<bool> const cached = are_cached(file_, bytes);
+    if (cached == false)
+        return;
+    vector<unsigned char> states((bytes.size() - 1) / system_page_bytes() + 1);
+    void* const memory = ::mmap(nullptr, bytes.size(), PROT_READ, MAP_SHARED, file_.number(),
+                                static_cast<off_t>(bytes.begin));
+    if (memory == MAP_FAILED)
+        return;
+    if (cached || are_resident(memory, bytes.size(), states))
+        memory_ = static_cast<std::byte*>(memory);
+    else
+        ::munmap(memory, bytes.size());
 }
 
 RESHARD_DECL output_file::output_file(std::filesystem::path path, file_descriptor file)

@@ -10,8 +10,12 @@
 #include <reshard/os/file.hpp>
 
 #include <sys/mman.h>
+#if defined(__linux__)
+#include <sys/uio.h>
+#endif
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 namespace reshard::detail {
@@ -141,6 +145,32 @@ RESHARD_DECL struct stat shared_segment::status() const {
     if (::fstat(file_.number(), &status) != 0)
         fail_io("a shared segment");
     return status;
+}
+
+RESHARD_DECL bool read_process(std::uint64_t process, std::span<memory_run const> runs,
+                               std::byte* target) {
+#if defined(__linux__)
+    constexpr std::size_t most_runs = 256; // the system takes 1024 in one call
+    iovec local[most_runs], remote[most_runs];
+    while (!runs.empty()) {
+        std::size_t const count = std::min(runs.size(), most_runs);
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            auto const address = static_cast<std::uintptr_t>(runs[i].address);
+            remote[i] = {reinterpret_cast<void*>(address), static_cast<std::size_t>(runs[i].bytes)};
+            local[i] = {target + runs[i].offset, remote[i].iov_len};
+            bytes += remote[i].iov_len;
+        }
+        if (::process_vm_readv(static_cast<pid_t>(process), local, count, remote, count, 0) !=
+            static_cast<ssize_t>(bytes))
+            return false;
+        runs = runs.subspan(count);
+    }
+    return true;
+#else
+    static_cast<void>(process), static_cast<void>(target);
+    return runs.empty();
+#endif
 }
 
 } // namespace reshard::detail

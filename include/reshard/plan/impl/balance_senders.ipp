@@ -29,10 +29,12 @@ inline bool can_balance(plan_problem const& problem, plan_options const& options
     if (options.shared_sources || !sources.have_replicas())
         return false;
     std::size_t transfers = 0;
-    for (target_side const& target : problem.targets)
+    for (std::uint32_t t = 0; t < problem.targets.size(); ++t) {
+        target_side const& target = problem.targets[problem.example_of(t)];
         for (std::size_t i = 0; target.shards && !target.added && i < target.pieces->size(); ++i)
             if (key_id const source = target.pieces->source(i); source != zero_source)
                 transfers += std::max(target.shards.size(), sources.of(source).size());
+    }
     return transfers <= most_balanced_transfers;
 }
 

@@ -9,6 +9,7 @@
 #include <reshard/core/key_index.hpp>
 #include <reshard/expr/block_scales.hpp>
 #include <reshard/expr/by_name.hpp>
+#include <reshard/plan/source_indices.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -101,6 +102,75 @@ inline vector<source_side> sources_of(mapping const& program, layout const& sour
         })));
     return sides;
 }
+
+/// Finds targets that differ only in their keys, and in the keys of their sources. So each way of
+/// filling a tensor is planned once, whatever the number of tensors.
+///
+/// Refers to the problem, which must live as long.
+class alike_finder {
+public:
+    explicit alike_finder(plan_problem& problem)
+        : sources_(problem.sources), targets_(problem.targets) {}
+
+    void find() {
+        for (std::uint32_t t = 0; t < targets_.size(); ++t) {
+            if (t + ahead < targets_.size()) // outputs are everywhere in memory
+                __builtin_prefetch(targets_[t + ahead].pieces);
+            std::uint32_t const number =
+                numbers_.number(digest_of(targets_[t]), [&](std::uint32_t candidate) {
+                    return are_alike(targets_[first_[candidate]], targets_[t]);
+                });
+            if (number == first_.size())
+                first_.push_back(t);
+            targets_[t].alike = first_[number];
+            if (targets_[t].pieces->size() > 0)
+                targets_[t].first_source = targets_[t].pieces->source(0);
+        }
+    }
+
+private:
+    static constexpr std::size_t ahead = 12;
+
+    /// A digest of most of what `are_alike` compares.
+    std::uint64_t digest_of(target_side const& target) const {
+        hasher digest;
+        digest.add(std::uint64_t{target.spread} << 32 |
+                   static_cast<std::uint64_t>(target.dtype) << 1 | std::uint64_t{target.added});
+        for (std::size_t i = 0; i < target.pieces->size(); ++i)
+            if (key_id const source = target.pieces->source(i); source != zero_source)
+                digest.add(std::uint64_t{sources_[source].spread} << 32 |
+                           static_cast<std::uint64_t>(sources_[source].dtype));
+        if (target.pieces->is_whole()) // then its spread says nearly all
+            return digest.value();
+        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
+            piece const p = (*target.pieces)[i];
+            digest.add(digest_of_all(p.target_offset, p.extent, p.source_offset));
+        }
+        return digest.value();
+    }
+
+    bool are_alike(target_side const& a, target_side const& b) const {
+        if (a.spread != b.spread || a.spread == no_spread || a.dtype != b.dtype ||
+            a.added != b.added || !a.pieces->same_but_sources(*b.pieces))
+            return false;
+        for (std::size_t i = 0; i < a.pieces->size(); ++i)
+            if (!are_sources_alike(a.pieces->source(i), b.pieces->source(i)))
+                return false;
+        return a.pieces->size() == 1 || first_uses(*a.pieces) == first_uses(*b.pieces);
+    }
+
+    bool are_sources_alike(key_id a, key_id b) const {
+        if (a == b)
+            return true;
+        return a != zero_source && b != zero_source && sources_[a].spread != no_spread &&
+               sources_[a].spread == sources_[b].spread && sources_[a].dtype == sources_[b].dtype;
+    }
+
+    vector<source_side> const& sources_;
+    vector<target_side>& targets_;
+    class_table numbers_;
+    vector<std::uint32_t> first_; ///< by number
+};
 
 inline vector<target_side> targets_of(mapping const& program, layout const& target) {
     vector<target_side> sides;
@@ -294,8 +364,11 @@ RESHARD_DECL void check_readable(mapping const& program, layout const& source,
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target) {
     detail::check_readable(program, source, &target);
-    return {source.holders, target.holders, detail::sources_of(program, source),
-            detail::targets_of(program, target)};
+    detail::plan_problem problem{source.holders, target.holders,
+                                 detail::sources_of(program, source),
+                                 detail::targets_of(program, target)};
+    detail::alike_finder(problem).find();
+    return problem;
 }
 
 } // namespace reshard

@@ -94,19 +94,18 @@ public:
           over_(over),
           processes_(problem, options),
           direct_(over, processes_),
-          relayed_(over, processes_),
-          classes_(classes()) {}
+          relayed_(over, processes_) {}
 
     /// Empty if more than `most_cuts` cuts would be counted: that would take longer than the plan of
     /// a rank.
     std::optional<relay_gain> find() {
-        vector<double> tensors(classes_.representative.size(), 0);
-        for (std::uint32_t const number : classes_.class_of)
-            ++tensors[number];
+        vector<double> tensors(problem_.targets.size(), 0); // by example
+        for (std::uint32_t t = 0; t < tensors.size(); ++t)
+            ++tensors[problem_.example_of(t)];
         boxes_ = vector<std::optional<target_boxes>>(targets_.representatives().size());
-        for (std::size_t i = 0; i < tensors.size(); ++i)
-            if (moves(classes_.representative[i]))
-                add_class(classes_.representative[i], tensors[i]);
+        for (std::uint32_t t = 0; t < tensors.size(); ++t)
+            if (tensors[t] > 0 && moves(t))
+                add_class(t, tensors[t]);
         if (cut_count_ > most_cuts)
             return std::nullopt;
         double last = 0;
@@ -130,43 +129,6 @@ private:
 
     bool moves(std::uint32_t t) const {
         return !problem_.targets[t].added && first_source(problem_.targets[t]) != zero_source;
-    }
-
-    /// Tensors whose digest is equal count as equal: this is about time only.
-    equal_classes classes() const {
-        vector<std::uint64_t> digests;
-        digests.reserve(problem_.targets.size());
-        for (std::uint32_t t = 0; t < problem_.targets.size(); ++t)
-            digests.push_back(moves(t) ? digest_of(t) : 0);
-        return classify(digests, [](std::uint32_t, std::uint32_t) { return true; });
-    }
-
-    /// A digest of everything that decides the bytes of links for a target tensor.
-    std::uint64_t digest_of(std::uint32_t t) const {
-        target_side const& target = problem_.targets[t];
-        hasher digest;
-        digest.add(std::uint64_t{targets_.spread(t)} << 32 |
-                   static_cast<std::uint64_t>(target.dtype));
-        bool const is_whole = target.pieces->is_whole();
-        for (std::size_t i = 0; i < target.pieces->size(); ++i) {
-            key_id const source = target.pieces->source(i);
-            digest.add(source == zero_source
-                           ? std::uint64_t{no_spread}
-                           : std::uint64_t{sources_.kinds().spread(source)} << 32 |
-                                 static_cast<std::uint64_t>(problem_.sources[source].dtype));
-            if (!is_whole)
-                add_geometry((*target.pieces)[i], digest);
-        }
-        if (is_whole)
-            digest.add(axes_of(target.pieces->whole_order(), target.pieces->ndim()));
-        return digest.value();
-    }
-
-    static void add_geometry(piece const& p, hasher& digest) {
-        digest.add(axes_of(p.order, p.extent.size()));
-        digest.add(p.source_offset);
-        digest.add(p.target_offset);
-        digest.add(p.extent);
     }
 
     /// Adds the bytes of some equal tensors.
@@ -361,7 +323,6 @@ private:
     plan_processes processes_;
     link_times direct_;
     link_times relayed_;
-    equal_classes classes_;
     vector<std::optional<target_boxes>> boxes_; ///< by kind of targets
     vector<box_way> ways_;
     double received_ = 0;       ///< bytes of all

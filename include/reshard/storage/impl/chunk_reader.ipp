@@ -138,11 +138,39 @@ RESHARD_DECL void chunk_reader::read_to(std::byte* target, shard_place shard_pla
             fail(errc::corrupt_file, describe(*bad));
 }
 
+RESHARD_DECL bool chunk_reader::sees(shard_place shard_place, byte_run run) {
+    checkpoint_shard const& shard = shard_at(shard_place);
+    auto const* const opened = dynamic_cast<input_file const*>(source_.kept_file(shard.file));
+    if (!opened || is_verified(shard))
+        return false;
+    leased_pages& pages = pages_.try_emplace(shard.file, *opened).first->second;
+    return pages.is_in_memory(shard.begin + run.begin);
+}
+
+RESHARD_DECL std::byte const* chunk_reader::find_in_pages(shard_place shard_place, byte_run run) {
+    checkpoint_shard const& shard = shard_at(shard_place);
+    auto const leased = pages_.find(shard.file);
+    if (leased == pages_.end() || is_verified(shard))
+        return nullptr;
+    if (seen_number_ && seen_number_ != shard.file) // files are read one after the other
+        pages_.erase(*seen_number_);
+    seen_number_ = shard.file;
+    std::byte const* const bytes =
+        leased->second.find({shard.begin + run.begin, shard.begin + run.end});
+    if (bytes) {
+        unverified_[shard.file] = true;
+        bytes_read_ += run.size();
+    }
+    return bytes;
+}
+
 RESHARD_DECL std::byte const* chunk_reader::read(shard_place shard_place, byte_run run) {
     bool const is_held =
         held_ == shard_place && held_run_.begin <= run.begin && run.end <= held_run_.end;
     if (!is_held) {
         held_.reset();
+        if (std::byte const* const pages = find_in_pages(shard_place, run))
+            return pages; // which may be gone at the next call
         held_run_ = whole_chunks(shard_place, run);
         std::byte const* const bytes = mapped(shard_place);
         if (!bytes && buffer_.size() < held_run_.size())

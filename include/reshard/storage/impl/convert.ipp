@@ -91,7 +91,9 @@ inline void check_held(checkpoint_metadata const& source) {
         there += file.bytes;
     for (checkpoint_tensor const& tensor : source.tensors) {
         index_vector const shape = tensor.shape;
-        index_t const bytes = byte_count(element_count(shape), tensor.dtype);
+        index_t bytes = 0;
+        at_path(source.path.string() + ": '" + std::string(tensor.key) + "'",
+                [&] { bytes = byte_count(element_count(shape), tensor.dtype); });
         if (static_cast<std::uint64_t>(bytes) > there)
             fail(errc::not_covered, source.path.string(), ": '", tensor.key, "' is said to be ",
                  shape, " of ", tensor.dtype, ", ", bytes, " bytes, and the shards of all tensors ",

@@ -43,13 +43,17 @@ void for_each_shard(checkpoint_metadata const& written, auto&& take) {
             take(shard_place{t, i}, written.tensors[t].shards[i]);
 }
 
+/// The least that a process writes of a shard, unless the shard has less.
+inline shard_window chunk_of(checkpoint_metadata const& written, shard_place shard_place) {
+    checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
+    std::uint64_t const chunk = written.files[tensor.shards[shard_place.shard].file].chunk_bytes;
+    return window_of(tensor.dtype, chunk, std::max(chunk, std::uint64_t{1} << 20));
+}
+
 /// Calls `take(run)` for each chunk of a shard, and once for a shard without bytes.
 void for_each_chunk(checkpoint_metadata const& written, shard_place shard_place, auto&& take) {
-    checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
-    checkpoint_shard const& shard = tensor.shards[shard_place.shard];
-    std::uint64_t const chunk = written.files[shard.file].chunk_bytes, total = shard_bytes(shard);
-    std::uint64_t const least = std::uint64_t{1} << 20;
-    std::uint64_t const step = window_of(tensor.dtype, chunk, std::max(chunk, least)).bytes;
+    checkpoint_shard const& shard = written.tensors[shard_place.tensor].shards[shard_place.shard];
+    std::uint64_t const step = chunk_of(written, shard_place).bytes, total = shard_bytes(shard);
     std::uint64_t begin = 0;
     do {
         take(byte_run{begin, std::min(total, begin + step)});
@@ -94,24 +98,38 @@ struct held_run {
     holder_t process = 0;
 };
 
+/// The elements of a block of a shard.
+inline index_t block_elements(tensor_shards const& shards, std::size_t i) {
+    index_vector extents = shards.region(i).shape;
+    for (axis_cycle const& cycle : shards.cycles(i))
+        extents[cycle.axis] = cycle.block;
+    return element_count(extents);
+}
+
 /// Calls `take(box, process)` for each box of a piece's target and each process that holds the
-/// box's source.
-void for_each_made(piece const& piece, tensor_shards const& shards, auto&& take) {
+/// box's source. Skips shards whose blocks have fewer than `least` elements: a matrix may have as
+/// many blocks as elements.
+void for_each_made(piece const& piece, tensor_shards const& shards, index_t least, auto&& take) {
     if (!shards)
         return;
     box const wanted = piece.source_box();
-    for (std::size_t i = 0; i < shards.size(); ++i)
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        if (!shards.cycles(i).empty() && block_elements(shards, i) < least)
+            continue;
         shards.for_each_box(i, [&](box const& held) {
             if (auto const common = intersect(held, wanted))
                 cut_to_source(piece, *common,
                               [&](auto const& part) { take(part.target_box(), shards.holder(i)); });
         });
+    }
 }
 
 /// The elements of an output that each process can make without the others. Every process can make
 /// zeros.
+///
+/// \param least fewer elements together are not of interest
 inline vector<held_run> made_runs(expression const& output, source_list const& sources,
-                                  layout const& source, int size) {
+                                  layout const& source, int size, index_t least) {
     vector<held_run> runs;
     auto const add = [&](box const& made, holder_t process) {
         if (auto const run = flat_range_of(made, output.shape))
@@ -130,15 +148,17 @@ inline vector<held_run> made_runs(expression const& output, source_list const& s
             continue;
         }
         tensor_layout const* const held = source.find(sources.key(piece.source));
-        for_each_made(piece, held ? source.shards_of(*held) : tensor_shards(), add);
+        for_each_made(piece, held ? source.shards_of(*held) : tensor_shards(), least, add);
     }
     return runs;
 }
 
 /// The same runs, joined into as few as possible.
 inline vector<held_run> runs_of(mapping_output const& output, mapping const& program,
-                                layout const& source, int size) {
-    vector<held_run> runs = made_runs(output.value, program.sources(), source, size);
+                                layout const& source, int size, index_t least) {
+    if (size == 1)
+        return {{0, element_count(output.value.shape), 0}};
+    vector<held_run> runs = made_runs(output.value, program.sources(), source, size, least);
     std::sort(runs.begin(), runs.end(), [](held_run const& a, held_run const& b) {
         return std::pair(a.process, a.begin) < std::pair(b.process, b.begin);
     });
@@ -176,8 +196,9 @@ RESHARD_DECL file_pieces pieces_by_holder(checkpoint_plan const& files, mapping 
     holder_t next = 0;
     for_each_shard(written, [&](shard_place shard_place, checkpoint_shard const& shard) {
         checkpoint_tensor const& tensor = written.tensors[shard_place.tensor];
-        auto const runs = runs_of(*program.find(tensor.key), program, source, size);
         index_t const count = element_count(shard.region.shape);
+        index_t const least = std::min(count, chunk_of(written, shard_place).elements);
+        auto const runs = runs_of(*program.find(tensor.key), program, source, size, least);
         for_each_chunk(written, shard_place, [&](byte_run run) {
             auto const holder =
                 quickest_holder(runs, elements_before(run.begin, tensor.dtype, count),

@@ -95,15 +95,40 @@ struct node_windows {
     std::unique_ptr<window_slots> slots; ///< null if there is nothing to share, or no memory
 };
 
+/// With more ranks on a node, it takes each of them longer to map all pages than to copy its part
+/// twice.
+inline constexpr int most_seeing_ranks = 8;
+
+/// True if all ranks of a node see the windows in the pages in which the system keeps their files.
+/// Then each rank copies the elements that it needs from there, in one step.
+///
+/// \par Collective every rank of the node, in the same order
+inline bool are_seen(mpi_group const& node, chunk_reader& reader,
+                     std::span<window_run const> windows) {
+    bool sees = false; // also if the system fails: the reads that follow say why
+    static_cast<void>(attempt([&] {
+        sees = node.size() <= most_seeing_ranks &&
+               std::ranges::all_of(windows, [&](window_run const& window) {
+                   return reader.sees(window.position, window.bytes);
+               });
+    }));
+    auto const seen = gather_values(node, index_t{sees ? 1 : 0});
+    bool const all = std::ranges::count(seen, 1) == std::ssize(seen);
+    if (!all)
+        reader.close_pages();
+    return all;
+}
+
 /// \param runs the windows that this rank needs
 /// \par Collective every rank of the group, in the same order
-inline node_windows share_windows(mpi_group const& world, chunk_reader const& reader,
+inline node_windows share_windows(mpi_group const& world, chunk_reader& reader,
                                   window_reads const& reads, vector<window_run> const& runs,
                                   file_reads file_reads) {
     node_windows windows{agreed_node_of(world), {}, nullptr};
     mpi_group const& node = windows.node.group;
     windows.windows = shared_windows(reader, reads, gather_values(node, runs), file_reads);
-    if (!windows.windows.empty())
+    if (!windows.windows.empty() &&
+        (file_reads == reshard::file_reads::once || !are_seen(node, reader, windows.windows)))
         windows.slots = make_slots(node, most_bytes(reader, windows.windows));
     if (!windows.slots) // then each rank reads for itself
         windows.windows.clear();

@@ -7,6 +7,7 @@
 
 #include <reshard/core/error.hpp>
 #include <reshard/format/checkpoint_metadata.hpp>
+#include <reshard/format/file_reader.hpp>
 #include <reshard/format/pickle/pickle_writer.hpp>
 #include <reshard/format/text_file.hpp>
 #include <reshard/format/zip/stored_zip.hpp>
@@ -92,12 +93,13 @@ inline std::string_view root_of(vector<shown_member> const& members, std::string
 RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name,
                                           byte_run where)
     : name_(name) {
+    file_in_blocks const blocks(file, where);
     vector<shown_member> members;
-    for (zip_member& member : read_zip(file, name, where)) {
+    for (zip_member& member : read_zip(blocks, name, where)) {
         check_stored(member, name);
         members.push_back({std::move(member), member.bytes});
     }
-    read(file, members);
+    read(blocks, members);
 }
 
 RESHARD_DECL torch_archive::torch_archive(file_store::file const& file, std::string const& name)
