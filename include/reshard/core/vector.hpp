@@ -135,10 +135,15 @@ public:
             emplace_back(*first);
     }
 
-    constexpr void assign(std::size_t size, T const& element) { *this = vector(size, element); }
+    /// Replaces all elements, in the same memory if it is enough. A range is not this vector's own.
+    constexpr void assign(std::size_t size, T element) {
+        clear();
+        fill(size, element);
+    }
     template <std::input_iterator Iterator>
     constexpr void assign(Iterator first, Iterator last) {
-        *this = vector(first, last);
+        clear();
+        append(first, last);
     }
 
     constexpr T* insert(T const* place, T element) {

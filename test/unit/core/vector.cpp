@@ -225,6 +225,18 @@ BOOST_AUTO_TEST_CASE(vector_destroys_what_it_has_if_a_copy_fails) {
     BOOST_TEST(counted::alive == 0);
 }
 
+BOOST_AUTO_TEST_CASE(vector_assigns_in_the_memory_that_it_has) {
+    vector<int> numbers(100, 1);
+    int const* const memory = numbers.data();
+    vector<int> const others(50, 2);
+    numbers.assign(others.begin(), others.end());
+    BOOST_TEST(numbers.data() == memory);
+    BOOST_TEST((numbers == others));
+    numbers.assign(100, numbers[0]);
+    BOOST_TEST(numbers.data() == memory);
+    BOOST_TEST((numbers == vector<int>(100, 2)));
+}
+
 BOOST_AUTO_TEST_CASE(vector_is_moved_without_its_elements) {
     vector<vector<int>> nested{{1, 2}, {3}};
     int const* const first = nested[0].data();
