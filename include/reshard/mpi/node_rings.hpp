@@ -105,8 +105,9 @@ public:
     /// Chooses the ways: the forced or the kept ones or, if a job is worth it, by a measurement of
     /// some milliseconds, which processes keep for a while for rings of the same ranks.
     ///
-    /// \par Collective every rank of the node, in the same order; ranks meet in shared memory only
-    /// \throws error with errc::deadline
+    /// \par Collective every rank of the node, in the same order. Ranks that measure agree first
+    ///      that each has the memory for it; then they meet in shared memory.
+    /// \throws error with errc::deadline, or that of a rank without memory
     void choose_ways(bool may_measure);
 
     /// \pre called once for each other rank of the node, by its number there; here and below

@@ -54,12 +54,15 @@ BOOST_AUTO_TEST_CASE(slots_come_in_order_and_whole) {
     BOOST_TEST(wrong_numbers(3, 5000) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_full_ring_gives_no_slot_and_an_empty_one_none_either) {
+struct ring_of_two_slots {
     ring_state shared;
-    std::vector<std::byte> memory(2 * 8);
-    ring_slots const slots{memory.data(), 8, 2};
-    ring_sender sender(shared, slots);
-    ring_receiver receiver(shared, slots);
+    std::vector<std::byte> memory = std::vector<std::byte>(2 * 8);
+    ring_slots slots{memory.data(), 8, 2};
+    ring_sender sender{shared, slots};
+    ring_receiver receiver{shared, slots};
+};
+
+BOOST_FIXTURE_TEST_CASE(a_full_ring_gives_no_slot_and_an_empty_one_none_either, ring_of_two_slots) {
     BOOST_TEST(receiver.slot() == nullptr);
     BOOST_TEST(sender.slot() == memory.data());
     sender.pass();
@@ -75,12 +78,7 @@ BOOST_AUTO_TEST_CASE(a_full_ring_gives_no_slot_and_an_empty_one_none_either) {
     BOOST_TEST(receiver.slot() == nullptr);
 }
 
-BOOST_AUTO_TEST_CASE(a_refused_list_is_replaced_by_bytes_in_its_slot) {
-    ring_state shared;
-    std::vector<std::byte> memory(2 * 8);
-    ring_slots const slots{memory.data(), 8, 2};
-    ring_sender sender(shared, slots);
-    ring_receiver receiver(shared, slots);
+BOOST_FIXTURE_TEST_CASE(a_refused_list_is_replaced_by_bytes_in_its_slot, ring_of_two_slots) {
     BOOST_TEST(!sender.may_list());
     receiver.allow_lists(true);
     BOOST_TEST(sender.may_list());
