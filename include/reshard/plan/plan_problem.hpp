@@ -42,7 +42,7 @@ struct target_side {
     bool added = false;               ///< has no source: nothing is moved
     std::uint32_t spread = no_spread; ///< tensors of one number have the same shards
     /// The first target that differs from it at most in its key and in the keys of its sources.
-    std::uint32_t alike = not_compared;
+    std::uint32_t example = not_compared;
     key_id first_source = zero_source; ///< of its first piece, if it was compared
 };
 
@@ -60,7 +60,7 @@ struct plan_problem {
     /// A target that stands for `targets[t]` and others: they have the same shards, and are made in
     /// the same way of sources with the same shards. Not after `t`.
     constexpr std::uint32_t example_of(std::uint32_t t) const {
-        std::uint32_t const first = targets[t].alike;
+        std::uint32_t const first = targets[t].example;
         return first == not_compared ? t : first;
     }
 
@@ -68,8 +68,8 @@ struct plan_problem {
     /// is far away in memory.
     constexpr key_id source_of(std::uint32_t t, std::size_t piece) const {
         target_side const& target = targets[t];
-        return piece == 0 && target.alike != not_compared ? target.first_source
-                                                          : target.pieces->source(piece);
+        return piece == 0 && target.example != not_compared ? target.first_source
+                                                            : target.pieces->source(piece);
     }
 };
 

@@ -107,9 +107,9 @@ inline vector<source_side> sources_of(mapping const& program, layout const& sour
 /// filling a tensor is planned once, whatever the number of tensors.
 ///
 /// Refers to the problem, which must live as long.
-class alike_finder {
+class example_finder {
 public:
-    explicit alike_finder(plan_problem& problem)
+    explicit example_finder(plan_problem& problem)
         : sources_(problem.sources), targets_(problem.targets) {}
 
     void find() {
@@ -118,11 +118,11 @@ public:
                 __builtin_prefetch(targets_[t + ahead].pieces);
             std::uint32_t const number =
                 numbers_.number(digest_of(targets_[t]), [&](std::uint32_t candidate) {
-                    return are_alike(targets_[first_[candidate]], targets_[t]);
+                    return are_equal(targets_[first_[candidate]], targets_[t]);
                 });
             if (number == first_.size())
                 first_.push_back(t);
-            targets_[t].alike = first_[number];
+            targets_[t].example = first_[number];
             if (targets_[t].pieces->size() > 0)
                 targets_[t].first_source = targets_[t].pieces->source(0);
         }
@@ -131,7 +131,7 @@ public:
 private:
     static constexpr std::size_t ahead = 12;
 
-    /// A digest of most of what `are_alike` compares.
+    /// A digest of most of what `are_equal` compares.
     std::uint64_t digest_of(target_side const& target) const {
         hasher digest;
         digest.add(std::uint64_t{target.spread} << 32 |
@@ -149,17 +149,17 @@ private:
         return digest.value();
     }
 
-    bool are_alike(target_side const& a, target_side const& b) const {
+    bool are_equal(target_side const& a, target_side const& b) const {
         if (a.spread != b.spread || a.spread == no_spread || a.dtype != b.dtype ||
             a.added != b.added || !a.pieces->same_but_sources(*b.pieces))
             return false;
         for (std::size_t i = 0; i < a.pieces->size(); ++i)
-            if (!are_sources_alike(a.pieces->source(i), b.pieces->source(i)))
+            if (!are_sources_equal(a.pieces->source(i), b.pieces->source(i)))
                 return false;
         return a.pieces->size() == 1 || first_uses(*a.pieces) == first_uses(*b.pieces);
     }
 
-    bool are_sources_alike(key_id a, key_id b) const {
+    bool are_sources_equal(key_id a, key_id b) const {
         if (a == b)
             return true;
         return a != zero_source && b != zero_source && sources_[a].spread != no_spread &&
@@ -367,7 +367,7 @@ RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout cons
     detail::plan_problem problem{source.holders, target.holders,
                                  detail::sources_of(program, source),
                                  detail::targets_of(program, target)};
-    detail::alike_finder(problem).find();
+    detail::example_finder(problem).find();
     return problem;
 }
 
