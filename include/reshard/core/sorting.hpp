@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -73,6 +74,25 @@ constexpr void sort_numbers(vector<std::uint32_t>& numbers, number_order is_befo
     });
 }
 
+/// The numbers 0 to `size - 1`.
+constexpr vector<std::uint32_t> ascending_numbers(std::size_t size) {
+    vector<std::uint32_t> numbers(size);
+    for (std::uint32_t i = 0; i < size; ++i)
+        numbers[i] = i;
+    return numbers;
+}
+
+/// Moves value `order[i]` to index `i`, for all `i`.
+template <class T>
+constexpr void reorder(T* values, vector<std::uint32_t> const& order) {
+    vector<T> sorted;
+    sorted.reserve(order.size());
+    for (std::uint32_t const i : order)
+        sorted.push_back(std::move(values[i]));
+    for (T& value : sorted)
+        *values++ = std::move(value);
+}
+
 /// Sorts values by a function of two of them. Values that compare equal keep their order.
 /// Each comparison is an indirect call, and values are moved twice. If the speed of a job depends
 /// on a sort, sort numbers instead.
@@ -82,16 +102,10 @@ constexpr void sort_numbers(vector<std::uint32_t>& numbers, number_order is_befo
 template <class Values, class Before>
 constexpr void sort_by(Values&& values, Before const& is_before) {
     auto const first = std::begin(values);
-    vector<std::uint32_t> order(std::size(values), 0);
-    for (std::uint32_t i = 0; i < order.size(); ++i)
-        order[i] = i;
+    vector<std::uint32_t> order = ascending_numbers(std::size(values));
     sort_numbers(order,
                  [&](std::uint32_t a, std::uint32_t b) { return is_before(first[a], first[b]); });
-    vector<std::remove_cvref_t<decltype(*first)>> sorted;
-    sorted.reserve(order.size());
-    for (std::uint32_t const i : order)
-        sorted.push_back(std::move(first[i]));
-    std::move(sorted.begin(), sorted.end(), first);
+    reorder(std::to_address(first), order);
 }
 
 /// Numbers things so that equal ones, and only those, have the same number.

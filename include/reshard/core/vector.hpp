@@ -45,7 +45,8 @@ public:
     constexpr vector(std::initializer_list<T> elements) : vector() {
         append(elements.begin(), elements.end());
     }
-    template <std::input_iterator Iterator>
+    template <class Iterator>
+        requires requires(Iterator& i) { *i, ++i; }
     constexpr vector(Iterator first, Iterator last) : vector() {
         append(first, last);
     }
@@ -113,6 +114,11 @@ public:
         std::construct_at(end_, std::move(element));
         ++end_;
     }
+    template <class Argument>
+    constexpr T& emplace_back(Argument&& argument) {
+        push_back(static_cast<T>(std::forward<Argument>(argument)));
+        return back();
+    }
     template <class... Arguments>
     constexpr T& emplace_back(Arguments&&... arguments) {
         push_back(T(std::forward<Arguments>(arguments)...));
@@ -126,9 +132,10 @@ public:
     /// Appends elements that are not this vector's own.
     template <class Iterator>
     constexpr void append(Iterator first, Iterator last) {
-        if constexpr (is_run_of_bytes<Iterator>)
-            if (!std::is_constant_evaluated())
-                return append_bytes(std::to_address(first), static_cast<std::size_t>(last - first));
+        if constexpr (std::is_trivially_copyable_v<T>)
+            if constexpr (is_run_of_bytes<Iterator>)
+                if (!std::is_constant_evaluated() && first != last)
+                    return append_bytes(&*first, static_cast<std::size_t>(last - first));
         if constexpr (requires { last - first; })
             reserve_more(static_cast<std::size_t>(last - first));
         for (; first != last; ++first)
@@ -140,7 +147,8 @@ public:
         clear();
         fill(size, element);
     }
-    template <std::input_iterator Iterator>
+    template <class Iterator>
+        requires requires(Iterator& i) { *i, ++i; }
     constexpr void assign(Iterator first, Iterator last) {
         clear();
         append(first, last);
@@ -152,7 +160,7 @@ public:
         std::rotate(begin_ + before, end_ - 1, end_);
         return begin_ + before;
     }
-    template <std::input_iterator Iterator>
+    template <class Iterator>
     constexpr T* insert(T const* place, Iterator first, Iterator last) {
         std::ptrdiff_t const before = place - begin_, size = end_ - begin_;
         append(first, last);
@@ -193,11 +201,14 @@ public:
     }
 
 private:
+    /// True for pointers and, without the standard's long list of checks, for iterators over memory.
     template <class Iterator>
-    static constexpr bool is_run_of_bytes = std::is_trivially_copyable_v<T> && requires {
-        requires std::contiguous_iterator<Iterator>;
-        requires std::is_same_v<std::iter_value_t<Iterator>, T>;
-    };
+    static constexpr bool is_run_of_bytes =
+        std::is_same_v<Iterator, T*> || std::is_same_v<Iterator, T const*> || requires {
+            requires std::is_same_v<typename Iterator::iterator_concept,
+                                    std::contiguous_iterator_tag>;
+            requires std::is_same_v<typename Iterator::value_type, T>;
+        };
 
     constexpr std::size_t checked(std::size_t i) const {
         if (i >= size())
@@ -211,8 +222,6 @@ private:
     }
 
     void append_bytes(T const* first, std::size_t count) {
-        if (count == 0)
-            return;
         reserve_more(count);
         std::memcpy(static_cast<void*>(end_), first, count * sizeof(T));
         end_ += count;
@@ -267,7 +276,7 @@ private:
     T* limit_ = nullptr; ///< the end of the memory
 };
 
-template <std::input_iterator Iterator>
+template <class Iterator>
 vector(Iterator, Iterator) -> vector<std::iter_value_t<Iterator>>;
 
 } // namespace reshard
