@@ -134,8 +134,8 @@ constexpr box relative_to(box region, index_vector const& offset) {
     return region;
 }
 
-/// Blocks along one axis of a region. The first block begins where the region begins, and the last
-/// block ends where the region ends.
+/// Blocks along one axis of a region. The first block begins at the region's offset, and the last
+/// block ends at the region's end.
 ///
 /// Every block but the last has `block` elements; the next block begins `period` elements after it.
 ///

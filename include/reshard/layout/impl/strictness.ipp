@@ -52,7 +52,7 @@ RESHARD_DECL strict_verdict judge(strictness mode, key_mismatch const& mismatch)
     return {};
 }
 
-/// `2 keys are wanted but not available: 'a', 'b'`; empty without keys.
+/// A message such as `2 keys are wanted but not available: 'a', 'b'`; empty without keys.
 inline std::string mismatch_part(vector<std::string> const& keys, std::string_view noun) {
     constexpr std::size_t most = 4;
     if (keys.empty())
