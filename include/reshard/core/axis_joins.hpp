@@ -248,7 +248,7 @@ constexpr std::optional<common_factors> factors_of(index_vector const& before,
             return std::nullopt;
         a /= factor;
         b /= factor;
-        // an axis that is used up ends here; if both are used up, both end
+        // an axis ends when its extent is used up; both axes may end here
         bool const ends_before = i > 0 && a == 1 && (factor != 1 || before[i - 1] == 1);
         bool const ends_after = j > 0 && b == 1 && (factor != 1 || after[j - 1] == 1);
         finder.push_front(factor, ends_before, ends_after);

@@ -47,7 +47,7 @@ struct axis_runs {
     index_t length = 0;
     index_t count = 1;
     index_t step = 0;
-    index_t times = 1; ///< greater than 1 only if `count` is
+    index_t times = 1; ///< 1 if `count` is 1
     index_t period = 0;
 
     constexpr index_t elements() const { return length * count * times; }

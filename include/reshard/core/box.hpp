@@ -137,7 +137,7 @@ constexpr box relative_to(box region, index_vector const& offset) {
 /// Blocks along one axis of a region. The first block begins at the region's offset, and the last
 /// block ends at the region's end.
 ///
-/// Every block but the last has `block` elements; the next block begins `period` elements after it.
+/// Every block except the last has `block` elements. Blocks begin `period` elements apart.
 ///
 /// \par Units elements
 struct axis_cycle {
@@ -153,8 +153,8 @@ struct axis_cycle {
     constexpr auto operator<=>(axis_cycle const&) const = default;
 };
 
-/// The axes along which a region consists of blocks, in ascending order. If empty, the region is
-/// whole.
+/// The axes along which a region consists of blocks, in ascending order. Empty if the region has no
+/// gaps.
 ///
 /// \invariant each axis has at least two blocks, so that equal sets of elements have equal
 ///            descriptions
@@ -177,7 +177,7 @@ constexpr axis_cycle const* find_bad_cycle(box const& region, axis_cycles const&
 
 /// Adds a cycle if the region has several of its blocks.
 ///
-/// \pre no cycle is along its axis yet
+/// \pre `cycles` has no cycle along its axis
 constexpr void add_cycle(axis_cycles& cycles, axis_cycle const& cycle, box const& region) {
     if (cycle.period == cycle.block || region.shape[cycle.axis] <= cycle.block)
         return;

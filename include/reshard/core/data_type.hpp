@@ -18,14 +18,15 @@
 #include <type_traits>
 
 /// \file
-/// The type of an element: all data types of safetensors, and complex128; with sizes in bits and
-/// names.
+/// The type of an element: all data types of safetensors, and complex128, with their sizes in bits
+/// and their names.
 
 namespace reshard {
 
 /// The data types of safetensors, in the order in which its writer sorts them, and complex128.
 ///
-/// \par Source safetensors (Hugging Face), `Dtype`, which has no complex128; NumPy and torch do
+/// \par Source safetensors (Hugging Face), `Dtype`, which has no complex128; NumPy and torch have
+///             it
 enum class data_type : std::uint8_t {
     boolean,
     f4,
@@ -58,7 +59,8 @@ namespace detail {
 struct data_type_facts {
     std::string_view code; ///< the name in a safetensors header
     std::string_view name; ///< the name in AOA programs and frameworks
-    int bits;              ///< of one element; types below 8 bits are packed, lowest bits first
+    int bits;              ///< the size of one element; types below 8 bits are packed, lowest bits
+                           ///< first
 };
 
 /// Every data type, in the order of the enumerators.

@@ -152,9 +152,9 @@ constexpr std::uint64_t digest_of(T const& value) {
 
 /// Keeps a few values by digest. If the cache is full, it drops the least recently used value.
 ///
-/// Copies share the values, which do not change.
+/// Copies of the cache share the values, which are constant.
 ///
-/// \tparam Value `plan`, or a type that holds one
+/// \tparam Value `plan`, or a type that contains a plan
 template <class Value>
 class digest_cache {
 public:

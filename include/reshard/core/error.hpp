@@ -40,7 +40,7 @@ enum class errc {
     shape_mismatch, ///< shapes that do not fit, or an axis that does not exist
     dtype_mismatch, ///< data types differ, but the program has no cast
     not_covered,    ///< elements of a target that nobody holds
-    overlap,        ///< shards of one key that share elements without being replicas
+    overlap,        ///< shards of one key share elements but are not replicas
     overflow,       ///< a product of extents that does not fit 64 bits
     limit_exceeded, ///< a limit of the library or of its options
     bad_layout,     ///< a layout that contradicts itself

@@ -85,8 +85,8 @@ public:
         return result;
     }
 
-    /// Combines two orders: first this order, then `next`. `result.apply(x) ==
-    /// next.apply(apply(x))`.
+    /// Combines two orders: first this order, then `next`.
+    /// `result.apply(x) == next.apply(apply(x))`.
     constexpr permutation then(permutation next, std::size_t ndim) const {
         permutation result;
         for (std::size_t axis = 0; axis < ndim; ++axis)

@@ -44,7 +44,7 @@ class function_ref<Result(Arguments...)> {
     };
 
 public:
-    /// Refers to `function` until the end of the full expression: for parameters only.
+    /// Keeps a reference to `function`, so use this class only for parameters.
     template <class Function>
         requires(!std::same_as<std::remove_cvref_t<Function>, function_ref>)
     constexpr function_ref(Function&& function,
@@ -100,8 +100,8 @@ struct equal_classes {
     vector<std::uint32_t> representative; ///< for each class, one of its items
 };
 
-/// Numbers classes in the order in which they first occur. It is a hash table by the digest of the
-/// items. It is small if there are few classes.
+/// Numbers classes in the order in which they first occur. Uses a hash table of the items' digests,
+/// which is small if there are few classes.
 class class_table {
 public:
     /// The number of the class that has this digest and for which `is_it(number)` is true. If there

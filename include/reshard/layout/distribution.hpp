@@ -158,7 +158,7 @@ RESHARD_DECL std::string sentence(placement_fault const& fault, mesh const& rank
 /// last.
 ///
 /// \par Units   elements
-/// \par Source  PyTorch's DTensor: ceil splits, an empty shard at offset = extent
+/// \par Source  PyTorch's DTensor, which also rounds up and has an empty shard at offset = extent
 class distribution {
 public:
     /// Uses `key` only in messages.
@@ -181,7 +181,7 @@ public:
         : distribution(rank_mesh(ranks), std::move(placements), shape, key) {}
 
     constexpr mesh const& ranks() const { return held_by_.grid(); }
-    /// The ranks of the mesh; ranks outside it hold nothing.
+    /// The ranks of the mesh. Ranks outside it hold no shards.
     constexpr rank_mesh const& held_by() const { return held_by_; }
     constexpr vector<placement> const& placements() const { return placements_; }
     constexpr index_vector const& shape() const { return shape_; }

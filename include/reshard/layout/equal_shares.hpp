@@ -69,7 +69,7 @@ constexpr detail::equal_share axis_share(mesh const& ranks, index_t rank,
 ///
 /// \par Units  elements
 /// \throws     error with errc::shape_mismatch for an axis that does not exist, with
-///             errc::bad_layout for a share that is not one of `count`, an axis named twice or a
+///             errc::bad_layout for an index that is not below `count`, an axis named twice or a
 ///             negative extent, with errc::overflow for more than 2^63 - 1 elements
 /// \par Source `shard_weight` and `make_replicated_sharded_weight` of PaddlePaddle,
 ///             `ShardedTensor.from_rank_offsets` of Megatron-Core

@@ -43,7 +43,7 @@ struct flat_recipe {
     }
 };
 
-/// A grid of shards that is a region of a tensor. Ranks with replicas may divide their box flat.
+/// A grid of shards in a region of a tensor. Ranks with replicas may divide their box flat.
 ///
 /// Shards have the same numbers as in the grid. A flat range consists of several boxes, so each
 /// slice has box numbers for the largest possible number of boxes. Surplus boxes are empty. A

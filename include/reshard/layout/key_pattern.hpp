@@ -35,7 +35,7 @@ public:
 private:
     enum class kind {
         itself,   ///< one character
-        segment,  ///< one character of `*`, as its first
+        segment,  ///< the first character of `*`
         more,     ///< further characters of `*`
         anything, ///< `**`
     };
@@ -50,7 +50,7 @@ private:
 
     static bool takes(step const& current_step, char character);
 
-    /// Marks the step after a step that may match the empty text as reached, too.
+    /// If a reached step may match the empty text, also marks the next step as reached.
     void skip(vector<bool>& reached) const;
 
     std::string text_;

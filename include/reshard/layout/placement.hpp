@@ -109,7 +109,7 @@ struct placement {
 
     kind type = kind::replicate;
     std::size_t axis = 0;   ///< the axis of the tensor that is cut
-    index_t coordinate = 0; ///< for `only`; for cyclic blocks, the coordinate of the first
+    index_t coordinate = 0; ///< the coordinate of `only`, or of the first cyclic block
     bool strided = false;   ///< cuts after the mesh axes that are not strided
     vector<index_t> sizes;  ///< the extents of the parts, if given
     index_t block = 0;      ///< the extent of a cyclic block

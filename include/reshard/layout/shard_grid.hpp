@@ -17,12 +17,12 @@
 #include <optional>
 
 /// \file
-/// Computes the shards of one tensor: has the content of a `shard_table` without a list.
+/// Computes the shards of one tensor, which a `shard_table` would list.
 
 namespace reshard::detail {
 
-/// The shards that placements on a mesh make. The time of each query does not depend on the number
-/// of ranks.
+/// The shards that result from placements on a mesh. The time of each query does not depend on the
+/// number of ranks.
 ///
 /// Shards have the order in which `append(shard_table&, distribution const&)` lists them (see
 /// `grid_of`). Boxes are the distinct regions, including regions without elements. Each box has the
@@ -31,7 +31,7 @@ namespace reshard::detail {
 /// \par Units elements
 class shard_grid {
 public:
-    /// The shards from holder `first` on. The fastest axis is first.
+    /// Makes shards whose holders begin at `first`. The fastest axis is the first of `axes`.
     ///
     /// \pre `find_fault` finds no fault in the placements, no placement is `only`, each extent is
     ///      greater than 1, and no two shards have the same holder

@@ -147,7 +147,8 @@ constexpr void check_flat(std::string_view key, sharding_part const& segment) {
 
 } // namespace detail
 
-/// Throws if parts exceed the tensor, have different numbers of ranks, or share axes that they cut.
+/// Throws if a part exceeds the tensor, if parts have different numbers of ranks, or if flat slices
+/// are along an axis that does not replicate.
 ///
 /// \throws error with errc::bad_layout that names key, axis and both numbers
 constexpr void check(tensor_sharding const& tensor) {

@@ -185,7 +185,7 @@ private:
     }
 
     vector<flat_grid> grids_;
-    vector<std::size_t> first_shard_ = vector<std::size_t>(1); ///< for each grid, and the end
+    vector<std::size_t> first_shard_ = vector<std::size_t>(1); ///< of each grid, and the end
     vector<std::size_t> first_box_ = vector<std::size_t>(1);
 };
 
@@ -281,8 +281,8 @@ public:
             for_each_block(region(i), cycles(i), visit);
     }
 
-    /// Calls `visit(shard)` for each shard of a holder, in ascending order. Only if shards are
-    /// listed does it look at all of them.
+    /// Calls `visit(shard)` for each shard of a holder, in ascending order. Looks at all shards
+    /// only if they are listed.
     template <class Visitor>
     constexpr void for_each_of(holder_t holder, Visitor&& visit) const {
         if (*this)

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+/// \file
 /// Texts as types, the facts of a compile error, lists of tensors, and the keys of a typed layout.
 /// Compilers limit the steps of a constant expression, so searches take few steps.
 
@@ -198,8 +199,7 @@ private:
     }
 
     vector<hashed_key> keys_;
-    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; otherwise number +
-                                                                  ///< 1
+    std::array<std::uint32_t, std::bit_ceil(2 * N + 1)> slots_{}; ///< 0: empty; else number + 1
 };
 
 /// True if a key contains one of `keys`. For example, the key of an optimizer state contains the
