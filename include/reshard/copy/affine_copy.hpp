@@ -109,7 +109,7 @@ constexpr affine_copy fuse(affine_copy const& copy) {
 
 } // namespace detail
 
-/// The number of elements that the copy copies.
+/// The number of elements in a copy.
 constexpr index_t element_count(detail::affine_copy const& copy) {
     return element_count(copy.extent);
 }

@@ -47,13 +47,13 @@ constexpr int magnitude_bits(float_format format) {
     return format.exponent_bits + format.fraction_bits;
 }
 
-/// The pattern of plus zero with the sign set; 0 if the format has no sign.
+/// A mask of the sign bit; 0 if the format has no sign.
 constexpr std::uint64_t sign_mask(float_format format) {
     return format.specials == special_values::power ? 0
                                                     : std::uint64_t{1} << magnitude_bits(format);
 }
 
-/// All bits below the sign.
+/// A mask of all bits below the sign.
 constexpr std::uint64_t magnitude_mask(float_format format) {
     return (std::uint64_t{1} << magnitude_bits(format)) - 1;
 }

@@ -171,7 +171,7 @@ inline void convert_squares(vector_conversion const& convert, element_sizes size
 /// type and then converted as one block.
 ///
 /// \par Units strides, offsets and `sizes` in bytes
-/// \pre       as `copy_transposed`, each side with its own size
+/// \pre       the same as for `copy_transposed`, with a size for each side
 void convert_transposed(affine_copy const& copy, auto const& convert, element_sizes sizes,
                         memory const& at) {
     float_environment const as_usual;

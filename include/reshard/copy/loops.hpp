@@ -28,7 +28,7 @@ struct tile_extent {
 /// Enough bytes for every tile. Tile and source bytes together fit the first-level cache.
 inline constexpr index_t tile_bytes = 16384;
 
-/// The tile for writing whole lines of the cache with non-temporal stores.
+/// The tile for writing whole cache lines with non-temporal stores.
 ///
 /// Its width fills one or two cache lines of the target. It reads a few cache lines from each
 /// source line. If the source's pitch is a power of two, more than 16 source lines would evict each
@@ -65,7 +65,7 @@ struct element_sizes {
     index_t target;
 };
 
-/// The same copy in units in which an element has `sizes`.
+/// The same copy in other units; `sizes` are the sizes of an element in these units.
 constexpr affine_copy scaled(affine_copy copy, element_sizes sizes) {
     copy.source_offset *= sizes.source;
     copy.target_offset *= sizes.target;
@@ -76,7 +76,7 @@ constexpr affine_copy scaled(affine_copy copy, element_sizes sizes) {
     return copy;
 }
 
-/// The same copy with `axis` moved before the last axis.
+/// The same copy with `axis` moved to the position before the last axis.
 ///
 /// \pre `axis + 1 < copy.ndim()`
 constexpr affine_copy with_second_last(affine_copy copy, std::size_t axis) {

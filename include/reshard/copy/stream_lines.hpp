@@ -25,7 +25,8 @@ RESHARD_DECL void stream_lines(vector_set vectors, unsigned char* target,
 /// Makes earlier non-temporal stores visible before any later store.
 RESHARD_DECL void streaming_fence();
 
-/// Copies like memcpy, whole cache lines with non-temporal stores; `streaming_fence` must follow.
+/// Copies like memcpy, with non-temporal stores for whole cache lines; `streaming_fence` must
+/// follow.
 RESHARD_DECL void stream_bytes(unsigned char* target, unsigned char const* source,
                                std::size_t bytes);
 

@@ -94,8 +94,8 @@ inline constexpr index_t square_ahead_bytes = 192;
         __builtin_prefetch(source + line);
 }
 
-/// A divided row: `head` up to `end` are whole steps. With `has_whole_lines`, they are cache lines
-/// of the target.
+/// A divided row: the elements from `head` up to `end` are whole steps. With `has_whole_lines`,
+/// these are cache lines of the target.
 struct row_parts {
     index_t head;
     index_t end;

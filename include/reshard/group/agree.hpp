@@ -72,8 +72,7 @@ RESHARD_DECL std::string named_call(std::string const& bytes);
 
 } // namespace detail
 
-/// Throws the error of the lowest rank with an error on every rank. Returns if no rank has an
-/// error.
+/// If any rank has an error, throws the error of the lowest such rank on every rank.
 ///
 /// \par Collective every rank of the group, in the same order
 /// \throws error the error of the lowest failing rank, on every rank; errc::ranks_disagree if a

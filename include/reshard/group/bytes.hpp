@@ -137,7 +137,7 @@ T content_from(std::string_view bytes, std::string_view name) {
     return value;
 }
 
-/// The bytes of a value, after the version of the form.
+/// The version of the form, followed by the bytes of a value.
 ///
 /// \post `from_bytes<T>(to_bytes(value)) == value`
 template <storable_alone T>
@@ -168,8 +168,7 @@ T from_bytes(std::string_view bytes) {
     });
 }
 
-/// The bytes of a list, for ranks of one program. Elements may be types that have no form of their
-/// own.
+/// The bytes of a list, for ranks of one program. The element type needs no separate form.
 template <class T>
 std::string list_to_bytes(vector<T> const& list) {
     return content_bytes(list);

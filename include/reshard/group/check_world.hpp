@@ -38,7 +38,7 @@ struct shard_rules {
         refuse,    ///< they are an error
     };
 
-    /// A tensor on its rank.
+    /// One rank's part of a tensor.
     struct tensor {
         std::string name; ///< the name within the layer
         data_type dtype{};
@@ -121,7 +121,7 @@ void check_rules(group auto const& world, shard_rules const& layer,
 
 namespace reshard::detail {
 
-/// Throws unless `noun`, which is for `wanted` ranks, fits the group's number of ranks.
+/// Throws if `noun` needs `wanted` ranks but the group has another number of ranks.
 RESHARD_DECL void check_ranks(std::string_view noun, std::size_t wanted, int there);
 
 /// Throws if the mesh does not have the group's number of ranks, or if meshes differ among ranks.

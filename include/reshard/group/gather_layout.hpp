@@ -65,7 +65,8 @@ struct cut_tensor {
 
 /// The tensors of these shards, in the order of their keys.
 ///
-/// \throws error with errc::shape_mismatch or errc::dtype_mismatch if two tensors have the same key
+/// \throws error with errc::shape_mismatch or errc::dtype_mismatch if two shards with one key
+///         belong to different tensors
 RESHARD_DECL vector<cut_tensor> cuts_of(vector<shard_descriptor> const& shards);
 
 /// The catalog of the tensors of all ranks; `ranks[r]` is from rank `r`.

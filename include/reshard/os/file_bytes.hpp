@@ -97,8 +97,8 @@ private:
 /// `mapped_input`.
 ///
 /// A lease of the system protects the file. A process that wants to write to the file, or to make
-/// it shorter, must wait until the lease is returned, or until the system's time limit has passed
-/// (45 s by default). This class returns the lease before the next access. It returns only bytes
+/// it shorter, must wait until this object returns the lease. The object does that at the next
+/// access; the system does it after a time limit (45 s by default). The object returns only bytes
 /// that are in the page cache, so it seldom reads from the disk.
 class leased_pages {
 public:

@@ -55,9 +55,9 @@ RESHARD_DECL void take_pages(std::byte* memory, std::size_t bytes, bool huge,
 ///
 /// The first write to a page costs more than moving the page's bytes. While the caller plans, a
 /// separate thread requests the pages, many in each call. It requests large pages if the machine
-/// has them available. Then a load of hundreds of megabytes takes about half the time. Small pages
-/// cost a quarter less than if the first writes request them one by one. The memory may be used at
-/// once.
+/// has them available. Then a load of hundreds of megabytes takes about half the time. Otherwise it
+/// requests small pages, which cost a quarter less than if first writes request them one by one.
+/// The memory may be used at once.
 ///
 /// \par Units bytes
 class prefaulted_memory {

@@ -16,8 +16,7 @@ namespace reshard::detail {
 struct process_mark {
     std::uint64_t number = 0;  ///< 0: none
     std::uint64_t started = 0; ///< in ticks of the system's clock; 0: unknown
-    std::uint64_t space = 0;   ///< the namespace of process numbers, one for each container; 0:
-                               ///< unknown
+    std::uint64_t space = 0;   ///< the namespace of the number, as of a container; 0: unknown
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.number, self.started, self.space);

@@ -20,8 +20,7 @@ struct ring_state {
     /// For each slot, the number of runs that it lists; 0 if it has bytes.
     std::atomic<std::uint64_t> runs[most_slots] = {};
     alignas(64) std::atomic<std::uint64_t> freed = 0; ///< the number of slots returned so far
-    std::atomic<bool> may_list = false;               ///< true if the receiver can read the
-                                                      ///< sender's memory
+    std::atomic<bool> may_list = false;               ///< the receiver can read the sender's memory
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "atomics are shared by processes");
 

@@ -36,13 +36,13 @@ enum class memory_kind {
 
 namespace detail {
 
-/// A type whose traits have the data type of the elements at run time.
+/// A type whose traits report the data type of its elements at run time.
 template <class T>
 concept has_dtype = requires(T const& ct) {
     { tensor_traits<T>::dtype(ct) } -> std::same_as<data_type>;
 };
 
-/// A type whose traits have the kind of memory of the elements.
+/// A type whose traits report which memory holds its elements.
 template <class T>
 concept has_memory = requires(T const& ct) {
     { tensor_traits<T>::memory(ct) } -> std::same_as<memory_kind>;

@@ -93,12 +93,12 @@ void view(T const&&) = delete;
 namespace detail {
 
 /// The elements of an argument of type `T` outlive the call: the argument is an lvalue, owns no
-/// elements, or is a handle of which a copy is kept.
+/// elements, or is a handle, of which the callee keeps a copy.
 template <class T>
 concept outlives_call = std::is_lvalue_reference_v<T> || borrowed_tensor<std::remove_cvref_t<T>> ||
                         tensor_handle<std::remove_cvref_t<T>>;
 
-/// A type that converts to `View` through `view`. For a `tensor_view`, elements may be written.
+/// A type whose `view` converts to `View`. For a `tensor_view`, its elements may be written.
 template <class T, class View>
 concept seen_through = requires(std::remove_reference_t<T>& t) {
     { reshard::view(t) } -> std::convertible_to<View>; // xtensor has a `view`, too

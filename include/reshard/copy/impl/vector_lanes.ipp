@@ -186,7 +186,7 @@ RESHARD_INLINE halves choose_by_bit(halves first, halves second, halves numbers,
 
 #else
 
-/// A mask of lanes. It has at least the upper half of each lane.
+/// A mask of lanes. In each selected lane, at least the upper half is set.
 using lane_set = whole;
 
 RESHARD_INLINE lane_set signalling(whole values) {

@@ -201,7 +201,7 @@ RESHARD_INLINE whole pick(whole a, whole b) {
     return pick<Cells...>(a, b, counted<2 * sizeof...(Cells)>());
 }
 
-/// Writes the target lines that the cells of register `i` of each group form.
+/// Writes the target lines that consist of cells of register `i` of each group.
 template <std::size_t Lines>
 RESHARD_INLINE void write_cells(registers<Lines> const (&groups)[4], std::size_t i,
                                 memory_lines<unsigned char> target, bool streaming) {

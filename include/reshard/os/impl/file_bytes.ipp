@@ -152,7 +152,7 @@ inline bool has_true_leases(file_descriptor const& file) {
 RESHARD_DECL leased_pages::leased_pages(input_file const& file) : bytes_(file.facts().bytes) {
     if (!has_true_leases(file.descriptor()))
         return;
-    // A lease belongs to an open file, which duplicated descriptors share. So opens the file again.
+    // A lease belongs to an open file, which duplicated descriptors share. So this opens it again.
     std::string const same = "/proc/self/fd/" + std::to_string(file.descriptor().number());
     file_descriptor opened(::open(same.c_str(), O_RDONLY | O_CLOEXEC));
     // By default, the system ends a process whose lease blocks another process.

@@ -101,7 +101,7 @@ RESHARD_DECL prefaulted_memory::prefaulted_memory(index_t bytes, page_advice adv
             filling_ = std::jthread([this, advice, calls](std::stop_token const& stop) {
                 detail::take_pages(mapping_.data(), bytes_, advice.huge, calls, stop);
             });
-        } catch (std::system_error const&) { // no more threads: pages come with first writes
+        } catch (std::system_error const&) { // without a thread, first writes provide the pages
         }
 }
 

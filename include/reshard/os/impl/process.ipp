@@ -27,7 +27,7 @@ struct process_facts {
 
 /// Parses the fields after the name of a process. The name may have spaces and parentheses.
 ///
-/// \par Source proc(5): the state is field 3, and the start field 22
+/// \par Source proc(5): field 3 is the state, and field 22 is the start time
 inline process_facts facts_in(std::string const& text) {
     process_facts facts;
     std::size_t const end = text.rfind(')');

@@ -105,7 +105,7 @@ RESHARD_DECL void shared_segment::take_name(system_calls const& calls) {
         std::string const text = new_segment_name();
         file_ = file_descriptor(calls.create_named(text.c_str()));
         if (file_.is_open())
-            name_ = segment_name(text); // only then is the name ours to remove
+            name_ = segment_name(text); // never removes another process's name
         else if (errno != EEXIST)
             return;
     }
