@@ -64,7 +64,7 @@ inline void transpose_squares(square_function square, index_t size, tile_extent 
 ///
 /// \par Units strides, offsets and the element size `size` in bytes
 /// \pre       `copy.ndim() >= 2`; the last axis has the stride `size` in the target, and the axis
-///            before it has it in the source; the processor supports `vectors`
+///            before the last has it in the source; the processor supports `vectors`
 inline void copy_transposed(affine_copy const& copy, index_t size, memory const& at,
                             vector_set vectors = widest_vectors()) {
     alignas(line_bytes) unsigned char tile[tile_bytes];

@@ -152,8 +152,8 @@ void for_each_piece(index_t extent, index_t first, index_t piece, auto visit) {
         visit(begin, end);
 }
 
-/// True if runs of `run` bytes are written faster with the requested non-temporal stores: the runs
-/// are whole cache lines, or so long that their ends do not matter.
+/// True if non-temporal stores are requested and faster for runs of `run` bytes: the runs are whole
+/// cache lines, or so long that their ends do not matter.
 ///
 /// \par Units strides and offsets in bytes
 RESHARD_DECL bool streams_rows(affine_copy const& copy, std::size_t run, memory const& at);

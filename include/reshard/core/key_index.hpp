@@ -38,7 +38,7 @@ public:
 
     void look_at(std::string_view text) { look_at(text, text); }
 
-    /// Considers `text` as a candidate, and shows it as `shown`.
+    /// Considers `text` as a candidate. The question shows it as `shown`.
     void look_at(std::string_view text, std::string_view shown);
 
     /// The question ` (did you mean 'model.norm.weight'?)`, or an empty text.

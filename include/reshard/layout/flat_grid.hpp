@@ -45,10 +45,10 @@ struct flat_recipe {
 
 /// A grid of shards in a region of a tensor. Ranks with replicas may divide their box flat.
 ///
-/// Shards have the same numbers as in the grid. A flat range consists of several boxes, so each
-/// slice has box numbers for the largest possible number of boxes. Surplus boxes are empty. A
-/// scalar cannot be empty, so its surplus boxes are the scalar, but nobody holds it under their
-/// numbers.
+/// Shards have the same numbers as in the grid. A flat range may consist of several boxes, so each
+/// slice reserves numbers for the largest possible number of boxes. Unused numbers have empty
+/// boxes. A scalar has no empty box: unused numbers repeat the scalar, but no shard has these
+/// boxes.
 ///
 /// \par Units elements
 class flat_grid {

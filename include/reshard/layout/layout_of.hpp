@@ -17,8 +17,8 @@ namespace reshard {
 
 namespace detail {
 
-/// The spread of a tensor: a grid or a list of grids; a table if parts are copies of other parts,
-/// if ranks are listed, or if there are no parts.
+/// The spread of a tensor: a grid or a list of grids. It is a table if parts are copies of other
+/// parts, if ranks are listed, or if there are no parts.
 RESHARD_DECL tensor_spread spread_of(tensor_sharding const& tensor);
 
 } // namespace detail

@@ -113,8 +113,8 @@ constexpr bool remove_one(stepping_axes& axes) {
 /// do not.
 ///
 /// The result is exact if at most two axes interleave. In a region of a dense tensor, no axes
-/// interleave. If three or more axes interleave, the result may be an axis although no two elements
-/// share an address: an exact answer is as hard as integer programming.
+/// interleave. If three or more axes interleave, the result may name an axis even if no elements
+/// share an address, because an exact answer is as hard as integer programming.
 ///
 /// \par Units elements
 /// \pre the span of the strides fits 64 bits, as `addresses` checks

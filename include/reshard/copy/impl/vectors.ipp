@@ -59,8 +59,8 @@ RESHARD_INLINE void stream(unsigned char* address, whole value) {
 #endif
 }
 
-/// Writes registers without other instructions in between: these cost two thirds of the speed if
-/// they are between non-temporal stores to a cache line.
+/// Writes registers with no other instructions in between. Other instructions between non-temporal
+/// stores to a cache line cost two thirds of the speed.
 template <std::size_t Count, std::size_t... I>
 RESHARD_INLINE void write_all(unsigned char* address, whole const (&values)[Count], bool streaming,
                               std::index_sequence<I...>) {
