@@ -104,8 +104,7 @@ constexpr data_type_facts const& facts(data_type dtype) {
 /// The size of one element in bits.
 constexpr int bits(data_type dtype) { return detail::facts(dtype).bits; }
 
-/// The safetensors code, as in `"BF16"`. complex128, which safetensors lacks, has a code of this
-/// library.
+/// The safetensors code, as in `"BF16"`. The code of complex128, which safetensors lacks, is ours.
 constexpr std::string_view code(data_type dtype) { return detail::facts(dtype).code; }
 
 /// The name in AOA programs, as in `"bfloat16"`.

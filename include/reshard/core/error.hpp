@@ -84,7 +84,7 @@ constexpr std::string_view name(errc code) {
     return names[static_cast<std::size_t>(code)];
 }
 
-/// Everything that this library throws for bad input.
+/// The exception that this library throws for bad input.
 class error : public std::runtime_error {
 public:
     /// `text` is the sentence: it names key, axis and both numbers, and what to do.
