@@ -285,7 +285,7 @@ constexpr void for_each_block(box const& region, axis_cycles const& cycles, box_
 
 } // namespace detail
 
-/// Half-open intervals, one for each axis: `[0:2, 4:8]`.
+/// The half-open intervals of a box, one for each axis: `[0:2, 4:8]`.
 RESHARD_DECL std::string to_string(box const& region);
 
 /// The axis, block and period of each cycle: ` axis 0: 36 of 72`.

@@ -14,7 +14,7 @@
 
 namespace reshard {
 
-/// Axis `j` of the result is axis `order[j]` of the argument.
+/// An order of axes: axis `j` of the result is axis `order[j]` of the argument.
 ///
 /// Takes four bits for each axis, so that each of a million pieces can store its order.
 class permutation {

@@ -86,7 +86,7 @@ void agree(group auto const& world, detail::local_error const& own_error) {
                  " while other ranks are in another call; every rank must make the same call");
 }
 
-/// Runs local work that may fail on some ranks. If it fails on one rank, fails on all ranks.
+/// Runs local work. If the work fails on one rank, throws on all ranks.
 ///
 /// \par Collective every rank of the group, in the same order; `work` itself must not communicate
 template <group Group, class Work>

@@ -89,7 +89,7 @@ constexpr shard_descriptor equal_shares(std::string key, data_type dtype,
     return result;
 }
 
-/// The descriptor of a tensor of which every rank holds all elements.
+/// The descriptor of a tensor that every rank holds completely.
 ///
 /// \throws error as `check` of descriptors
 constexpr shard_descriptor replicated(std::string key, data_type dtype, index_vector const& shape) {

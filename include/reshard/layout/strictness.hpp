@@ -66,7 +66,7 @@ RESHARD_DECL key_mismatch compare_keys(vector<std::string> wanted, vector<std::s
 
 } // namespace detail
 
-/// The result of applying a mode to a mismatch.
+/// The result of applying a mode of `strictness` to a mismatch of keys.
 struct strict_verdict {
     detail::key_mismatch log;          ///< to be logged
     detail::key_mismatch raise;        ///< must make the load fail

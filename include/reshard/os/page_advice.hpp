@@ -17,7 +17,8 @@
 
 namespace reshard {
 
-/// Requests to the system. If the system does not support them, it provides memory as usual.
+/// The pages that a program requests from the system. If the system does not support a request, it
+/// provides memory as usual.
 struct page_advice {
     bool huge = false;     ///< large pages, if available; few systems have them for shared memory
     bool populate = false; ///< fills the creator's page table at once, not at the first writes
