@@ -77,12 +77,12 @@ constexpr expression joined(std::span<expression const* const> tensors, std::siz
 /// Joins tensors along `axis`, in order; errors name operand number `k` by `name_of(k)`.
 ///
 /// \pre        no pointer is null
-/// \par Shape  the operands' extents are equal, except along `axis`, where the result has their sum
-/// \throws     error with errc::shape_mismatch if there are no operands, no such axis, or different
-///             extents along another axis, errc::dtype_mismatch for operands of two data types, or
-///             errc::overflow if the result has too many elements
+/// \par Shape  the extents along `axis` are added; all other extents of the operands are equal
+/// \throws     error with errc::shape_mismatch without operands, for an axis that does not
+///             exist, or if extents differ along another axis; errc::dtype_mismatch for operands of
+///             two data types; errc::overflow if the result has too many elements
 /// \par Source the concat statement of AOA (PaddlePaddle flex_checkpoint), which compares neither
-///      the other extents nor the numbers of axes, and so loses rows
+///             the other extents nor the numbers of axes, and so loses rows
 template <std::invocable<std::size_t> NameOf>
 constexpr expression concat(std::span<expression const* const> tensors, std::size_t axis,
                             NameOf const& name_of) {

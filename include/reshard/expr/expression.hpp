@@ -74,7 +74,7 @@ namespace detail {
 /// Whether the expression is one box of one source tensor, with its axes in order and not cast.
 ///
 /// The box may be smaller than the source tensor: an expression does not know the source's shape.
-/// So a result of `split` is such a box, too. A tensor without elements is no such box.
+/// So a result of `split` is such a box, too. A tensor without elements is not a box.
 constexpr bool is_source_box(expression const& tensor) {
     if (tensor.pieces.size() != 1 || tensor.pieces.source(0) == zero_source)
         return false;

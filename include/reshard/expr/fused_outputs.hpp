@@ -49,7 +49,7 @@ RESHARD_DECL std::string deinterleave_whole(mapping& program, layout const& sour
 
 /// Describes the first fused output that `target` does not cut into the parts that it was fused
 /// for, one for each rank, and a statement that adapts the output to the layout. An output of one
-/// part has to be whole on each rank. std::nullopt if there is no such output.
+/// part has to be whole on each rank. std::nullopt if every output is right.
 RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
                                                          layout const& target);
 
@@ -57,7 +57,7 @@ RESHARD_DECL std::optional<std::string> find_fused_fault(mapping const& program,
 RESHARD_DECL void check_fused(mapping const& program, layout const& target);
 
 /// Describes the first output that tears a fused tensor of `source`, and a statement that takes the
-/// tensor apart; std::nullopt if there is no such output. An output tears a fused tensor if
+/// tensor apart; std::nullopt if no output does so. An output tears a fused tensor if
 ///
 /// - it takes different numbers of elements from the tensor's parts;
 /// - it contains several of the fused tensors in one piece or interleaved, and is not known as

@@ -187,7 +187,7 @@ inline constexpr enum_range range_of_enum<relation::kind>{7, "the kind of relati
 /// program.define("qk", transpose(concat({q, k}, 0)));
 /// ```
 ///
-/// The time of a call grows with the logarithm of the number of keys, whatever their order.
+/// For any order of keys, the time of a call grows with the logarithm of the number of keys.
 class mapping {
 public:
     mapping() = default;
@@ -240,8 +240,8 @@ public:
     }
     detail::taken_apart_lists const& apart() const { return apart_; }
 
-    /// Declares that `key` is no output, although the program makes it: nothing reads it, and the
-    /// target does not want it. Stored mappings lack it, and comparisons ignore it.
+    /// Declares that `key` is not an output, although the program makes it: nothing reads it, and
+    /// the target does not want it. Stored mappings lack it, and comparisons ignore it.
     void leave_over(std::string_view key) { left_over_.emplace_back(key); }
     vector<std::string> const& left_over() const { return left_over_; }
 

@@ -64,7 +64,7 @@ constexpr expression permute(expression const& tensor, permutation order) {
 ///
 /// \throws     error with errc::shape_mismatch unless `axes` names each axis of `tensor` once
 /// \par Source the permute attribute of AOA, which checks nothing: negative or repeated axes move
-///      the wrong elements
+///             the wrong elements
 constexpr expression permute(expression const& tensor, index_vector const& axes) {
     return permute(tensor, permutation::of(axes, tensor.ndim()));
 }

@@ -167,7 +167,7 @@ private:
 ///             errc::limit_exceeded for more pieces than `limit` allows, or for more than eight
 ///             common factors of both shapes
 /// \par Source the reshape statement of AOA (PaddlePaddle flex_checkpoint), which may only be the
-///      last operation, and merges the first two axes, and all other axes
+///             last operation, and merges the first two axes, and all other axes
 constexpr expression reshape(expression const& tensor, index_vector const& shape,
                              detail::piece_limit& limit) {
     index_t const count = element_count(shape);

@@ -103,7 +103,7 @@ constexpr vector<expression> split(expression const& tensor, std::size_t axis,
 /// \throws     error with errc::shape_mismatch if the axis does not exist or `parts` does not
 ///             divide its extent; errc::limit_exceeded for more pieces than `limit` allows
 /// \par Source the split statement of AOA (PaddlePaddle flex_checkpoint), which supports only equal
-///      parts, too
+///             parts, too
 constexpr vector<expression> split(expression const& tensor, std::size_t axis, std::size_t parts,
                                    detail::piece_limit& limit) {
     detail::check_axis(tensor, axis);

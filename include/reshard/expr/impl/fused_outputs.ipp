@@ -67,7 +67,7 @@ inline bool has_whole_zeros(expression const& value, std::size_t axis) {
 }
 
 /// Declares the facts about an output that consists of source tensors fused in the same way, and
-/// perhaps of zeros. Does nothing if a macro has declared them.
+/// perhaps of zeros. The declaration of a macro has priority.
 inline void carry(mapping& program, mapping_output const& output, fused_tensors const& tensors) {
     if (program.fused().contains(output.key))
         return;
