@@ -33,7 +33,7 @@ struct relabelling {
 ///
 /// \param processes_per_node the number of processes on a node: each rank stays on the node of the
 ///        process with its number; 0: on any node
-/// \throws error if `make_plan` does
+/// \throws the errors of `make_plan`
 RESHARD_DECL relabelling best_relabelling(mapping const& program, layout const& source,
                                           layout const& target, holder_t processes_per_node = 0);
 

@@ -40,7 +40,7 @@ struct simulation {
         holder_t number = 0; ///< of the rank, node or rack
         index_t bytes = 0;
         double busy_seconds = 0;  ///< seconds in which bytes move
-        double utilisation = 0;   ///< share of the bytes that fit the total time
+        double utilisation = 0;   ///< bytes, divided by the bytes possible in all the time
         double least_seconds = 0; ///< for bytes and runs at full speed, plus the shortest latency
 
         /// In order of time. If there are more than `most_intervals`, neighbours are joined, with
@@ -74,7 +74,7 @@ RESHARD_DECL std::string name(simulation::link const& link);
 /// 100,000 flows take seconds. The result does not depend on the order of the flows.
 ///
 /// \throws error with errc::usage for negative bytes or runs, or for a flow that waits for a flow
-///         that is not before it; error if `validate` of the network fails
+///         that is not before it; the errors of `validate` of the network
 RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network const& over);
 
 /// The same for a plan. All bytes from one process to another are one flow, and all these flows
@@ -83,8 +83,8 @@ RESHARD_DECL simulation simulate(std::span<simulated_flow const> flows, network 
 /// MiB has arrived.
 ///
 /// \pre `flows.options().process_of(h) < processes` for every holder `h`
-/// \throws error with errc::overflow if the bytes between two processes exceed 64 bits; or if
-///         `simulate` of the flows does
+/// \throws error with errc::overflow if the bytes between two processes exceed 64 bits; the errors
+///         of `simulate` for flows
 RESHARD_DECL simulation simulate(plan_flows const& flows, network const& over);
 
 } // namespace reshard

@@ -38,7 +38,7 @@ RESHARD_DECL compared_values call_fingerprint(options const& options);
 
 /// Checks the tensors of this rank alone.
 ///
-/// \throws error from adding a tensor; errc::memory_overlap; errc::usage for options that
+/// \throws the errors of adding a tensor; errc::memory_overlap; errc::usage for options that
 ///         contradict each other
 RESHARD_DECL void check_call(source_tensors const& have, target_tensors const& want,
                              options const& options);
@@ -117,8 +117,8 @@ struct round_steps {
     void (*check)(source_tensors const& have, target_tensors const& want, options const& options);
 
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank if `fitted_program`, `problem_of`, `make_plan` or `rounds_of`
-    ///         does
+    /// \throws the errors of `fitted_program`, `problem_of`, `make_plan` and `rounds_of`, on every
+    ///         rank
     std::unique_ptr<job_state> (*prepare)(any_group const& ranks, round_call call,
                                           options const& options);
 };

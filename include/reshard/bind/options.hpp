@@ -54,7 +54,7 @@ struct program_steps {
 
     /// \param  target null: the target is all outputs of the program
     /// \par Collective every rank of the group, in the same order
-    /// \throws error on every rank if the program fails; errc::ranks_disagree if it makes different
+    /// \throws the errors of the program, on every rank; errc::ranks_disagree if it makes different
     ///         mappings
     mapping (*make_mapping)(any_group const& ranks, any_program const& program,
                             side_facts const& source, side_facts const* target);

@@ -27,7 +27,7 @@ RESHARD_DECL shard_table table_of(shard_descriptor const& shard);
 ///
 /// Keys may differ. Both shards may be flat or strided.
 ///
-/// \throws     error if `check` of local shards does; with errc::shape_mismatch or
+/// \throws     the errors of `check` of local shards; errc::shape_mismatch or
 ///             errc::dtype_mismatch for shards of different tensors, errc::memory_overlap if they
 ///             share memory
 /// \par Source `assign_sharded_slice` of PaddlePaddle Flex Checkpoint, which asserts that one of

@@ -41,7 +41,7 @@ struct plan_maker {
 
 /// Binds a plan that was made before the call.
 ///
-/// \throws error if `prepare` of a typed plan does
+/// \throws the errors of `prepare` of a typed plan
 RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_tensors have,
                               target_tensors want);
 
@@ -51,15 +51,15 @@ RESHARD_DECL job prepare_made(solo const& alone, plan_maker const& plan, source_
 /// `run` moves the bytes. It works as over MPI (see `reshard/mpi/redistribute.hpp`), for code that
 /// takes any group and for programs without MPI.
 ///
-/// \throws error if `layout_of`, `problem_of` or `make_plan` does, and with errc::memory_overlap if
-///         a target shares memory with another tensor; then no element is written
+/// \throws the errors of `layout_of`, `problem_of` and `make_plan`; errc::memory_overlap if a
+///         target shares memory with another tensor. No element is written then
 RESHARD_DECL job prepare(solo const& alone, source_tensors have, target_tensors want,
                          options const& options = {});
 
 /// Fills the tensors of `want` from the tensors of `have`: by name, or by `options.program`. Before
 /// any element moves, source tensors that the program relates as copies are compared.
 ///
-/// \throws error if `prepare` does, and with errc::overlap if copies differ
+/// \throws the errors of `prepare`; errc::overlap if copies differ
 RESHARD_DECL void redistribute(solo const& alone, source_tensors have, target_tensors want,
                                options const& options = {});
 

@@ -90,7 +90,7 @@ job prepare(Group const& world, source_tensors have, target_tensors want) {
 /// Fills the tensors of `want` from the tensors of `have` by the typed plan `Plan`.
 ///
 /// \par Collective every rank of the group, in the same order
-/// \throws error if `prepare` does
+/// \throws the errors of `prepare`
 template <class Plan, class Group>
 void redistribute(Group const& world, source_tensors have, target_tensors want) {
     static_assert(sizeof(Plan) > 0);

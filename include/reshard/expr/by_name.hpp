@@ -142,7 +142,7 @@ inline layout without_left_out(layout target, strict_verdict const& verdict) {
 /// Compares the keys that a target wants with the keys that a program makes or, without a program,
 /// with the keys of the source.
 ///
-/// \throws error if `judge_keys` does
+/// \throws the errors of `judge_keys`
 inline strict_verdict judge_target(strictness mode, std::optional<mapping> const& program,
                                    catalog const& source, layout const& target) {
     return judge_keys(mode, keys_of(target.tensors),
@@ -170,7 +170,7 @@ struct fit_rules {
 /// their contents.
 ///
 /// \param  program if empty, each tensor is matched by name
-/// \throws error if `by_name` or `fit_shapes` does; errc::unknown_key if `rules.strict` requires it
+/// \throws the errors of `by_name` and `fit_shapes`; errc::unknown_key if `rules.strict` requires it
 inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> program,
                                                          catalog const& source,
                                                          layout const& target,

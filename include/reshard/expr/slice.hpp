@@ -40,7 +40,7 @@ namespace detail {
 
 /// The box that one range for each axis selects from a tensor.
 ///
-/// \throws error with errc::shape_mismatch if `slice` does
+/// \throws the errors of `slice`
 constexpr box region_of(expression const& tensor, std::span<axis_range const> ranges) {
     if (ranges.size() != tensor.ndim())
         fail(errc::shape_mismatch, "there are ", ranges.size(), " ranges, and the shape ",

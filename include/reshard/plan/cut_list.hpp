@@ -295,7 +295,7 @@ public:
     constexpr kind_planner(plan_problem const& problem, vector<index_vector> const& shapes)
         : problem_(problem), shapes_(shapes), target_(problem.targets[0]), sources_(problem) {}
 
-    /// \throws error with errc::not_covered or errc::overlap if `make_plan` does
+    /// \throws the errors of `make_plan`
     constexpr kind_transfers find() && {
         cut_finder const finder(problem_, target_, sources_);
         placed_pattern cuts(target_.shards.ndim());

@@ -41,7 +41,7 @@ class plan_flows {
 public:
     /// Plans for all holders.
     ///
-    /// \throws error if `make_plan` does
+    /// \throws the errors of `make_plan`
     constexpr explicit plan_flows(detail::plan_problem const& problem,
                                   plan_options const& options = {})
         : problem_(problem),

@@ -45,7 +45,7 @@ struct kept_plan {
     kept_plan() = default;
     kept_plan(std::uint64_t made_from, plan kept) : digest(made_from), whole(std::move(kept)) {}
 
-    /// \throws error if `from_bytes` does
+    /// \throws the errors of `from_bytes`
     explicit kept_plan(kept_plan_recipe const& recipe)
         : kept_plan(recipe.digest, from_bytes<plan>(recipe.bytes)) {}
 

@@ -42,14 +42,14 @@ struct planned_job {
 /// Sets `program` and `verdict`.
 ///
 /// \pre    `planned_job.source`, `planned_job.target` exist
-/// \throws error if `fitted_program` does
+/// \throws the errors of `fitted_program`
 RESHARD_DECL void fit_program(planned_job& planned_job, std::optional<mapping> program,
                               fit_rules const& rules);
 
 /// Plans the transfers of the holders in `scope`, between completely known layouts.
 ///
 /// \pre    `fit_program` was called
-/// \throws error if `problem_of` or `make_plan` does
+/// \throws the errors of `problem_of` and `make_plan`
 RESHARD_DECL void plan_transfers(planned_job& planned_job, plan_scope const& scope,
                                  plan_options const& nodes);
 

@@ -19,8 +19,8 @@ namespace reshard {
 /// Looks up each name of `target` in `program`, and each name of `program` in `source`.
 ///
 /// \throws error with errc::unknown_key for a target tensor that the program does not make (it
-///         names a rank that wants the tensor), with errc::shape_mismatch or errc::dtype_mismatch
-///         if layouts and program differ, and if `check_readable` does
+///         names a rank that wants the tensor), errc::shape_mismatch or errc::dtype_mismatch if
+///         layouts and program differ; the errors of `check_readable`
 RESHARD_DECL detail::plan_problem problem_of(mapping const& program, layout const& source,
                                              layout const& target);
 

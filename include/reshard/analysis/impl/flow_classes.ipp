@@ -18,8 +18,8 @@
 #include <utility>
 
 /// \file
-/// Finds flows that always behave equally: they have the same bytes, and share their links equally
-/// with other flows.
+/// Finds flows that always behave equally: they have the same number of bytes, and share their
+/// links equally with other flows.
 
 namespace reshard::detail {
 
@@ -51,9 +51,9 @@ private:
 
 /// Classes of flows, and the links that these use.
 ///
-/// All flows of a class have the same bytes, and a byte takes the same time on each of their links.
-/// On each link, they meet the same number of flows of each class. So they are equally fast, and
-/// end at the same time.
+/// All flows of a class have the same number of bytes, and a byte takes the same time on each of
+/// their links. On each link, they meet the same number of flows of each class. So they are equally
+/// fast, and end at the same time.
 ///
 /// \par Source the coarsest equitable partition of a graph, by refinement of colours
 struct flow_classes {

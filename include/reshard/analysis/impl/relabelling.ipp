@@ -107,7 +107,7 @@ public:
     /// Calls `visit(common_part)` for each part of the elements that a rank wants, once for all
     /// tensors of a kind.
     ///
-    /// \throws error if `make_plan` does
+    /// \throws the errors of `make_plan`
     void for_each_of(holder_t rank, auto&& visit) const {
         for (std::size_t i = first_[rank]; i < first_[rank + 1]; ++i)
             visit_shard(kinds_[shards_[i].kind], shards_[i].shard, visit);

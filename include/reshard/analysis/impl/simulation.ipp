@@ -105,8 +105,8 @@ inline std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
     return std::uint64_t{high} << 32 | low;
 }
 
-/// Adds the relayed flows, by tree and position. Each flow begins a chunk after the flow that brings
-/// its elements.
+/// Adds the relayed flows, by tree and position. Each flow begins a chunk after the flow that
+/// brings its elements.
 inline void add_trees(plan_flows const& flows, sums_by_number relayed,
                       vector<simulated_flow>& simulated_flows) {
     std::size_t first = simulated_flows.size(); // the tree's first flow
