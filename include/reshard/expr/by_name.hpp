@@ -170,7 +170,7 @@ struct fit_rules {
 /// their contents.
 ///
 /// \param  program if empty, each tensor is matched by name
-/// \throws the errors of `by_name` and `fit_shapes`; errc::unknown_key if `rules.strict` requires it
+/// \throws the errors of `by_name` and `fit_shapes`; errc::unknown_key if `rules.strict` says so
 inline std::pair<mapping, strict_verdict> fitted_program(std::optional<mapping> program,
                                                          catalog const& source,
                                                          layout const& target,

@@ -78,8 +78,8 @@ struct scale_finding {
 /// \param source the layout that the program reads
 RESHARD_DECL vector<scale_finding> carry_scales(mapping& program, layout const& source);
 
-/// Warns if a program changes or renames a quantised tensor, or if `target` cuts it, and a related
-/// key looks like its scales but follows no known convention.
+/// Warns if a program changes or renames a quantised tensor, or if `target` cuts it, and another
+/// tensor of a similar key looks like its scales but follows no known convention.
 ///
 /// \param target may be null
 RESHARD_DECL std::optional<scale_finding>

@@ -15,8 +15,8 @@
 #include <string>
 #include <string_view>
 
+/// \file
 /// Joins several tensors along an axis.
-/// Several tensors into one along an axis.
 
 namespace reshard {
 

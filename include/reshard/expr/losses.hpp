@@ -38,7 +38,7 @@ struct loss {
     enum class kind {
         removed, ///< a statement declares it unused
         unused,  ///< some elements have no target
-        rounded, ///< a cast cannot hold every value
+        rounded, ///< a cast to a type that cannot hold every value
     } type;
     key_id source = 0;
     std::string key;                     ///< of the source tensor

@@ -349,8 +349,8 @@ private:
 };
 
 /// The number of steps along paths before an auction takes over. An auction reads the gains of all
-/// pairs again and again, even if most are 0. If many pairs have a gain, the number is 0: no
-/// steps are needed if rows want different columns. If few pairs have a gain, most paths are short, and
+/// pairs again and again, even if most are 0. If many pairs have a gain, the number is 0: no steps
+/// are needed if rows want different columns. If few pairs have a gain, most paths are short, and
 /// the auction is for the long ones. Paths alone are used if there are few kinds, because each path
 /// assigns many units, and if bids might overflow.
 inline std::uint64_t steps_before_auction(vector<gain> const& gains, vector<holder_t> const& supply,

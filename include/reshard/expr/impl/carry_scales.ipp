@@ -294,8 +294,8 @@ private:
             relate(output.key, scales.key, std::move(*form));
     }
 
-    /// Relates scales that belong to a part of an output, if their extents show which; otherwise
-    /// relates them to the whole output.
+    /// Relates scales of a part of an output: by their extents if these fit, otherwise to the whole
+    /// output.
     void relate_by_shape(mapping_output const& output, mapping_output const& scales,
                          scale_rule const& rule) {
         if (auto form =
