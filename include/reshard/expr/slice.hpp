@@ -73,7 +73,7 @@ constexpr box region_of(expression const& tensor, std::span<axis_range const> ra
 /// \throws     error with errc::shape_mismatch unless there is one range for each axis, and each
 ///             range lies in its axis and does not end before it begins
 /// \par Source the slice attribute of AOA, which PaddlePaddle does not have. Bounds are as in
-///      Python, except that bounds outside the axis are refused: Python clamps them
+///             Python, except that bounds outside the axis are refused: Python clamps them
 constexpr expression slice(expression const& tensor, std::span<detail::axis_range const> ranges) {
     box const region = detail::region_of(tensor, ranges);
     expression result{region.shape, tensor.dtype, detail::piece_list(tensor.ndim())};

@@ -167,7 +167,7 @@ private:
 
 } // namespace detail
 
-/// The cost of a plan for all holders, for `processes` processes.
+/// The cost of a plan for all holders, on `processes` processes.
 ///
 /// \par Units bytes, and messages: all bytes from one process to another are one message
 /// \pre `plan` was made with `options`, and `options.process_of(h) < processes` for every holder

@@ -164,7 +164,7 @@ private:
 /// \throws     error with errc::not_covered if nobody holds elements of a wanted shard, with
 ///             errc::overlap if source shards that are not replicas share elements
 /// \par Source Flex Checkpoint makes read items from all pairs of boxes; job G of bench/jobs.hpp
-///             has 217 million pairs, but 955,228 transfers
+///             has 217 million pairs, but only 955,228 transfers
 constexpr plan make_plan(detail::plan_problem const& problem, detail::plan_scope const& scope = {},
                          plan_options const& options = {}) {
     detail::given_cuts cuts(problem, scope, options);

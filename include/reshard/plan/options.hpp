@@ -175,9 +175,9 @@ inline constexpr stored_form form_of<plan_options>{"set of options", 7};
 /// A budget without a limit.
 inline constexpr index_t any_budget = std::numeric_limits<index_t>::max();
 
-/// The index below `count` that has this turn. Each index has one of `count` successive turns, and
-/// the order changes in each round. So if a caller skips turns regularly, it does not always skip
-/// the same index.
+/// The index below `count` that has this turn. Among `count` successive turns, each index has one,
+/// and the order then changes. So if a caller skips turns regularly, it does not always skip the
+/// same index.
 ///
 /// \pre `count > 0`
 constexpr std::size_t in_turn(std::uint64_t turn, std::size_t count) {

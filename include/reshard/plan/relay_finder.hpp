@@ -50,7 +50,7 @@ public:
     /// All trees so far, by number.
     constexpr relay_trees const& trees() const { return trees_.trees(); }
 
-    /// The shard of the receiver at `index` in a tree, which was found for another receiver.
+    /// The shard of receiver `index` in a tree; `relay_place` may be for another receiver.
     constexpr shard_part part_of(relay_place const& relay_place, std::uint32_t index) const {
         return part_of(relay_place.receivers, trees()[relay_place.tree].receivers[index]);
     }

@@ -84,8 +84,8 @@ inline bool are_parts_on_lines(vector<member_piece> const& pieces, std::size_t a
     return false;
 }
 
-/// \param is_sized whether the tensors' extents are known; otherwise a part has rows of every
-///        tensor
+/// \param is_sized whether the tensors' extents are known, not only that each part has rows of
+///        every tensor
 inline bool are_interleaved(vector<member_piece>& pieces, std::size_t axis, std::size_t along,
                             bool is_sized) {
     return are_in_turns(pieces, axis, along) ||

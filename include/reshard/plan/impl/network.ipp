@@ -30,7 +30,7 @@ inline void check_bandwidth(std::string_view way, std::string_view field, double
              "; it must be 0, or from 1 to 1e18 bytes a second");
 }
 
-/// Longer times would exceed any time that bytes take.
+/// Longer times would hide the time that bytes take.
 inline void check_seconds(std::string_view way, std::string_view field, double number) {
     if (!(number >= 0 && number <= 1e6))
         fail(errc::bad_layout, way, field, " is ", digits_of(number),
