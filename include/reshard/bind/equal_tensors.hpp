@@ -98,7 +98,7 @@ RESHARD_DECL std::string copies_differ(relation const& copied, index_vector cons
 
 /// A number on this rank that has to equal other numbers.
 struct held_number {
-    std::string first; ///< the key that the number has to equal
+    std::string first; ///< the key whose number it has to equal
     std::string key;
     std::string text;
     std::string bits;

@@ -199,8 +199,8 @@ struct fit_option {
 
 /// Whether ranks look up shards in a directory, as `directory` sets; by default they do not.
 struct shard_lookup {
-    holder_t gather_up_to = 0; ///< at most this number of ranks send all others their shards
-    lookup_steps const* steps = nullptr; ///< null: all ranks always send them
+    holder_t gather_up_to = 0; ///< up to this number of ranks, all send their shards to all
+    lookup_steps const* steps = nullptr; ///< null: for any number of ranks
 
     /// Whether `ranks` ranks send all others their shards.
     bool gathers(std::size_t ranks) const { return !steps || ranks <= gather_up_to; }

@@ -41,7 +41,7 @@ struct target_side {
     piece_list const* pieces = nullptr;
     bool added = false;               ///< has no source: no bytes move
     std::uint32_t spread = no_spread; ///< equal for tensors with the same shards
-    /// The first target that differs from this target at most in the keys: its own and its sources'.
+    /// The first target that differs from this target at most in its key and its sources' keys.
     std::uint32_t example = not_compared;
     key_id first_source = zero_source; ///< of the first piece, if the target was compared
 };

@@ -43,7 +43,7 @@ constexpr typed::kind const* kind_of_key(hashed_key const& key) {
 /// How a tensor of a layout differs from the tensor that a plan refers to.
 enum class misfit { none, missing, other_shape, other_dtype, twice };
 
-/// What refers to the tensor: a typed source, a definition, or the name of a target tensor.
+/// The origin of the reference: a typed source, a definition, or the name of a target tensor.
 enum class meant_by { source, definition, name };
 
 constexpr misfit compare(typed::kind const* there, index_vector const& shape, data_type dtype) {
@@ -53,7 +53,7 @@ constexpr misfit compare(typed::kind const* there, index_vector const& shape, da
                                    : misfit::none;
 }
 
-/// A rule of plans: such a reference does not differ from the layout's tensor in this way.
+/// A rule of plans: the tensor that `whom` refers to must not differ in the way `how`.
 struct plan_rule {
     meant_by whom;
     misfit how;
@@ -92,7 +92,7 @@ consteval bool check_rule(broken<Rule, Facts...>) {
     return true;
 }
 
-/// A kind of tensor, with the members of a typed tensor.
+/// The shape and data type of a kind of tensor, as members.
 template <typed::kind const* Kind>
 struct of_kind {
     static constexpr index_vector shape = Kind->shape;
