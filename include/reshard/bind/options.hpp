@@ -253,8 +253,8 @@ struct options {
     /// the same elements take turns.
     detail::node_traffic between_nodes = {};
     /// A `plan_cache` of `bind/plan_cache.hpp`. In each call, ranks compare digests of their
-    /// shards, the program and the options. If every rank has kept the plan, ranks exchange no more
-    /// than that. If a rank has not kept it, or if the arguments differ, all ranks plan again.
+    /// shards, the program and the options. If every rank has kept the plan, ranks exchange only
+    /// these digests. If a rank has not kept it, or if the arguments differ, all ranks plan again.
     /// Either every rank gives a cache, or none does.
     ///
     /// \par Source Megatron-Core's assume_constant_structure, which the caller promises. There, a

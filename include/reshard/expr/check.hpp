@@ -104,7 +104,7 @@ struct report {
 };
 
 /// All findings about a mapping from the tensors of `source` to the tensors of `target`: one for
-/// each fault, and useful notes. The target may be unknown.
+/// each fault, and useful notes. `target` may be null.
 ///
 /// Errors: target elements with no source or with two, pieces that exceed their tensors, shapes and
 /// data types that differ between the mapping and either side, unknown keys. Notes: source elements

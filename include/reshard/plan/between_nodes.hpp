@@ -26,8 +26,8 @@ RESHARD_DECL detail::node_traffic balanced_senders();
 /// are on one node, if the job has rounds, or if elements are looked up in a directory.
 ///
 /// A plan has relays only if they save its busiest link 5 % of the time, by the bytes of each link
-/// over that network; otherwise its senders are balanced, as by `balanced_senders()`. The plan
-/// decides which ranks share a node, not the network. If a plan has more than 262,144 different
+/// over that network; otherwise its senders are balanced, as by `balanced_senders()`. The plan, not
+/// the network, decides which ranks share a node. If a plan has more than 262,144 different
 /// transfers, it is not compared: it has relays.
 ///
 /// In a load, one rank reads the bytes of files that several nodes need, and passes them on. This

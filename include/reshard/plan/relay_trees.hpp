@@ -170,7 +170,7 @@ constexpr char const* tree_fault(stored_tree const& tree, holder_places const& l
     return tree.source == no_holder ? holder_fault : nullptr;
 }
 
-/// The sums of the digests of a list's first holders, beginning with the sum of none.
+/// The prefix sums of the digests of a list's holders, beginning with 0.
 constexpr vector<std::uint64_t> sums_of_digests(vector<holder_t> const& list) {
     vector<std::uint64_t> sums{0};
     for (holder_t const holder : list)

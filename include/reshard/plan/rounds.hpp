@@ -36,7 +36,7 @@ struct process_memory {
     constexpr bool operator==(process_memory const&) const = default;
 };
 
-/// Some bytes of a process.
+/// A number of bytes on one process.
 struct process_share {
     holder_t process = 0;
     index_t bytes = 0;

@@ -35,7 +35,7 @@ public:
 
     constexpr relay_trees const& trees() const { return trees_; }
 
-    /// The number of a list.
+    /// Adds a list if it is new, and returns its number.
     ///
     /// \pre different processes play the holders, which are sorted as above
     constexpr std::uint32_t add_list(vector<holder_t> holders) {
@@ -51,8 +51,9 @@ public:
         return number;
     }
 
-    /// The number of the tree of a list's holders that are not on the nodes `near`. The tree begins
-    /// after the source. `none` if there are fewer than two such holders.
+    /// Adds the tree of a list's holders that are not on the nodes `near`, if it is new, and
+    /// returns its number. The tree begins after the source. `none` if there are fewer than two
+    /// such holders.
     ///
     /// \param chunks the number of chunks that a holder receives
     /// \pre   `near` is sorted and distinct, and has the source's node

@@ -57,7 +57,7 @@ struct byte_seconds {
 };
 
 /// The least time to receive bytes that may either enter over one link or be passed on over a
-/// second link. The number of entering bytes is chosen, but not below the least number.
+/// second link. The division is the fastest one in which at least the necessary bytes enter.
 inline double least_of_both(wanted_bytes const& wanted, byte_seconds const& each) {
     double const fixed = each.copied * wanted.copied + each.handed_on * wanted.held;
     double const sum = each.entered + each.handed_on;

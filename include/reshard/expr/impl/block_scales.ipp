@@ -213,7 +213,7 @@ private:
     scale_source const& from_;
     box source_, target_;
     vector<std::size_t> partner_; ///< by axis of the target: the same axis of the source
-    vector<bool> is_kept_;        ///< by axis of the source: it is an axis of the target
+    vector<bool> is_kept_;        ///< by axis of the source: whether it is an axis of the target
     vector<index_t> shared_;      ///< by factor of other axes: elements that share a scale
 };
 

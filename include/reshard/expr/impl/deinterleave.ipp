@@ -131,7 +131,7 @@ inline expression deinterleaved(expression const& fused, std::size_t axis, index
     return concat(order, axis);
 }
 
-/// The shards of a tensor, if a layout lists them and no shard is cyclic; otherwise null.
+/// The shards of a tensor, if a layout lists them and no shard is block-cyclic; otherwise null.
 inline shard_table const* listed_shards(layout const& target, std::string_view key) {
     tensor_layout const* const layout = target.find(key);
     auto const* const list =

@@ -228,7 +228,7 @@ inline bool fits_plainly(index_vector const& shape, index_vector const& scales) 
 }
 
 /// The first axis of a tensor to which the axes of its scales correspond. A vector of scales does
-/// not belong to the rule's axis if another axis is the only one of that extent.
+/// not belong to the rule's axis if exactly one other axis has that extent.
 ///
 /// \pre `scales` has no more axes than `shape`
 inline std::size_t first_scaled_axis(scale_rule const& rule, index_vector const& shape,
