@@ -127,7 +127,7 @@ constexpr void check_scaled(piece const& p, block_form const& form) {
     check_axes(form, p.source_offset.size());
 }
 
-/// The pieces of scales that belong to a piece of their tensor.
+/// The scales of a piece of a tensor, as pieces.
 struct scaled_piece {
     block_form form; ///< with the axes of the target
     piece_list scales;

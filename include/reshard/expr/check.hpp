@@ -57,8 +57,8 @@ RESHARD_DECL std::optional<block_form> form_of_scales(catalog_entry const& tenso
                                                       catalog_entry const& scales,
                                                       quantisation_facts const& said);
 
-/// `*.weight_packed => *.weight_scale` for `q.weight_scale`, if `source` has the tensor to which
-/// the scales belong by a known convention; otherwise empty.
+/// The `scales=` pattern for scales: `*.weight_packed => *.weight_scale` for `q.weight_scale`.
+/// Empty if `source` lacks the tensor to which they belong by a known convention.
 RESHARD_DECL std::string pattern_of_scales(std::string const& scales, catalog const& source);
 
 /// A quantised output that is separated from its scales.

@@ -27,8 +27,8 @@ inline std::string operand(std::size_t number) {
     return number == 0 ? "the first" : "operand " + std::to_string(number + 1);
 }
 
-/// Refuses an operand whose axes, data type or other extents differ from the first; `name_of` gives
-/// the name of an operand by its number.
+/// Refuses an operand that differs from the first operand in its number of axes, its data type, or
+/// an extent along another axis. `name_of(k)` names operand number `k` in messages.
 constexpr void check_operands(std::span<expression const* const> tensors, std::size_t axis,
                               auto const& name_of) {
     expression const& first = *tensors.front();

@@ -289,7 +289,7 @@ RESHARD_DECL void validate(mapping const& program);
 /// The mapping of each key of `target` to the source tensor of the same name; without a target, of
 /// every source tensor to itself.
 ///
-/// \throws error with errc::unknown_key when `source` does not have a key
+/// \throws error with errc::unknown_key if `source` lacks a key of `target`
 RESHARD_DECL mapping identity_mapping(catalog const& source, catalog const* target = nullptr);
 
 } // namespace reshard

@@ -60,7 +60,7 @@ constexpr expression permute(expression const& tensor, permutation order) {
     return result;
 }
 
-/// The same with the axes as numbers.
+/// The same for axes as numbers.
 ///
 /// \throws     error with errc::shape_mismatch unless `axes` names each axis of `tensor` once
 /// \par Source the permute attribute of AOA, which checks nothing: negative or repeated axes move

@@ -15,7 +15,7 @@
 #include <utility>
 
 /// \file
-/// The cost of a plan, before anything moves.
+/// The cost of a plan, before any byte moves.
 
 namespace reshard {
 

@@ -172,7 +172,7 @@ public:
         ends_.push_back(static_cast<std::uint32_t>(shares_.size()));
     }
 
-    /// \pre `has(tensor)`, the tensor shares its pattern, and it has a cut of that number
+    /// \pre `has(tensor)`, the tensor shares its pattern, and the pattern has a cut of that number
     constexpr std::uint16_t replica(std::uint32_t tensor, std::size_t cut) const {
         member const& numbered = members_[tensor];
         std::size_t const index = first_cut_[numbered.group] + cut;

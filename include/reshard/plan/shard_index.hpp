@@ -28,7 +28,7 @@ struct part_index {
 
     /// The axes along which box `i` is block-cyclic.
     constexpr axis_cycles cycles_of(std::size_t i) const {
-        if (cycles.empty()) // g++ 12 frees a constant twice that a conditional expression chooses
+        if (cycles.empty()) // g++ 12 frees a constant twice if a conditional expression chooses it
             return {};
         return cycles[i];
     }
@@ -220,7 +220,7 @@ public:
 
     /// The axes along which box `i` is block-cyclic.
     constexpr axis_cycles cycles(std::size_t i) const {
-        // g++ 12 frees a constant twice that a conditional expression chooses.
+        // g++ 12 frees a constant twice if a conditional expression chooses it.
         if (grid_)
             return grid_->cycles_at(i);
         if (grids_)

@@ -37,7 +37,7 @@ public:
 
     /// Adds a list if it is new, and returns its number.
     ///
-    /// \pre different processes play the holders, which are sorted as above
+    /// \pre no process plays two of the holders, and they are sorted as above
     constexpr std::uint32_t add_list(vector<holder_t> holders) {
         vector<std::uint64_t> sums = sums_of_digests(holders);
         std::uint32_t const number =

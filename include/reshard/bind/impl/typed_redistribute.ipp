@@ -125,7 +125,7 @@ private:
     typed_tables const& tables_;
     holder_t me_;
     planned_job& made_;
-    vector<std::uint32_t> sources_; ///< by number: the index in the layout
+    vector<std::uint32_t> sources_; ///< by number in the typed layout: the index in the layout
     std::map<pattern_content const*, own_pattern> own_;
 };
 

@@ -214,7 +214,7 @@ private:
     box source_, target_;
     vector<std::size_t> partner_; ///< by axis of the target: the same axis of the source
     vector<bool> is_kept_;        ///< by axis of the source: whether it is an axis of the target
-    vector<index_t> shared_;      ///< by factor of other axes: elements that share a scale
+    vector<index_t> shared_;      ///< by factor of other axes: how many elements share a scale
 };
 
 RESHARD_DECL scaled_piece scales_of_piece(piece p, index_vector const& shape,

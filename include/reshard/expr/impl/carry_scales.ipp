@@ -287,7 +287,7 @@ private:
                  : words("; add  ", scales.key, " -> ", scales.key, ", reshape=\"", clear, '"'));
     }
 
-    /// Relates scales that belong to an output as a whole.
+    /// Relates scales to the whole output.
     void relate_as_whole(mapping_output const& output, mapping_output const& scales) {
         constexpr scale_rule rule{"", "", scale_axes::none};
         if (auto form = form_by_rule(rule, output.value.shape, scales.value.shape, {}))

@@ -19,7 +19,7 @@
 
 namespace reshard::detail {
 
-/// The attributes of a macro, with another axis.
+/// Replaces the axis among a macro's attributes.
 inline std::string with_axis(std::string_view macro, index_t axis) {
     std::string text;
     while (!macro.empty()) {
@@ -270,7 +270,8 @@ private:
         return member_pieces;
     }
 
-    /// Whether macros took apart all parts of a fused tensor in an output or its parameter.
+    /// Whether macros took a fused tensor apart, into the right parts, to make an output or its
+    /// parameter.
     bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
         index_t const extent = sources_[taken.source].shape[axis(taken.source)];
         auto const sizes = member_sizes(*taken.made, extent);
