@@ -270,8 +270,7 @@ private:
         return member_pieces;
     }
 
-    /// Whether macros took a fused tensor apart, into the right parts, to make an output or its
-    /// parameter.
+    /// Whether macros took a fused tensor apart correctly for an output or for its parameter.
     bool is_taken_apart(std::string const& output, parts_taken const& taken) const {
         index_t const extent = sources_[taken.source].shape[axis(taken.source)];
         auto const sizes = member_sizes(*taken.made, extent);
