@@ -33,8 +33,7 @@ struct check_report {
     reshard::vector<reported> findings;
     detail::key_classes keys;
     std::string why_not; ///< why the program cannot be undone; empty if it can
-    catalog made;        ///< the changed tensors, with the number of parts along each axis in the
-                         ///< target
+    catalog made;        ///< the changed tensors, with the target's parts
     bool strict = false; ///< a warning makes the command fail
     std::string program; ///< the program text as it was run; empty if it has errors
 

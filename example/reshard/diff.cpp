@@ -26,8 +26,7 @@ namespace json = boost::json;
 struct diff_options {
     std::string a;
     std::string b;
-    detail::safetensors_options reading = {}; ///< for both checkpoints; the source layout is for
-                                              ///< `a` alone
+    detail::safetensors_options reading = {}; ///< for both; the source layout is for `a` alone
     compare_options options = {};
     progress_when progress = progress_when::on_terminal;
 };

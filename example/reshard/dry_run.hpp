@@ -41,8 +41,7 @@ struct plan_command {
     bool relabels = false;
     std::string relabelled; ///< a file for the relabelled layout, or empty
     bool relays = false;
-    reshard::holder_t ranks_per_node = 0; ///< 0: any process may play any rank, and a node has the
-                                          ///< network's number of ranks
+    reshard::holder_t ranks_per_node = 0; ///< 0: as in the network; nodes do not limit relabelling
     std::string network;                  ///< a file, or empty
     progress_when progress = progress_when::on_terminal;
 };

@@ -32,7 +32,7 @@ reshard::vector<aoa::known_tensor> known_rows(detail::layout_table const& table)
     return tensors;
 }
 
-/// The renames that apply to tensors; `object_renames` has those of other values.
+/// The renames that apply to tensors; `object_renames` has the other values' renames.
 reshard::vector<rename_pair> tensor_renames(rename_rules const& rules, catalog const& tensors,
                                             reshard::vector<aoa::state_suffix> const& states,
                                             job_files const& files) {
@@ -133,8 +133,7 @@ aoa::lowering lower_exports(aoa::program const& code, catalog const& source,
     for (aoa::known_tensor const& tensor : tensors_like(files.like))
         if (added.contains(tensor.entry.key) && !lowered.map.find(tensor.entry.key))
             lowered.map.add(tensor.entry.key, tensor.entry.shape, tensor.entry.dtype);
-    erase_if(lowered.findings, [&](aoa::finding const& finding) { // the warning says that the shape
-                                                                  // is unknown
+    erase_if(lowered.findings, [&](aoa::finding const& finding) { // its shape is known now
         return finding.code == "no_effect" && added.contains(finding.key) &&
                lowered.map.find(finding.key);
     });

@@ -61,13 +61,10 @@ private:
 
     reshard::catalog const& source_;
     job_files const& files_;
-    std::optional<rename_rules> rules_;                  ///< the rules of `--rename` beside a
-                                                         ///< program
-    reshard::vector<reshard::aoa::state_suffix> states_; ///< the source's states, if the source is
-                                                         ///< renamed
+    std::optional<rename_rules> rules_;                  ///< of `--rename`, if there is a program
+    reshard::vector<reshard::aoa::state_suffix> states_; ///< the states of a renamed source
     reshard::vector<rename_pair> before_;                ///< renames before the program
-    std::optional<reshard::catalog> seen_;               ///< the renamed source, if there are
-                                                         ///< renames
+    std::optional<reshard::catalog> seen_;               ///< the renamed source, if any
     reshard::vector<reshard::aoa::known_tensor> like_;
 };
 

@@ -76,7 +76,7 @@ std::string same_text(finding_group const& group);
 void say_findings(reshard::vector<reported> const& reports);
 
 /// Notes source tensors that the user's program renames if no tensor has their old names
-/// afterwards. A target that lists its tensors states its names itself, so there is no note.
+/// afterwards. A target that lists its tensors gets no note, since it states the names itself.
 void note_renamed_away(job& full_job, reshard::catalog const& source, job_files const& files);
 
 /// Prints the warnings about a job that will run to standard error.

@@ -14,8 +14,8 @@
 
 namespace tool {
 
-/// Reports how a job treats fused tensors, and where the target cuts tensors that are fused, or
-/// seem to be. De-interleaves the tensors that the target does not cut.
+/// Reports how a job treats fused tensors, and reports cuts of the target in tensors that are
+/// fused, or seem to be. De-interleaves the tensors that the target does not cut.
 void check_fused(job& full_job, reshard::layout const& layout, reshard::catalog const& source,
                  job_files const& files);
 

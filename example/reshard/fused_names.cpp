@@ -403,8 +403,7 @@ std::string text_of_parts(mapping const& program, layout const& layout, catalog 
             continue;
         auto const& pieces = output->value.pieces;
         catalog_entry const* const wanted = target ? target->find(output->key) : nullptr;
-        std::map<detail::key_id, std::size_t> counts; // with several pieces of a source, the
-                                                      // program knows the order
+        std::map<detail::key_id, std::size_t> counts; // several: the program knows the order
         for (std::size_t i = 0; i < pieces.size(); ++i)
             ++counts[pieces.source(i)];
         for (std::size_t i = 0; i < pieces.size(); ++i)

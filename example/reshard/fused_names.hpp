@@ -40,13 +40,11 @@ enum class fused_side {
 
 /// A name, and its meaning in one type of model.
 struct fused_name {
-    std::string_view name; ///< parts of the key; the last part may end with `_weight`, `_bias` or
-                           ///< similar
+    std::string_view name;  ///< parts of the key, optionally with `_weight`, `_bias` and so on
     std::string_view model; ///< `model_type` in `config.json`; empty: any other model
     fused_side side;
     fused_order order;
-    std::string_view heads;  ///< for orders by heads: the entries of `config.json` with their
-                             ///< number
+    std::string_view heads;  ///< for orders by heads: entries of `config.json` with the number
     std::string_view source; ///< the library and its file
 };
 

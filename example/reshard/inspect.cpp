@@ -303,8 +303,7 @@ std::string metadata_text(checkpoint_metadata const& checkpoint, inspect_options
 /// \pre `checkpoint` does not list aliases as tensors
 std::string text_of(checkpoint_metadata const& checkpoint, inspect_options const& options) {
     layout layout = layout_of(checkpoint);
-    layout.has_global_order = false; // shows the order in the files, not the order that programs
-                                     // see
+    layout.has_global_order = false; // shows the order in the files
     std::string text =
         checkpoint.path.string() + ": " + bold(checkpoint.format) +
         (checkpoint.version.empty() ? "" : " " + detail::printable(checkpoint.version)) + ", " +

@@ -117,8 +117,8 @@ aoa::program with_casts(job& full_job, aoa::program const& written,
     return aoa::parse(full_job.written.text, files.program);
 }
 
-/// Warns of the first `fused_qkv` or `fused_qkv_old` statement whose numbers of heads differ from
-/// those of the source's model.
+/// Warns of the first `fused_qkv` or `fused_qkv_old` statement whose numbers of heads are not the
+/// numbers in the source's model.
 void warn_head_counts(job& full_job, aoa::program const& program, job_files const& files) {
     constexpr std::string_view counts[][3] = {
         {"num_heads", "num_q_heads", "num_attention_heads"},
@@ -174,7 +174,7 @@ catalog known_tensors(catalog const& exports, catalog const& source) {
     return catalog(std::move(entries));
 }
 
-/// The beginning of a sentence about where the tensors of a target come from.
+/// The beginning of a clause about the source of a target's tensors.
 std::string_view maker_of(job_files const& files) {
     return files.program.empty() ? "the source has" : "the program yields";
 }

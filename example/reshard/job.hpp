@@ -33,8 +33,7 @@ struct job_files {
     reshard::vector<std::string> names = {};    ///< tables with other names of the target's tensors
     reshard::vector<std::string> renames = {};  ///< `FROM=TO`, or files of such pairs
     reshard::vector<std::string> casts = {};    ///< `PATTERN=DTYPE`
-    reshard::vector<std::string> objects = {}; ///< keys of values in the source that are not
-                                               ///< tensors
+    reshard::vector<std::string> objects = {}; ///< keys of the source's values that are not tensors
     /// Other names of the source's tensors, and the keys of these tensors.
     std::map<std::string, std::string> aliases = {};
     bool partial = false;         ///< the target's shards may share and omit elements
@@ -66,10 +65,9 @@ struct job {
     reshard::aoa::lowering lowered;
     std::optional<reshard::catalog> wanted;       ///< the target's tensors, if there is a target
     bool lists_keys = false;                      ///< the target lists its tensors
-    std::optional<reshard::layout> target;        ///< std::nullopt without a target, or after an
-                                                  ///< error
+    std::optional<reshard::layout> target;        ///< std::nullopt without one, or after an error
     reshard::vector<reshard::aoa::finding> notes; ///< notes on the layout for the user
-    std::string unwritten; ///< a text about the keys that the layout omits
+    std::string unwritten;                        ///< a text about the keys that the layout omits
     reshard::strict_verdict verdict;
 
     reshard::aoa::program const& code() const { return expanded.code; }

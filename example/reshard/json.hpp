@@ -45,8 +45,7 @@ inline boost::json::array json_statements(reshard::aoa::program const& code,
     std::size_t line = 1;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         reshard::aoa::statement const& statement = code.statements()[i];
-        if (statement.where !=
-            where) // most statements come from the same line as the previous one
+        if (statement.where != where) // most statements come from the same line as the previous one
             line = code.place_at(statement.where.first).line;
         where = statement.where;
         list.push_back({{"statement", lines[i]},

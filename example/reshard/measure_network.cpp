@@ -53,8 +53,7 @@ struct measured_network {
     network found;
     reshard::vector<std::string> ways; ///< names of fields in the file
     reshard::vector<std::string> notes;
-    std::optional<detail::measured_ways> between_private; ///< ways between the private memories of
-                                                          ///< a node's ranks
+    std::optional<detail::measured_ways> between_private; ///< within a node
 };
 
 /// The size of a job that moves rows.

@@ -426,7 +426,7 @@ private:
 
 std::string stored_program(std::string const& program) {
     if (program.empty() || program == renames_program)
-        return {}; // there is no text
+        return {}; // such a program has no text
     return is_stock(program) ? std::string(find_stock_program(program.substr(1)).text)
                              : read_program_file(program);
 }

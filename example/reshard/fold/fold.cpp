@@ -19,7 +19,7 @@ using namespace reshard;
 
 namespace {
 
-/// Shortens a program. A candidate is accepted if its mapping equals that of the program.
+/// Shortens a program. A candidate is accepted if it has the same mapping.
 struct folding {
     catalog const& source;
     catalog const& target;

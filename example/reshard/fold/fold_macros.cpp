@@ -292,8 +292,9 @@ private:
         }
     }
 
-    /// Finds `w -> pieces` with `pieces -> a` and `pieces -> b`, where all pieces may first be
-    /// joined in one tensor that is split; or `a -> pieces` and `b -> pieces` with `pieces -> w`.
+    /// Replaces `w -> pieces`, `pieces -> a` and `pieces -> b` by a macro, also if a statement joins
+    /// all pieces and another one splits the result. The same for `a -> pieces`, `b -> pieces` and
+    /// `pieces -> w`.
     bool put_together(std::size_t i, direction way) {
         folded_line const fused = lines_[i];
         name_list const& pieces = fused.*way.others;

@@ -173,8 +173,7 @@ html on_demand(std::string_view summary, html const& inner, bool open) {
 }
 
 std::string colour_of(std::size_t i) {
-    constexpr std::size_t golden_angle = 137; // in degrees: each colour is far from the previous
-                                              // ones
+    constexpr std::size_t golden_angle = 137; // in degrees; gives distant colours
     return "hsl(" + std::to_string((210 + golden_angle * i) % 360) + " 62% " +
            std::to_string(i % 2 == 0 ? 68 : 76) + "%)";
 }

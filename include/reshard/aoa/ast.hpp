@@ -92,8 +92,7 @@ struct origin {
     index_t blocks = 0;       ///< number of parts in the fused tensor that it makes or takes apart:
                               ///< parts of ranks or, if `fused_qkv` takes the tensor apart, of
                               ///< heads; 0 for other statements
-    std::string attributes{}; ///< for a statement that makes a fused tensor from a fused tensor:
-                              ///< its attributes
+    std::string attributes{}; ///< for a fused tensor made from another: its attributes
     bool is_axis_assumed = false; ///< the statement has no axis, so the macro uses its default
 
     bool operator==(origin const&) const = default;

@@ -28,8 +28,7 @@ struct check_options {
 struct data_loss {
     detail::loss lost;
     std::string text;         ///< the words after the tensor's key
-    text_span where = {};     ///< the statement; empty if no statement causes the loss because
-                              ///< nothing uses the tensor
+    text_span where = {};     ///< the statement; empty if nothing uses the tensor
     std::uint32_t origin = 0; ///< origin of the statement
 };
 
@@ -37,8 +36,7 @@ struct data_loss {
 struct program_report {
     program code; ///< the program without macros; `describe(code, finding)` prints a finding
     vector<finding> findings;
-    detail::key_classes keys; ///< if the program has errors, only keys that are known in spite of
-                              ///< them
+    detail::key_classes keys; ///< if the program has errors, only the keys that are known
     vector<data_loss> losses; ///< empty if there are errors
 
     bool ok() const;

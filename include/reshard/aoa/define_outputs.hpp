@@ -41,8 +41,7 @@ private:
     program const& code_;
     pattern_index index_;
     vector<std::size_t> makers_;               ///< by pattern: the index of the unmatched statement
-    mutable std::int64_t searches_left_ = 256; ///< limits the cost: each search compares many
-                                               ///< patterns
+    mutable std::int64_t searches_left_ = 256; ///< a limit, since each search is slow
 };
 
 /// Defines each key of the target, in order. If the target is unknown, defines each tensor that no

@@ -25,12 +25,9 @@ enum class on_no_match { ignore, warn, error };
 struct expand_options {
     on_no_match no_match = on_no_match::warn;
     vector<state_suffix> state_suffixes = default_state_suffixes(); ///< tried in this order
-    bool reverse = false; ///< the program will run backwards: the right sides name the source's
-                          ///< tensors
-    std::size_t max_names = 4'194'304; ///< limit for all statements together, including
-                                       ///< intermediate ones
-    std::size_t max_characters = 268'435'456; ///< limit for all names and attributes, including
-                                              ///< intermediate ones
+    bool reverse = false;              ///< runs backwards: the right sides name source tensors
+    std::size_t max_names = 4'194'304; ///< limit, including intermediate statements
+    std::size_t max_characters = 268'435'456; ///< limit for names and attributes together
     std::size_t max_steps =
         16'777'216; ///< limit for comparisons of keys with patterns, and for statements that are
                     ///< followed to find how a tensor is cut
