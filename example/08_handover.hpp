@@ -24,8 +24,7 @@ inline constexpr int trainers = 4, servers = 2;
 inline constexpr int steps = 3;
 
 // [program]
-/// Both sides use this program. It fuses q, k and v into one weight, and casts all weights to
-/// bfloat16.
+/// Both sides use this program. It fuses q, k and v, and casts all weights to bfloat16.
 inline constexpr char const* program = R"(
 q_proj.weight, k_proj.weight, v_proj.weight -> qkv, fused_qkv, axis=0, num_q_heads=4, num_kv_heads=2
 qkv -> qkv_proj.weight, dtype="bfloat16"

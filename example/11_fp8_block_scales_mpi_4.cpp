@@ -121,13 +121,11 @@ int main(int argc, char** argv) {
         return result.is_right();
     };
 
-    // Two ranks with 128 columns each: all cuts are between blocks, and the scales are cut like the
-    // weight.
+    // Two ranks with 128 columns each: the weight and its scales are cut between blocks.
     bool is_right = move_to(spread(2, 1, shard{1}));
 
-    // Four ranks with 64 columns each, but only two columns of scales: rank 1 would have the scale
-    // of columns 128 to 255 together with columns 64 to 127 of the weight. Every rank gets the
-    // error.
+    // Four ranks with 64 columns each, but only two columns of scales: rank 1 would have columns 64
+    // to 127 with the scale of columns 128 to 255. Every rank gets the error.
     try {
         move_to(spread(4, 1, shard{1}));
         is_right = false;
