@@ -32,9 +32,8 @@ struct served
 using qk = typed::concat<0, typed::source_of<trained, "q">, typed::source_of<trained, "k">>;
 using serve = typed::plan<trained, served, typed::definition<"qk", qk>>;
 
-// Served rank 0 gets the first six rows of qk, two each from ranks 0 to 2. Served rank 1 gets the
-// other rows: two of q from rank 3, and one of k from each of the four ranks. Each served rank
-// keeps its own norm.
+// Of qk, rank 0 gets the first six rows, two each from ranks 0 to 2. Rank 1 gets the other rows:
+// two of q from rank 3, and one of k from each of the four ranks. Both ranks keep their own norm.
 static_assert(typed::is_covered<trained> && typed::has_equal_shards<served>);
 static_assert(cost_of<serve>().transfers == 3 + 5 + 2);
 static_assert(cost_of<serve>().by_process[0].bytes_local == 2 * 2 * 4 + 2 * 4);

@@ -14,8 +14,8 @@
 #include <vector>
 
 // Five ways to influence the content of a checkpoint, in a few lines each: other names, other
-// values, who writes, additional texts, and tensors that get their memory when they are loaded. Run
-// it on two ranks.
+// values, another writing rank, additional texts, and tensors that get their memory when they are
+// loaded. Run it on two ranks.
 
 namespace {
 
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     std::iota(weight.begin(), weight.end(), 1.0f);
     model_state const state{{"weight", as_bfloat16("weight", view_of(weight))}};
 
-    // The last rank that has a tensor writes it. The names of files show it.
+    // The last rank that has a tensor writes it. The names of the files contain this rank.
     save_state(ranks, state, path,
                {.writing = {.replace = true,
                             .texts = {{"author", "an example"}},

@@ -14,7 +14,7 @@
 #include <iostream>
 #include <vector>
 
-// What a trainer and a server agree on: which ranks of the shared world they are, the names of the
+// The settings that a trainer and a server share: their ranks in the common world, the names of the
 // weights, and the program that makes the server's weights. Each side chooses its own layout.
 
 namespace handover {

@@ -44,7 +44,8 @@ int global_index(int local, int nb, int me, int source, int processes) {
     return (local / nb * processes + (processes + me - source) % processes) * nb + local % nb;
 }
 
-/// A matrix as a rank of the grid stores it: column by column, with unused rows at the end of each.
+/// A matrix as a rank of the grid stores it: column by column, with unused rows at the end of each
+/// column.
 struct local_array {
     array_descriptor desc;
     int row, column; ///< position of the process in the grid

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-// What a trainer and a server agree on, in addition to the path of the port file: the names of the
-// weights, and the number of steps. Each side chooses its own layout.
+// The settings that a trainer and a server share, in addition to the path of the port file: the
+// names of the weights, and the number of steps. Each side chooses its own layout.
 
 namespace bridge_example {
 

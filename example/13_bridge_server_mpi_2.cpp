@@ -78,7 +78,7 @@ struct weights {
         return tensors;
     }
 
-    /// Whether every element has its value from after `step` steps of training.
+    /// Whether every element has the trainer's value after `step` steps.
     bool are_of(std::uint64_t step, index_t rank) const {
         for (index_t i = 0; i < std::ssize(qkv); ++i)
             if (number_of(qkv[static_cast<std::size_t>(i)]) !=

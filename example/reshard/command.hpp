@@ -76,7 +76,7 @@ void add_from(CLI::App& command, std::string& format);
 /// Adds `--compatible`.
 void add_compatible(CLI::App& command, reshard::detail::safetensors_options& reading);
 
-/// Adds `--source-layout`. \param directory the help's word for the directory with the files
+/// Adds `--source-layout`. \param directory the word for the directory in the help text
 void add_source_layout(CLI::App& command, reshard::detail::safetensors_options& reading,
                        std::string const& directory);
 
@@ -94,7 +94,7 @@ std::string format_to_write(std::string const& format, std::string const& target
 CLI::App* add_command(CLI::App& app, invocation& chosen, std::string const& name,
                       std::string const& description, std::string const& examples);
 
-/// Adds an argument that names a checkpoint to read, or may name one, also as `DIR/@latest`.
+/// Adds an argument that names a checkpoint to read, or may name one. `DIR/@latest` is allowed.
 CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& name,
                       std::string& path, std::string const& noun);
 
@@ -102,7 +102,7 @@ CLI::Option* add_path(CLI::App& command, invocation& chosen, std::string const& 
 CLI::Option* add_written(CLI::App& command, std::string const& name, std::string& path,
                          std::string const& noun);
 
-/// Adds the required argument that names the output directory. The name must not be a file's.
+/// Adds the required argument that names the output directory. No file may have this name.
 CLI::Option* add_directory(CLI::App& command, std::string const& name, std::string& path,
                            std::string const& noun);
 

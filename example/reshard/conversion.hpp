@@ -16,7 +16,7 @@
 #include <string>
 
 /// \file
-/// The reads and writes of `convert`, known before it starts.
+/// The reads and writes of `convert`, computed before it starts.
 
 namespace reshard {
 
@@ -47,7 +47,7 @@ struct rank_share {
     reshard::index_t bytes_written = 0;
 };
 
-/// The source file and the target file of all bytes.
+/// The bytes that a conversion reads from each file and writes to each file.
 ///
 /// \par Units bytes of tensors, without headers, and without the rest of chunks that are read to
 ///            verify them

@@ -49,8 +49,8 @@ struct convert_command {
     std::map<std::string, double> numbers;
 };
 
-/// The program text for the record. Empty if no record is written, as for one file or for other
-/// formats.
+/// The program text for the record. Empty if no record is written, for example for a single file or
+/// for other formats.
 std::string program_text(job const& full_job, job_files const& files, std::string const& format) {
     bool const has_record = format.empty() || (!detail::is_other_format(format) &&
                                                !detail::written_format_of(format).is_file());

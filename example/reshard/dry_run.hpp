@@ -60,7 +60,7 @@ struct dry_run {
     reshard::index_t target_pieces = 0;
     bool relays = false; ///< requested, or faster; a plan with relays has no rounds
     std::optional<reshard::detail::relay_gain>
-        omitted; ///< the gain from relays that are not used; none with a budget
+        omitted; ///< the gain from relays, if a budget excludes them
     reshard::vector<std::string> keys;
     reshard::vector<key_cost> by_key;
     reshard::plan_cost cost;

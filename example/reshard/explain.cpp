@@ -32,7 +32,7 @@ struct explain_options {
     std::string key;
     std::string source_key;
     std::string region;
-    bool all = false; ///< not only the lines that fit on a screen
+    bool all = false; ///< shows all lines, not only a screen of them
 };
 
 /// Sorts pieces by their offsets in the target, or in the source.

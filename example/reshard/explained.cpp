@@ -148,7 +148,7 @@ private:
 
     source_spec const& source_;
     job const& all_;
-    bool cuts_at_ranks_; ///< cut at shards also if the source is a layout
+    bool cuts_at_ranks_; ///< also cuts at shards if the source is a layout
     aoa::statement_trace trace_;
     reshard::vector<std::string> lines_;
     /// Statement numbers by source key and target key.

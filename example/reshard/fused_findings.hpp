@@ -9,8 +9,7 @@
 #include <reshard/layout/layout.hpp>
 
 /// \file
-/// Checks whether a job separates what belongs together: the members of fused tensors, or tensors
-/// and their scales.
+/// Checks whether a job separates the members of fused tensors, or tensors from their scales.
 
 namespace tool {
 

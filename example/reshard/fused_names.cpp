@@ -369,8 +369,8 @@ std::map<detail::key_id, std::size_t> named_parts(mapping const& program, layout
     return matches;
 }
 
-/// Whether an output uses a piece along the axis `along`, which has the parts, without a further
-/// cut there by the target.
+/// Whether the parts along the axis `along` stay joined in an output. False if a piece has all of
+/// them, and the target cuts it there.
 bool is_taken_whole(piece const& piece, std::size_t along, index_t extent,
                     catalog_entry const* wanted) {
     auto const axis = detail::same_axis(piece, along);

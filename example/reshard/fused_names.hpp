@@ -79,8 +79,8 @@ struct fused_cut {
     fused_order order;
 };
 
-/// The cut by a layout that cuts a tensor along `axes`, if it separates or may separate rows that
-/// belong together. std::nullopt for cuts along other axes, and for cuts between heads.
+/// The cut that separates, or may separate, rows that belong together, if a layout cuts a tensor
+/// along `axes`. std::nullopt for cuts along other axes, and for cuts between heads.
 std::optional<fused_cut> find_fused_cut(reshard::catalog_entry const& wanted,
                                         reshard::vector<std::size_t> const& axes,
                                         model_facts const& model);

@@ -87,7 +87,7 @@ inline constexpr std::string_view program_values_code = "program_values";
 /// \throws error for files that cannot be read
 job make_job(reshard::layout const& source, job_files const& files);
 
-/// Same for a source that the command line names; `--rename` also applies to its other values.
+/// Makes a job for a source from the command line. `--rename` also applies to its other values.
 job make_job(source_spec const& source, job_files const& files);
 
 /// Refuses a target whose shards omit or share elements, unless it may be partial.

@@ -29,7 +29,7 @@
 
 namespace tool {
 
-/// Adds an option that takes one of a few words. Each word is for a value.
+/// Adds an option that takes one of a few words. Each word selects a value.
 template <class Value>
 CLI::Option* add_choice(CLI::App& command, std::string const& name, Value& value,
                         std::map<std::string, Value> const& words) {

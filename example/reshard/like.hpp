@@ -15,8 +15,8 @@ namespace tool {
 
 /// Shapes and data types of the tensors in a checkpoint, in its headers, or in a layout file.
 ///
-/// A header is a safetensors file that may end after its header, the JSON of such a header, or the
-/// output of `reshard inspect --json`.
+/// A header is a safetensors file, possibly without its data, the JSON of its header, or the output
+/// of `reshard inspect --json`.
 ///
 /// \post   the tensors are known, but not marked as wanted
 /// \throws error for a file that is unreadable, or does not contain shapes and data types

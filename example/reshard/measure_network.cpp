@@ -67,7 +67,7 @@ struct job_size {
 };
 
 /// A job in which two ranks swap their rows, or one rank copies its own. With short runs, the
-/// target has the left and the right halves of the rows as separate tensors.
+/// target has the left and the right halves of the rows as separate shards.
 class row_job {
 public:
     /// \pre with short runs, the bytes are whole rows
@@ -331,8 +331,8 @@ private:
             std::max(speed.node_bytes_per_second, speed.rank_bytes_per_second);
     }
 
-    /// The bytes a second without latency. With few bytes, or on a busy machine, the latency may
-    /// exceed the measured time; at least half of the time is counted.
+    /// The bytes per second, not counting the latency. With few bytes, or on a busy machine, the
+    /// latency may exceed the measured time; at least half of the time is counted.
     double rate(int count, double seconds, double latency) const {
         double const moving = std::max({seconds - latency, seconds / 2, 1e-9});
         return count * static_cast<double>(bytes_) / moving;

@@ -35,8 +35,7 @@ bool is_unnamed(std::filesystem::path const& path) {
            !std::ranges::count(of_checkpoints, path.extension().string());
 }
 
-/// Opens a checkpoint. Refuses a file that is neither a checkpoint nor a layout before the error
-/// calls it a bad checkpoint.
+/// Opens a checkpoint. If a file is neither a checkpoint nor a layout, the error says so.
 checkpoint_metadata read_checkpoint(std::filesystem::path const& path,
                                     detail::safetensors_options const& reading = {}) {
     try {

@@ -17,7 +17,7 @@ namespace tool {
 /// The shortest program found that means the same as `lines` for tensors of `source` and `target`.
 ///
 /// Each of `lines` is a statement without macros. Statements that differ only in numbers become one
-/// statement with `$LAYER_ID`. Expansions of fused macros become these macros.
+/// statement with `$LAYER_ID`. Expansions of fused macros become the macros.
 ///
 /// \post the result expands and lowers to the mapping of `lines`; it is `lines` if no shorter
 ///       program does

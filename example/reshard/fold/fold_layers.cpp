@@ -86,7 +86,7 @@ reshard::vector<layer_group> groups_of(reshard::vector<folded_line> const& lines
     return groups;
 }
 
-/// std::nullopt if the number exceeds 64 bits.
+/// The value of a number; std::nullopt if it exceeds 64 bits.
 std::optional<index_t> number_of(std::string const& digits) {
     index_t number = 0;
     auto const [end, problem] =

@@ -126,7 +126,7 @@ reshard::vector<std::size_t> sizes_in(std::string_view attributes) {
     }
 }
 
-/// The number of the `pieces` equal pieces that each result of a split has; empty if it is unknown.
+/// For each result of a split, its share of the `pieces` equal pieces; empty if it is unknown.
 reshard::vector<std::size_t> piece_counts(std::size_t pieces, folded_line const& split) {
     reshard::vector<std::size_t> counts = sizes_in(split.attributes);
     if (counts.empty())
@@ -292,9 +292,9 @@ private:
         }
     }
 
-    /// Replaces `w -> pieces`, `pieces -> a` and `pieces -> b` by a macro, also if a statement joins
-    /// all pieces and another one splits the result. The same for `a -> pieces`, `b -> pieces` and
-    /// `pieces -> w`.
+    /// Replaces `w -> pieces`, `pieces -> a` and `pieces -> b` by a macro, also if a statement
+    /// joins all pieces and another one splits the result. Likewise for `a -> pieces`,
+    /// `b -> pieces` and `pieces -> w`.
     bool put_together(std::size_t i, direction way) {
         folded_line const fused = lines_[i];
         name_list const& pieces = fused.*way.others;

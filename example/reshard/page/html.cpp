@@ -77,7 +77,7 @@ bool is_number(std::string_view text) {
 
 /// A number; a long one may be broken after its commas.
 html number_text(std::string_view number) {
-    constexpr std::size_t most = 11; // as `999,999,999`
+    constexpr std::size_t most = 11; // for example `999,999,999`
     if (number.size() <= most)
         return html_text(number);
     html shown;

@@ -47,7 +47,8 @@ private:
 /// Defines each key of the target, in order. If the target is unknown, defines each tensor that no
 /// statement reads: tensors of the source, and results of statements.
 ///
-/// \par Source 4.10 of the description of AOA; there `a -> c, axis=0` does not count as reading `a`
+/// \par Source section 4.10 of the description of AOA; there `a -> c, axis=0` does not count as
+///             reading `a`
 RESHARD_DECL void define_outputs(lower_context& context);
 
 /// Refuses scales unless each block of their tensor has exactly one.
@@ -75,7 +76,8 @@ RESHARD_DECL std::optional<bool> has_state(source_names const& source, bound_val
 ///             errc::shape_mismatch if the state's shape differs from the parameter's, with
 ///             errc::dtype_mismatch if the states of the sources differ in type
 /// \pre        `parameter` is made of at least one source
-/// \par Source 4.8 of the description of AOA; there a parameter's cast is applied to its state too
+/// \par Source section 4.8 of the description of AOA; there a parameter's cast is applied to its
+///             state too
 RESHARD_DECL expression state_of(source_names const& source, bound_value const& parameter,
                                  state_suffix const& state, std::string const& key);
 

@@ -49,8 +49,9 @@ struct expansion {
 ///
 /// \post       if the expansion is complete, no name of the result has a placeholder, an array, a
 ///             star or `^T`, and no word of a macro remains
-/// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), 3 of its description; there they
-///             rewrite text, here they replace nodes, and temporaries cannot collide with a name
+/// \par Source the macros of AOA (PaddlePaddle flex_checkpoint), section 3 of its description;
+///             there they rewrite text, here they replace nodes, and temporaries cannot collide
+///             with a name
 RESHARD_DECL expansion expand_all(program const& written, catalog const& source,
                                   catalog const* target = nullptr,
                                   expand_options const& options = {});

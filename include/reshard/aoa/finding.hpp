@@ -23,10 +23,10 @@ using reshard::detail::severity;
 
 /// A finding, and its position in the program.
 ///
-/// `code` is for programs: the name of an error's `errc`. For a warning or note, it is one of
-/// `no_match`, `no_effect`, `joined`, `unknown_parts`, `fused_axis`, `cut_group`, `plain_concat`,
-/// `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten` and, if a whole
-/// program is checked, `not_used`, `unused` and `rounded`.
+/// `code` is machine-readable. For an error, it is the name of its `errc`. For a warning or note,
+/// it is one of `no_match`, `no_effect`, `joined`, `unknown_parts`, `fused_axis`, `cut_group`,
+/// `plain_concat`, `left_state`, `other_dtype`, `head_size`, `shadowed`, `replaced`, `overwritten`
+/// and, if a full program is checked, `not_used`, `unused` and `rounded`.
 struct finding {
     severity level = severity::warning;
     std::string code;

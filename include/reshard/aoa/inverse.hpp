@@ -81,8 +81,8 @@ std::string list_text(auto const& numbers) {
 ///
 /// \throws     statement_error with errc::not_invertible if the step loses elements or digits: a
 ///             cast that rounds its operand, a slice, a resize that crops
-/// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there `dtype` alone
-///             has no reverse at all
+/// \par Source section 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there `dtype`
+///             alone has no reverse at all
 RESHARD_DECL attribute_list inverse_of(attribute_step const& step, bool allow_rounding);
 
 /// The attributes that undo steps one after the other.
@@ -104,8 +104,8 @@ struct inverse_statement {
 ///
 /// \par Shape  the parts of a concat have the extents of its operands, even or not
 /// \throws     statement_error with errc::not_invertible, as `inverse_of`
-/// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there a concat is
-///             reversed to an even split, for any operands
+/// \par Source section 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there a concat
+///             is reversed to an even split, for any operands
 RESHARD_DECL inverse_statement invert(statement_analysis const& of, bool allow_rounding);
 
 } // namespace reshard::aoa::detail

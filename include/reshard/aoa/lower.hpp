@@ -86,9 +86,9 @@ RESHARD_DECL lowering lower_all(program const& expanded, catalog const& source,
 /// \throws     error, with the position in the text, a caret and the chain of macros:
 ///             errc::unknown_key, errc::shape_mismatch, errc::dtype_mismatch, errc::syntax for
 ///             attributes that do not fit, errc::unsupported
-/// \par Source 4 of the description of AOA (PaddlePaddle flex_checkpoint); there definitions are
-///             not compared with the target's shapes, types only by parts of their names, and
-///             tensors made of a removed tensor stay unfilled
+/// \par Source section 4 of the description of AOA (PaddlePaddle flex_checkpoint); there
+///             definitions are not compared with the target's shapes, types are compared only by
+///             parts of their names, and tensors made of a removed tensor stay unfilled
 RESHARD_DECL mapping lower(program const& expanded, catalog const& source,
                            catalog const* target = nullptr, lower_options const& options = {});
 

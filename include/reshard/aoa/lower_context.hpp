@@ -216,7 +216,7 @@ struct lower_context {
 
     /// The shape of a target key. If the target has only the key's states, it is the states' shape.
     ///
-    /// \par Source 4.7 of the description of AOA; there states of two shapes are an error
+    /// \par Source section 4.7 of the description of AOA; there states of two shapes are an error
     index_vector const* wanted_shape(std::string_view key) const;
 
     program const& code;

@@ -44,10 +44,10 @@ namespace reshard::aoa {
 /// \throws     error with errc::syntax, with file, line, column, the expected words and the line
 ///             itself
 /// \throws     error with errc::limit_exceeded if the text has 4 GiB or more
-/// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), 2.1 and 2.2 of its description;
-///             there two statements may share a line, here only in the form that results when
-///             Python joins texts. Comments, continued lines, quoted names and negative numbers are
-///             extensions of this library
+/// \par Source the grammar of AOA (PaddlePaddle flex_checkpoint), sections 2.1 and 2.2 of its
+///             description; there two statements may share a line, here only in the form that
+///             results when Python joins texts. Comments, continued lines, quoted names and
+///             negative numbers are extensions of this library
 RESHARD_DECL program parse(std::string_view text, std::string_view file = {});
 
 } // namespace reshard::aoa

@@ -72,9 +72,9 @@ private:
 ///
 /// \pre        `expanded` is a result of `expand`
 /// \post       without an error, running both programs in turn is the identity on `source`
-/// \par Source 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an uneven concat
-///             is split evenly, losses are not detected, and fused macros count parts on the wrong
-///             side
+/// \par Source section 4.9 of the description of AOA (PaddlePaddle flex_checkpoint); there an
+///             uneven concat is split evenly, losses are not detected, and fused macros count parts
+///             on the wrong side
 RESHARD_DECL reversal reverse_all(program const& expanded, catalog const& source,
                                   catalog const* target = nullptr,
                                   reverse_options const& options = {});

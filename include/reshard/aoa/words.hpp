@@ -177,8 +177,8 @@ constexpr std::optional<std::optional<index_t>> take_extent(std::string_view& te
 ///
 /// \param wanted the target's shape, or null
 /// \throws       error with errc::overflow if a product exceeds 64 bits
-/// \par Source   4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has only the
-///               grouped form
+/// \par Source   section 4.7 of the description of AOA (PaddlePaddle flex_checkpoint), which has
+///               only the grouped form
 constexpr index_vector reshaped_shape(index_vector const& old, index_vector const& list,
                                       index_vector const* wanted) {
     if (!wanted || list.size() < 3)

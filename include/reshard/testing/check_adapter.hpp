@@ -119,7 +119,7 @@ inline index_t changed_element(adapted const& t, vector<std::byte> const& bytes)
     return -1;
 }
 
-/// Checks that the view shows what the tensor writes, and that no other element changes.
+/// Checks that the view shows each written element, and that no other element changes.
 inline void check_writes(adapted const& t) {
     for (index_t i = 0; i < t.count(); ++i)
         t.write(t.index(i), 0);

@@ -73,7 +73,7 @@ private:
             fail(errc::limit_exceeded, in_.pieces.refusal());
     }
 
-    /// The state that a key is, and its parameter.
+    /// The parameter and the kind of state of a state's key.
     struct state_of_parameter {
         std::string parameter;
         state_suffix const* state;
@@ -165,7 +165,7 @@ private:
         return in_.result.map.source(id);
     }
 
-    /// The value. \throws error if it is made of a tensor that the source does not have
+    /// The value; fails if it is made of a tensor that the source does not have.
     expression const& real(std::string const& key, bound_value const& value) const {
         value.for_each_source([&](key_id id) {
             if (in_.source.is_stand_in(id))

@@ -27,7 +27,7 @@ RESHARD_DECL statement_trace::statement_trace(program const& code)
 
 namespace detail {
 
-/// The tensor whose scales a key has by the program's patterns; otherwise the key itself.
+/// The tensor that has `key` as its scales, by the program's patterns; otherwise `key` itself.
 inline std::string scaled_by(program const& code, std::string_view key) {
     for (scale_pattern const& pattern : scale_patterns(code))
         if (auto tensor = pattern.tensor_of(key))

@@ -184,8 +184,8 @@ struct macro {
 
 /// All macros. Each is applied to the results of the macro before it.
 ///
-/// \par Source the order of AOA (PaddlePaddle flex_checkpoint), 3.1 of its description; the layer
-///             offset and the ids are one macro here
+/// \par Source the order of AOA (PaddlePaddle flex_checkpoint), section 3.1 of its description; the
+///             layer offset and the ids are one macro here
 inline constexpr macro macros[] = {
     {"$NAME", detail::expand_placeholders},
     {"[a:b]", each<detail::expand_array>},
