@@ -19,18 +19,18 @@
 
 namespace reshard::detail {
 
-/// The key in `__metadata__` of the save that a file belongs to.
+/// The key in `__metadata__` for the id of the save that wrote the file.
 inline constexpr std::string_view save_id_name = "RESHARD_SAVE";
 
 /// The id in a file whose save is not finished.
 inline constexpr std::string_view unknown_save_id = "00000000000000000000000000000000";
 
-/// The key in `__metadata__` of the digests of the file's tensors.
+/// The key in `__metadata__` for the digests of the file's tensors.
 inline constexpr std::string_view chunk_digests_name = "RESHARD_DIGESTS";
 
-/// The key in `__metadata__` of the digest of the file's header. The digest is computed with zeros
-/// in place of its own digits. The record has digests of headers too; this one checks a file that
-/// is read alone.
+/// The key in `__metadata__` for the digest of the file's header. The digest is computed with zeros
+/// in place of its own digits. The record has digests of headers too; this digest checks a file
+/// that is read alone.
 inline constexpr std::string_view header_digest_name = "RESHARD_HEADER";
 
 /// The digest of some bytes.
@@ -55,7 +55,7 @@ private:
     void* state_;
 };
 
-/// `00000000000000ff` for 255.
+/// The digest as 16 hexadecimal digits: `00000000000000ff` for 255.
 RESHARD_DECL std::string hex_text(std::uint64_t digest);
 
 /// The 128-bit digest of the concatenated texts, as 32 hexadecimal digits.
@@ -95,7 +95,7 @@ RESHARD_DECL std::string
 unknown_digests(std::span<std::uint64_t const> tensor_bytes,
                 std::uint64_t chunk_size = chunk_digests::usual_chunk_bytes);
 
-/// Digests of one tensor; those of a small tensor need no allocation.
+/// The digests of one tensor. The digest of a tensor of one chunk needs no allocation.
 using digest_list = short_vector<std::uint64_t, 1>;
 
 /// Reads the digests of the tensors of a file from their text, one tensor after the other.
@@ -103,7 +103,7 @@ using digest_list = short_vector<std::uint64_t, 1>;
 /// Refers to the text and to the name of the file.
 class digest_reader {
 public:
-    /// \throws error with errc::corrupt_file that names `file`; so do all its functions
+    /// \throws error with errc::corrupt_file that names `file`; all other functions throw it too
     RESHARD_DECL digest_reader(std::string_view text, std::string_view file);
 
     std::uint64_t chunk_bytes() const { return chunk_bytes_; }
@@ -125,7 +125,7 @@ private:
     char separator_ = ' ';
 };
 
-/// The digests in a text, for tensors of these sizes.
+/// Parses a text of digests, for tensors of these sizes.
 ///
 /// \par Units  bytes
 /// \throws error with errc::corrupt_file that names `file`
@@ -137,9 +137,10 @@ RESHARD_DECL chunk_digests parse_digests(std::string_view text,
 /// header does not have that name.
 RESHARD_DECL std::optional<std::string> own_digest_of(std::string_view json);
 
-/// Puts that digest into the header of a file, once everything else in the header is final.
+/// Puts the digest of `own_digest_of` into the header of a file, once everything else in the header
+/// is final.
 ///
-/// \pre `header` has a place for the digest, filled with zeros
+/// \pre `header` has zeros in place of the digest
 RESHARD_DECL void set_own_digest(std::span<char> header);
 
 /// Replaces a value in the metadata of a header by one of the same length.

@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// True for a name in a file's metadata that is not for users: its shards, its save, its digests.
+/// True for a name in a file's metadata for the library itself: for shards, the save or digests.
 RESHARD_DECL bool is_own_name(std::string_view name);
 
 /// True for a name that is not an alias, because it has another meaning in the metadata of a file.
@@ -31,7 +31,7 @@ RESHARD_DECL bool is_text_name(std::string_view name);
 RESHARD_DECL bool may_be_alias(std::string_view name, std::string_view key);
 
 /// Adds the aliases in a file's metadata: `{alias: key}`, if the key is a tensor of the file and
-/// the alias is not. If two files give an alias different keys, it counts for neither.
+/// the alias is not. If two files give an alias different keys, the alias is dropped.
 ///
 /// \par Source `save_model` of the safetensors package, which stores each removed name with the
 ///             name that it writes
@@ -46,8 +46,8 @@ RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,
                               std::map<std::string, std::string> const& aliases,
                               vector<std::string> const& keys);
 
-/// Adds the texts of one more file's metadata, except ours. If files disagree on a text, its first
-/// value stays, and its name is noted.
+/// Adds the texts in the metadata of another file, except our own texts. If files disagree on a
+/// text, its first value stays, and `metadata_differs` gets its name.
 RESHARD_DECL void add_texts(checkpoint_metadata& opened,
                             std::map<std::string, std::string> const& of_file);
 

@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// The texts of files beside elements, if all of them are known when the files are planned.
+/// The texts around the elements of files, if all these texts are known when the files are planned.
 class known_texts : public file_texts {
 public:
     explicit known_texts(vector<vector<placed_text>> around,
@@ -43,7 +43,7 @@ private:
     vector<std::pair<std::string, std::string>> others_;
 };
 
-/// Assembles such a plan, shard by shard.
+/// Assembles the plan of files in another library's format, shard by shard.
 class planned_files {
 public:
     /// \pre `target` outlives this
@@ -52,7 +52,7 @@ public:
     /// Begins a file, which holds the shards of one rank. The next shards are in it.
     RESHARD_DECL void begin_file(std::string const& name, holder_t rank);
 
-    /// A shard of the last file, whose elements are at `where`.
+    /// Adds a shard to the last file; its elements are at `where`.
     RESHARD_DECL void add(file_shard const& shard, byte_run where);
 
     /// Sets the contents of the last file: it is a safetensors file of these shards.
@@ -82,14 +82,14 @@ private:
 /// \throws error with errc::unsupported, naming its key
 RESHARD_DECL void check_box(file_shard const& shard, std::string_view format);
 
-/// The shards that each rank writes, sorted by key. As the choices say, each different shard of the
-/// layout is written once, or by all ranks that hold it.
+/// The shards that each rank writes, sorted by key. Each different shard of the layout is written
+/// once, or by all ranks that hold it, as `choices` says.
 ///
 /// \throws error with errc::usage for a writer that does not hold the shard
 RESHARD_DECL std::map<holder_t, vector<file_shard>> shards_by_writer(layout const& target,
                                                                      file_choices const& choices);
 
-/// The most blocks of a tensor, for formats that write each block as a separate shard.
+/// The limit of blocks per tensor, for formats that write each block as a separate shard.
 inline constexpr index_t most_written_blocks = 4096;
 
 /// The layout with each block as a shard, for formats that only have boxes.
@@ -100,17 +100,17 @@ RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format)
 /// The shards of a layout of one rank.
 RESHARD_DECL vector<file_shard> shards_of_one(layout const& target, file_choices const& choices);
 
-/// The values that are written beside tensors, one by one.
+/// The values that are written as separate entries beside the tensors.
 ///
 /// \throws error with errc::usage for a value with the key of a tensor
 RESHARD_DECL vector<saved_object> objects_beside(layout const& target, file_choices const& choices);
 
 /// Distributes the shards of a rank over files, such that a file has a key only once.
 ///
-/// \pre sorted by key
+/// \pre `shards` is sorted by key
 RESHARD_DECL vector<vector<file_shard>> split_by_key(vector<file_shard> shards);
 
-/// The size of its elements in bytes.
+/// The size of the shard's elements in bytes.
 inline std::uint64_t bytes_of(file_shard const& shard) {
     return static_cast<std::uint64_t>(byte_count(element_count(stored_shape(shard)), shard.dtype));
 }
@@ -118,8 +118,8 @@ inline std::uint64_t bytes_of(file_shard const& shard) {
 /// The size of each shard in bytes.
 RESHARD_DECL vector<std::uint64_t> bytes_of(vector<file_shard> const& shards);
 
-/// The safetensors file of these shards. Its data begins at a cache line. In a large file it begins
-/// at a page, because systems copy whole pages fastest.
+/// The safetensors file of these shards. Its data begins at a cache line. In a large file, its data
+/// begins at a page, because systems copy whole pages fastest.
 ///
 /// \throws error as `plan_safetensors`
 RESHARD_DECL safetensors_layout plan_of(vector<file_shard> const& shards,

@@ -29,7 +29,8 @@ namespace detail {
 /// The verdicts of a safetensors reader.
 ///
 /// \par Source `SafeTensorError` of the reference reader (Hugging Face, Rust); `not_strict` is
-///             ours, for what that reader accepts and the text of the format does not
+///             ours, for content that this reader accepts although the format's specification
+///             forbids it
 enum class safetensors_fault {
     header_too_small,               ///< the file has fewer than 8 bytes
     header_too_large,               ///< the header is longer than the limit
@@ -41,7 +42,7 @@ enum class safetensors_fault {
     misaligned_slice,               ///< a tensor's bits do not fill bytes
     tensor_invalid_info,            ///< shape and data type contradict the number of bytes
     metadata_incomplete_buffer,     ///< the tensors do not end at the end of the file
-    not_strict,                     ///< against the text of the format, though readers accept it
+    not_strict,                     ///< against the specification, although readers accept it
 };
 
 /// The name in brackets at the end of each message: `InvalidOffset`.
@@ -76,7 +77,7 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
 /// Extents of a tensor in a header; those of a matrix need no allocation.
 using header_shape = short_vector<std::uint64_t, 2>;
 
-/// One tensor of a safetensors file, as its header has it.
+/// One tensor of a safetensors file, as the header describes it.
 ///
 /// \par Shape unlimited; extents may exceed `index_t`, because a header may have such extents
 ///            beside an extent of 0
@@ -102,8 +103,8 @@ struct safetensors_header {
 
 /// How strictly a header is checked.
 enum class safetensors_mode {
-    strict,     ///< the text of the format
-    compatible, ///< as the reference reader; forbidden content is a warning
+    strict,     ///< as the specification of the format
+    compatible, ///< as the reference reader; forbidden content causes a warning
 };
 
 /// How a header is read.
@@ -120,7 +121,7 @@ struct safetensors_options {
     /// The path of a file that says which files in a directory belong to ranks, and how their
     /// tensors are cut (`read_rank_files`); empty: the files describe themselves.
     std::string source_layout = {};
-    bool takes_values_alone = false; ///< a selection of other values alone is accepted
+    bool takes_values_alone = false; ///< accepts a selection of values without tensors
 
     static constexpr void members(auto& self, auto&& visit) {
         visit(self.mode, self.max_header_bytes, self.max_depth, self.from, self.only, self.without,
@@ -145,7 +146,7 @@ constexpr std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b
     return a * b;
 }
 
-/// The bits of a tensor, or empty if a product from left to right does not fit 64 bits.
+/// The number of bits of a tensor, or empty if a product from left to right does not fit 64 bits.
 ///
 /// A zero only prevents the overflow of later products: [0, 2^64 - 1, 2] has 0 bits, and [2^64 - 1,
 /// 2, 0] has too many.
@@ -161,10 +162,10 @@ inline std::string quoted(safetensors_entry const& tensor) {
     return "tensor '" + tensor.name + "': ";
 }
 
-/// Refuses a tensor whose shape and data type need another number of bytes than it has.
+/// Refuses a tensor whose shape and data type contradict its number of bytes.
 RESHARD_DECL void check_size(safetensors_entry const& tensor, std::string_view file);
 
-/// Sorts the tensors by their data.
+/// Sorts the tensors by the positions of their data.
 RESHARD_DECL void sort_by_data(vector<safetensors_entry>& tensors);
 
 /// Refuses tensors that do not cover the data of the file exactly: in order, without gaps or
@@ -207,13 +208,13 @@ RESHARD_DECL std::string json_of(std::map<std::string, std::string> const& metad
 
 /// The file that holds `tensors`, each row-major, one after the other without a gap.
 ///
-/// \param      alignment the data begins at a multiple of `alignment` bytes, of 8 at least
+/// \param      alignment the data begins at a multiple of `alignment` bytes; at least 8
 /// \post       `parse_safetensors_header` accepts it in strict mode
-/// \throws     error with errc::unsupported for a name or a size that the format does not have,
+/// \throws     error with errc::unsupported for a name or a size that the format does not support,
 ///             with errc::bad_layout for a name that occurs twice, with errc::limit_exceeded for a
 ///             header of more than 100 MB; it names `file`
-/// \par Source the order and the form of the reference writer, and its padding, which is to a
-///             multiple of 8 bytes; there metadata has no order, here it is sorted
+/// \par Source the order, form and padding (to a multiple of 8 bytes) are as in the reference
+///             writer; there metadata has no order, here it is sorted
 RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor const> tensors,
                                                  std::map<std::string, std::string> const& metadata,
                                                  std::string_view file, std::size_t alignment = 8);
@@ -238,8 +239,8 @@ RESHARD_DECL safetensors_header parse_safetensors_json(std::string_view json,
 
 /// The header of a file of `file_bytes` bytes that begins with `start`.
 ///
-/// \pre    `start` holds the whole header: 8 + `safetensors_json_bytes` bytes, or all of a shorter
-///         file
+/// \pre    `start` holds the whole header: 8 + `safetensors_json_bytes` bytes, or all bytes if the
+///         file is shorter
 /// \throws see `parse_safetensors_json`
 RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte const> start,
                                                          std::uint64_t file_bytes,
@@ -252,7 +253,8 @@ RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte con
 RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,
                                                         safetensors_options const& options = {});
 
-/// The header of a file that was opened, `name` for messages; nothing after it is read.
+/// The header of an opened file, which is called `name` in messages. Nothing after the header is
+/// read.
 ///
 /// \throws error with errc::io; see also `parse_safetensors_json`
 RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::string_view name,

@@ -23,7 +23,7 @@ namespace reshard::detail {
 /// A format that can be written, with the name that an opened checkpoint uses for it.
 struct written_format {
     std::string_view name;
-    std::string_view ending;       ///< of a single file; none of a directory
+    std::string_view ending;       ///< the ending of a single file; empty for a directory
     bool has_objects = false;      ///< it can hold values that are not tensors
     bool has_global_order = false; ///< as `layout::has_global_order`
     /// Null for safetensors formats, which are planned with more choices.
@@ -54,7 +54,7 @@ RESHARD_DECL written_format const& written_format_of(std::string_view name);
 /// \throws error as `written_format_of`
 RESHARD_DECL bool is_other_format(std::string_view name);
 
-/// The format of files of that name, or null.
+/// The format of files with that name, or null.
 RESHARD_DECL written_format const* format_of_file(std::string_view path);
 
 /// The names of all formats, sorted.
@@ -62,7 +62,7 @@ RESHARD_DECL vector<std::string> names_of_written_formats();
 
 /// Refuses a name that the format's library, or we, could not read back from its files.
 ///
-/// \throws error with errc::unsupported; it names the key, the format, the limit and the way out
+/// \throws error with errc::unsupported; it names the key, the format, the limit and a workaround
 RESHARD_DECL void check_name_limits(std::string_view format, std::string_view key);
 
 /// The same for a tensor: its name, its data type and its extents.
