@@ -85,7 +85,7 @@ inline void join_tensors(vector<checkpoint_tensor>& tensors) {
     tensors.resize(joined);
 }
 
-/// The files of a rank's shards.
+/// The files for the shards of a rank.
 inline vector<file_contents> files_of(holder_t rank, vector<file_shard> shards) {
     vector<file_contents> files;
     for (auto& of_file : split_by_key(std::move(shards)))
@@ -184,7 +184,7 @@ inline vector<file_contents> huggingface_files(catalog const& tensors, vector<in
     return files;
 }
 
-/// Adds files of whole tensors, and an index if needed, to a plan with the other data.
+/// Adds files of whole tensors, and an index if needed, to a plan that has all other data.
 inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t most_bytes,
                                   file_choices const& choices) {
     if (!choices.texts.empty())
@@ -196,7 +196,7 @@ inline checkpoint_plan plan_whole(checkpoint_plan plan, catalog tensors, index_t
         total = checked_add(total, bytes.back(), "the bytes of all tensors");
     }
     auto files = huggingface_files(tensors, bytes, most_bytes);
-    tensors = {}; // for a million tensors, a quarter of the memory of planning
+    tensors = {}; // for a million tensors, this frees a quarter of the memory of planning
     plan.metadata.aliases = choices.aliases;
     plan.metadata.metadata = choices.texts;
     plan.metadata.metadata.emplace("format", "pt");
@@ -271,13 +271,13 @@ digests_of_shards(checkpoint_metadata const& metadata, vector<chunk_digests> con
     return digests;
 }
 
-/// A file of a save whose header begins it.
+/// Adds the digest of a file's header to the record's entry for the file.
 inline recorded_file recorded_with(std::string_view header, recorded_file file) {
     file.header_digest = digest_of_bytes(std::as_bytes(std::span(header).subspan(8)));
     return file;
 }
 
-/// Gives the files of a delta their headers, and the record its entries for them.
+/// Makes the headers of a delta's files, and the record's entries for these files.
 inline void seal_delta(sealed_checkpoint& sealed, save_record& record, record_delta delta) {
     for (recorded_file& file : delta.files) {
         sealed.delta_headers.push_back(delta_header(sealed.save, file.bytes - delta_data_offset));

@@ -37,14 +37,15 @@ RESHARD_DECL std::string delta_header(std::string_view save, std::uint64_t data_
     return header;
 }
 
-/// A file that is assembled from runs of other files; refers to them.
+/// A file that is assembled from runs of other files. Refers to the runs.
 class pieced_file : public file_store::file {
 public:
     pieced_file(delta_files const& files, vector<delta_run> const& runs,
                 std::set<std::uint32_t> sources)
         : all_(files), runs_(runs), sources_(std::move(sources)) {}
 
-    /// The number is a digest of the identities of the sources, and of their last write times.
+    /// The number in the identity is a digest of the identities of the sources, and of their last
+    /// write times.
     file_store::identity facts() const override {
         hasher digest;
         for (std::uint32_t const number : sources_) {
@@ -226,7 +227,7 @@ delta_files::open(std::filesystem::path const& path) const {
     for (delta_run const& run : runs)
         needed.insert(run.source);
     for (std::uint32_t const element : needed)
-        source(element); // checks that each exists and is the right file
+        source(element); // checks that each source exists and is the right file
     return std::make_unique<pieced_file>(*this, runs, std::move(needed));
 }
 

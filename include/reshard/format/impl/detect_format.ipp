@@ -50,8 +50,8 @@ inline opened_checkpoint open_dcp_directory(std::shared_ptr<file_store const> fi
 /// A format whose files are not safetensors: the file that marks it, and the function that opens
 /// it.
 struct checkpoint_format {
-    std::string_view name; ///< as an opened checkpoint has it
-    std::string_view file; ///< the ending of its name, or the name of a file in a directory
+    std::string_view name; ///< the name in an opened checkpoint
+    std::string_view file; ///< the ending of a file's name, or the name of a file in a directory
     /// Null for safetensors files and for an index.
     opened_checkpoint (*open)(std::shared_ptr<file_store const> files,
                               std::filesystem::path const& path);
@@ -69,9 +69,9 @@ inline constexpr checkpoint_format formats_of_files[] = {
     {"paddle_params", ".pdopt", open_paddle_file},
 };
 
-/// The first format whose file exists counts.
+/// The first entry whose file exists determines the format.
 inline constexpr checkpoint_format formats_of_directories[] = {
-    {"", save_record_name, nullptr}, // safetensors, like the next ones
+    {"", save_record_name, nullptr}, // safetensors, as the next entries
     {"huggingface", hf_index_name, nullptr},
     {"huggingface", hf_single_name, nullptr},
     {unified_format, master_index_name, nullptr},
@@ -134,11 +134,11 @@ RESHARD_DECL bool may_hold_tensors(std::string_view name) {
 /// The format of a path that its names suggest, and the evidence. Files are not read.
 struct detected_format {
     std::string format;
-    std::string mark; ///< the end of its name, or the name of a file in a directory
+    std::string mark; ///< the ending of the path's name, or the name of a file in a directory
     bool is_file = false;
 };
 
-/// The name of a file of a directory that has this ending.
+/// The name of a file with that ending in a directory, or std::nullopt.
 inline std::optional<std::string> name_with_ending(file_store const& files,
                                                    std::filesystem::path const& directory,
                                                    std::string_view ending) {
@@ -193,7 +193,7 @@ inline std::optional<detected_format> detect_format(file_store const& files,
 RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
                                           std::filesystem::path const& directory) {
     bool const has_mark = std::ranges::any_of(formats_of_directories, [&](auto const& format) {
-        bool const is_megatron = format.file == megatron_metadata_name; // a name that others have
+        bool const is_megatron = format.file == megatron_metadata_name; // not a unique name
         return files.find(directory / (is_megatron ? dcp_metadata_name : format.file)) !=
                file_store::kind::nothing;
     });
@@ -223,8 +223,8 @@ inline bool is_format_of_files(std::string_view name) {
                std::end(formats_of_files);
 }
 
-/// The file names that mark a directory of the format, which has one of them; empty for a format of
-/// files.
+/// The names of files that mark a directory of the format. One of these files is enough. Empty for
+/// a format of single files.
 inline vector<std::string> marks_of(std::string_view name) {
     if (name == deepspeed_format)
         return {std::string(deepspeed_mark)};
@@ -263,7 +263,7 @@ inline bool has_marks(file_store const& files, std::filesystem::path const& path
     return has(save_record_name) || std::ranges::any_of(marks_of(name), has);
 }
 
-/// Texts as `a, b or c`.
+/// Joins texts as `a, b or c`.
 inline std::string either_of(vector<std::string> const& texts) {
     std::string text;
     for (std::size_t i = 0; i < texts.size(); ++i)
@@ -283,7 +283,7 @@ inline std::string missing_marks(file_store const& files, std::filesystem::path 
                          : "and this directory has no " + marks;
 }
 
-/// A path with its directory.
+/// The path, as `./path` if it has no directory.
 inline std::filesystem::path in_directory(std::filesystem::path const& path) {
     return path.has_parent_path() ? path : "." / path;
 }

@@ -40,7 +40,7 @@ inline vector<std::string> indexes_in(file_store const& files,
     return names;
 }
 
-/// The only such index, if there is one.
+/// The only index that `indexes_in` returns, if it returns any.
 ///
 /// \throws error with errc::unsupported if there are several; it names them
 inline std::optional<std::filesystem::path> only_index(file_store const& files,
@@ -73,7 +73,7 @@ inline bool is_trainer_file(std::string_view name) {
            (name.starts_with(of_ranks) && name.ends_with(".pth"));
 }
 
-/// Whether the first of these files that could be torch's has a DTensor.
+/// Whether the files have DTensors, judging by the first file that torch may have written.
 inline bool have_parts(file_store const& files, vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
         try {
@@ -90,8 +90,9 @@ inline bool is_of_torch(std::filesystem::path const& path) {
     return std::ranges::find(endings, path.extension()) != std::end(endings);
 }
 
-/// The files of ranks in a directory that describe their parts of tensors, as DTensors of
-/// torch.save do. If there are other files too, only files of the model. Empty if there are none.
+/// The files of ranks in a directory that describe their shards, as DTensors of torch.save do. If
+/// there are several sets of such files, the files of the model are preferred. Empty if there are
+/// none.
 inline vector<std::filesystem::path> find_torch_ranks(file_store const& files,
                                                       std::filesystem::path const& directory) {
     auto const list = files.list(directory);

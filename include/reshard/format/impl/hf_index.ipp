@@ -75,7 +75,7 @@ inline std::string file_name_in(json_cursor const& cursor) {
 }
 
 /// Whether this is the index of optimizer state that PaddleNLP 3 writes if each rank has a separate
-/// file (`ignore_merge_optimizer`): it counts resumptions, and has no map.
+/// file (`ignore_merge_optimizer`). Such an index counts resumptions and has no map.
 inline bool lists_nothing(json_cursor const& index) {
     return index.find("quant_ckpt_resume_times") && !index.find("weight_map");
 }

@@ -119,7 +119,7 @@ inline vector<key_pattern> patterns_from(json_cursor const& cursor, std::string_
     return patterns;
 }
 
-/// Reads `layers` and `counts`, which go together.
+/// Reads `layers` and `counts`, which must occur together.
 inline void layers_from(json_cursor const& cursor, mesh const& ranks, layout_stages& stages) {
     constexpr std::string_view mark = "{layer}";
     std::string const layers = cursor.at("layers").text();
@@ -223,7 +223,7 @@ public:
         return text + (left > 0 ? " and " + std::to_string(left) + " more" : "");
     }
 
-    /// The first of them, as a pattern.
+    /// The first key, as a pattern.
     std::string const& first() const { return shown_.front().first; }
 
 private:
@@ -234,7 +234,7 @@ private:
     vector<std::pair<std::string, std::size_t>> shown_;
 };
 
-/// The placements that a layout file gives keys, and the rules that were used.
+/// The placements that a layout file gives to keys, and the rules that were used.
 class rule_book {
 public:
     explicit rule_book(layout_rules const& book) : book_(book), used_(book.rules.size()) {
@@ -318,7 +318,7 @@ private:
         return vector<placement>(book_.ranks.ndim());
     }
 
-    /// The stages that hold the key, in order; empty if all do.
+    /// The stages that hold the key, in order; empty if every stage holds it.
     vector<index_t> stages_of(std::string const& key) {
         if (!book_.stages)
             return {};
@@ -361,7 +361,7 @@ private:
     vector<bool> used_;
     vector<bool> used_first_;
     vector<bool> used_last_;
-    index_t layers_ = 0; ///< one more than the highest number of a layer
+    index_t layers_ = 0; ///< the highest number of a layer plus one
     key_kinds unmatched_;
 };
 

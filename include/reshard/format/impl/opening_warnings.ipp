@@ -23,9 +23,7 @@
 #include <string_view>
 #include <utility>
 
-/// \file
-/// The warnings about a checkpoint when it is opened: parts of it, or files beside it, that are not
-/// read.
+/// Warnings about parts of an opened checkpoint, and about files beside it, that are not read.
 
 namespace reshard::detail {
 
@@ -69,9 +67,9 @@ inline std::string tensors_within(checkpoint_metadata const& metadata) {
            " some, which are not read: they are neither converted nor compared";
 }
 
-/// A warning that tensors have no elements, because ZeRO stage 3 leaves such parameters if they
-/// were not gathered; empty if there are none. It concerns state dicts of modules only. Our saves,
-/// and formats with shapes of whole tensors, keep such tensors as given.
+/// A warning about tensors without elements: ZeRO stage 3 writes a parameter in this way if it was
+/// not gathered. Empty if there are none. Only formats for state dicts of modules are checked. Our
+/// saves, and formats that store global shapes, may have empty tensors.
 ///
 /// \par Source DeepSpeed: a parameter that is partitioned has the shape [0]
 inline std::string placeholders(checkpoint_metadata const& metadata) {

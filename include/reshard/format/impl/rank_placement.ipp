@@ -38,7 +38,7 @@ struct rank_tensor {
     }
 };
 
-using rank_tensors = vector<rank_tensor>; ///< of one key, by rank
+using rank_tensors = vector<rank_tensor>; ///< the tensors of one key, by rank
 
 /// The first byte that differs between two shards of the same size; std::nullopt if they are equal.
 inline std::optional<std::uint64_t> first_different_byte(file_store const& files,
@@ -90,8 +90,8 @@ inline void check_replicas(file_store const& files, checkpoint_metadata const& o
     }
 }
 
-/// Whether the slices of a tensor along its first axis of several elements are equal. In that case
-/// copies of it and parts of a larger tensor look the same. False for a tensor without elements.
+/// Whether all slices of a tensor are equal, along its first axis of several elements. In that
+/// case, replicas and shards of a larger tensor look the same. False for a tensor without elements.
 inline bool has_equal_slices(file_store const& files, checkpoint_metadata const& opened,
                              checkpoint_tensor const& tensor) {
     checkpoint_shard most = tensor.shards.front(), shard = most;
@@ -115,8 +115,7 @@ public:
 
     /// The shape of the whole tensor.
     ///
-    /// \throws error with errc::corrupt_file for a rank that lacks it, or errc::bad_layout for a
-    ///         rule that cuts none of its axes
+    /// \throws error with errc::corrupt_file if a rank lacks the tensor
     index_vector global_shape(rank_tensors const& tensors) const {
         checkpoint_tensor const& first = tensors.front().local;
         index_vector shape = first.shape;
@@ -130,8 +129,8 @@ public:
         return shape;
     }
 
-    /// \throws error with errc::corrupt_file if the shape of a rank's part contradicts the rule, or
-    ///         if a rank lacks a tensor that stages place there
+    /// \throws error with errc::corrupt_file if the shape of a rank's shard contradicts the rule,
+    ///         or if stages place the tensor on a rank that lacks it
     checkpoint_tensor placed(rank_tensors const& tensors, layout_row const& row) const {
         checkpoint_tensor result = tensors.front().local;
         result.shape = row.shape;
@@ -148,7 +147,8 @@ public:
         return result;
     }
 
-    /// How a tensor is interleaved, if its rule says that ranks have parts of several tensors.
+    /// How a tensor is interleaved, if its rule says that ranks have shards of several fused
+    /// tensors.
     ///
     /// \throws error with errc::bad_layout for extents that cannot be divided in this way
     std::optional<fused_tensor> fused_of(layout_row const& row) const {

@@ -106,7 +106,7 @@ private:
     vector<std::byte> held_;
 };
 
-/// A file that is shown; refers to the description of how it is shown.
+/// A shown file. Refers to its description.
 class row_major_file : public file_store::file {
 public:
     row_major_file(std::unique_ptr<file_store::file> real, shown_file const& shown)
@@ -227,7 +227,7 @@ RESHARD_DECL void row_major_files::check_empty_shards() const {
 
 RESHARD_DECL std::shared_ptr<file_store const> const& row_major_files::lowest() const {
     for (auto const& [path, shown] : files_)
-        if (shown.below) // its bytes differ from those in the store of the other files
+        if (shown.below) // the common store may show the file in another form
             return shown.below;
     return next() ? next()->lowest() : below_;
 }

@@ -121,8 +121,8 @@ RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t fil
                    " bytes of data", end > there ? "; it has been cut off" : ""));
 }
 
-/// Sorts by alignment, the largest first, then by name: each tensor is aligned, and equal contents
-/// give equal files.
+/// Sorts by alignment, the largest first, then by name. So each tensor is aligned, and equal
+/// contents give equal files.
 inline vector<std::size_t> writing_order(std::span<safetensors_tensor const> tensors) {
     vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -240,7 +240,7 @@ RESHARD_DECL safetensors_layout plan_safetensors(std::span<safetensors_tensor co
     return result;
 }
 
-/// The number in the first eight bytes, the lowest first.
+/// The number in the first eight bytes, lowest byte first.
 inline std::uint64_t little_endian(std::span<std::byte const> bytes) {
     std::uint64_t value = 0;
     for (std::size_t i = 8; i-- > 0;)
@@ -248,7 +248,8 @@ inline std::uint64_t little_endian(std::span<std::byte const> bytes) {
     return value;
 }
 
-/// Text before or after the object of a header, which the format forbids; or empty.
+/// Describes text before or after the object of a header, which the format forbids; empty if there
+/// is none.
 inline std::string find_bad_padding(std::string_view json) {
     if (!json.starts_with('{'))
         return "the header does not begin with '{'";
@@ -285,7 +286,7 @@ RESHARD_DECL std::uint64_t safetensors_json_bytes(std::span<std::byte const> sta
     return bytes;
 }
 
-/// Refuses a file that says that its save is not finished: nothing else in it is reliable.
+/// Refuses a file of an unfinished save, because nothing else in it is reliable.
 inline void check_finished(safetensors_header const& header, std::string_view file) {
     auto const save = header.metadata.find(std::string(save_id_name));
     if (save != header.metadata.end() && save->second == unknown_save_id)

@@ -141,9 +141,9 @@ inline std::uint64_t take_number(json_cursor const& cursor, std::string_view& te
     return value;
 }
 
-/// The runs of a file of `bytes` bytes. Each run lies in its source.
+/// The runs of a file of `bytes` bytes, which each lie in their source.
 ///
-/// \param sources the bytes of each
+/// \param sources the number of bytes of each source
 inline vector<delta_run> runs_of(json_cursor const& cursor, std::uint64_t bytes,
                                  vector<std::uint64_t> const& sources) {
     std::string const list = cursor.text();

@@ -63,7 +63,7 @@ inline std::string json_of(record_delta const& delta) {
         "]\n  }");
 }
 
-/// Appends the entry of a shard to the record, which is the longest text of a save.
+/// Appends the entry of a shard to the record. These entries are the longest text of a save.
 inline void append_json(std::string& text, checkpoint_shard const& shard,
                         std::span<std::uint64_t const> digests) {
     std::uint64_t const bytes[] = {shard.begin, shard.end};
@@ -79,7 +79,7 @@ inline void append_json(std::string& text, checkpoint_shard const& shard,
     text += "\"}";
 }
 
-/// \param digests gives the digests of a shard, in the order of all shards of all tensors
+/// \param digests returns the digests of a shard; it is called in the order of all shards
 inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto&& digests) {
     text += words(json_quoted(tensor.key), ": {\"dtype\": ", json_quoted(code(tensor.dtype)),
                   ", \"shape\": ", json_list(tensor.shape), ", \"shards\": [");
@@ -134,8 +134,8 @@ inline std::string aliases_text(std::map<std::string, std::string> const& aliase
     return text.empty() ? text : text + "\n  }";
 }
 
-/// The approximate length of the text of the tensors. A text that grows to hundreds of megabytes
-/// would be copied, and for a while there would be two.
+/// The approximate length of the text of the tensors. Without it, a text of hundreds of megabytes
+/// would be copied while it grows, which takes twice the memory.
 inline std::size_t likely_length(checkpoint_metadata const& written) {
     std::size_t length = 0;
     for (checkpoint_tensor const& tensor : written.tensors) {
