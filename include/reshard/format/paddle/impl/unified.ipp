@@ -11,7 +11,7 @@
 
 namespace reshard::detail {
 
-/// Two names, in the order of search.
+/// The names of a part's index and of its only file, in the order of search.
 struct part_names {
     std::string_view index;
     std::string_view single;
