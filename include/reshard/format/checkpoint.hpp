@@ -77,7 +77,7 @@ RESHARD_DECL checkpoint_metadata open_in(file_store const& files, std::filesyste
 RESHARD_DECL bool is_checkpoint_directory(file_store const& files,
                                           std::filesystem::path const& directory);
 
-/// True for the usual names of files with tensors, or with lists of tensors.
+/// True for the usual names of files that have tensors or list tensors.
 RESHARD_DECL bool may_hold_tensors(std::string_view name);
 
 /// The names of the files of a checkpoint.

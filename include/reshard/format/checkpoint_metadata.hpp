@@ -67,17 +67,17 @@ struct packed_box {
 struct checkpoint_shard {
     holder_t file = 0;
     packed_box region;
-    std::optional<flat_range> flat; ///< counted in the row-major order of `region`
+    std::optional<flat_range> flat; ///< in the row-major order of `region`
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    digest_list digests{}; ///< of its chunks (see `digests_of`), if the file has any
+    digest_list digests{}; ///< the digests of its chunks (see `digests_of`), if the file has any
     axis_cycles cycles{};  ///< the axes along which the shard has only some blocks of `region`
 
     bool operator==(checkpoint_shard const&) const = default;
 };
 
-/// The shape in which a shard is stored: the shape of its region, or of its blocks side by side, or
-/// one axis for a flat range.
+/// The shape in which a shard is stored: the shape of its region, the shape of its blocks side by
+/// side, or one axis with the length of its flat range.
 ///
 /// \tparam Shard `checkpoint_shard` or `file_shard`
 template <class Shard>
@@ -90,7 +90,7 @@ inline bool is_same_part(checkpoint_shard const& a, checkpoint_shard const& b) {
     return a.region == b.region && a.flat == b.flat && a.cycles == b.cycles;
 }
 
-/// Shards of one tensor. A single shard, which most tensors have, needs no allocation.
+/// The shards of one tensor. Most tensors have a single shard, which needs no allocation.
 using checkpoint_shards = boost::container::small_vector<checkpoint_shard, 1>;
 
 /// A tensor with all its shards, in the order of the files.
@@ -146,14 +146,14 @@ struct checkpoint_metadata {
     /// on a text, the first file counts.
     std::map<std::string, std::string> metadata;
     vector<std::string> warnings; ///< each begins with its file
-    /// Other files that belong to the same checkpoint and were not read, such as the optimizer
-    /// state and master weights of a Unified Checkpoint.
+    /// Unread files that belong to the same checkpoint, such as the optimizer state and master
+    /// weights of a Unified Checkpoint.
     vector<std::string> unread{};
     std::string unread_reason{}; ///< the text that follows their names in a message
     /// Other names of tensors, and the key of each in the files. `tensors` has these names too,
     /// with the shards of their keys, except in a checkpoint that is to be written.
     std::map<std::string, std::string> aliases{};
-    /// How tensors were fused, as the save says.
+    /// How tensors were fused, as the save records it.
     detail::fused_tensors fused{};
     /// How tensors are quantised, from the configuration beside the files.
     detail::quantisation_facts quantised{};

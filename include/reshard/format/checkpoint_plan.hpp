@@ -55,9 +55,9 @@ public:
 struct checkpoint_plan {
     checkpoint_metadata metadata;
     vector<std::string> headers; ///< the first bytes of each file; the data follows
-    vector<holder_t> ranks;      ///< the rank of the layout whose shards a file holds
+    vector<holder_t> ranks;      ///< the rank whose shards a file holds
     holder_t holders = 0;        ///< the number of ranks of the layout; 0: no layout
-    std::string index;           ///< the text of `model.safetensors.index.json`, or empty
+    std::string index; ///< the text of `model.safetensors.index.json`; empty without an index
     /// True if the checkpoint is one file that its own digests check. Such a file has no save id,
     /// because a save id needs a record.
     bool is_file = false;
@@ -102,8 +102,8 @@ auto shards_by_file(Metadata& value) {
     return files;
 }
 
-/// Chooses the writer if several ranks hold equal shards of a tensor: gets the tensor's key, the
-/// bytes of the shard and the ranks, and returns one of the ranks.
+/// Chooses the writer if several ranks hold equal shards of a tensor. The function gets the
+/// tensor's key, the bytes of the shard and the ranks, and returns one of these ranks.
 using writer_choice =
     std::function<holder_t(std::string const& key, index_t bytes, vector<holder_t> const& ranks)>;
 
@@ -113,13 +113,13 @@ struct file_choices {
     std::uint64_t chunk_bytes = chunk_digests::usual_chunk_bytes;
     std::map<std::string, std::string> aliases = {}; ///< other names of tensors, with their keys
     std::map<std::string, std::string> texts = {}; ///< texts of the user, for each file's metadata
-    /// For sharded files: called once for each shard that several ranks hold, the largest first.
+    /// For sharded files: called for each shard that several ranks hold, the largest first.
     writer_choice writer = {};
     index_t files_per_rank = 1;        ///< a rank's shards are spread over its files by bytes
     index_t most_file_bytes = 0;       ///< as in `write_options`
     bool replicas = false;             ///< each rank writes all its shards into its own file
     bool per_rank = false;             ///< as `replicas`, in files that are named after their ranks
-    fused_tensors fused = {};          ///< how tensors were made, for each file's metadata
+    fused_tensors fused = {};          ///< how tensors were fused, for each file's metadata
     vector<saved_object> objects = {}; ///< other values, if the format can hold them
 };
 

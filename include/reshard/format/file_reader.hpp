@@ -22,8 +22,8 @@ namespace reshard::detail {
 
 /// Reads a range of a file from its beginning, in steps.
 ///
-/// \throws error with errc::corrupt_file, in all its functions, if the range is too short; it names
-///         the file and the position
+/// \throws error with errc::corrupt_file, in all functions, if the range is too short; it names the
+///         file and the position
 class file_reader {
 public:
     file_reader(file_store::file const& file, std::string_view name, byte_run where)
@@ -51,7 +51,7 @@ public:
         return result;
     }
 
-    /// Appends the next bytes; allocates memory only as bytes are read.
+    /// Appends the next bytes. Memory is allocated only as bytes are read.
     void append(std::string& text, std::uint64_t bytes) {
         check_there(bytes);
         while (bytes > 0) {
@@ -65,7 +65,7 @@ public:
         }
     }
 
-    /// The text up to the end of the line, which is skipped.
+    /// The text before the next line break. Skips the line break.
     std::string line() {
         constexpr std::size_t most = 1000; // names of classes are short
         std::string text;
@@ -113,7 +113,7 @@ private:
     file_store::file const& file_;
     std::string_view name_;
     byte_run where_;
-    std::uint64_t next_; ///< position after the window
+    std::uint64_t next_; ///< the position after the window
     std::string window_;
     std::size_t used_ = 0; ///< bytes of the window that were returned
 };

@@ -28,7 +28,7 @@ namespace reshard::detail {
 ///             are in no other file
 inline constexpr std::string_view file_number_name = "RESHARD_FILES";
 
-/// `3 of 6` for the third file (2).
+/// `3 of 6` for file 2 of 6, counted from 0.
 inline std::string file_number_text(std::size_t number, std::size_t count) {
     return std::to_string(number + 1) + " of " + std::to_string(count);
 }
@@ -80,8 +80,8 @@ inline std::string_view ending_in_index(std::string_view name) {
 
 /// The index of a Hugging Face directory.
 struct hf_index {
-    std::map<std::string, std::string> weight_map; ///< file of each tensor
-    std::optional<index_t> total_bytes;            ///< of all tensors, if the index has it
+    std::map<std::string, std::string> weight_map; ///< the file of each tensor
+    std::optional<index_t> total_bytes; ///< the bytes of all tensors, if the index states them
     /// Whether the training has master weights, if the index is for optimizer state.
     std::optional<bool> has_masters = {};
 
@@ -98,7 +98,7 @@ public:
     RESHARD_DECL void add(std::map<std::string, std::string> const& metadata,
                           std::string const& file);
 
-    /// \throws error with errc::missing_file if a file does not exist; it names `directory`
+    /// \throws error with errc::missing_file if a file is missing; it names `directory`
     RESHARD_DECL void check_complete(std::string const& directory) const;
 
 private:
@@ -142,8 +142,8 @@ struct index_difference {
     std::string lacking; ///< a tensor that the file should have; empty if it has all
 };
 
-/// \param keys of the index for that file
-/// \param names of the file's tensors
+/// \param keys the keys that the index lists for that file
+/// \param names the names of the file's tensors
 RESHARD_DECL index_difference compare_with_index(hf_index const& index, index_keys const& keys,
                                                  index_keys names);
 
@@ -166,15 +166,14 @@ inline std::string five_digits(std::size_t number) {
     return std::string(digits.size() < 5 ? 5 - digits.size() : 0, '0') + digits;
 }
 
-/// `model-00001-of-00003.safetensors` for the first (0) of three; `model.safetensors` for a single
-/// file.
+/// `model-00001-of-00003.safetensors` for file 0 of 3; `model.safetensors` for a single file.
 inline std::string hf_file_name(std::size_t number, std::size_t count) {
     if (count == 1)
         return std::string(hf_single_name);
     return "model-" + five_digits(number + 1) + "-of-" + five_digits(count) + ".safetensors";
 }
 
-/// The tensors of each file, in the given order.
+/// The indices of the tensors in each file, in the given order.
 ///
 /// A tensor of more than `most_bytes` has a separate file. There is at least one file.
 ///

@@ -38,7 +38,7 @@ public:
     /// Throws an error `file: location: text`.
     [[noreturn]] void refuse(std::string const& text) const { refuse(code_, text); }
 
-    /// The same with another error code.
+    /// The same, but with another error code.
     [[noreturn]] void refuse(errc code, std::string const& text) const;
 
     bool is_object() const { return value_->is_object(); }
@@ -97,7 +97,7 @@ private:
         steps_.push_back(last);
     }
 
-    /// `tensors['w'].shape[1]`.
+    /// The path to the value, such as `tensors['w'].shape[1]`.
     std::string location() const;
 
     static std::string listed(std::initializer_list<std::string_view> names);
@@ -117,7 +117,7 @@ inline std::string json_quoted(std::string_view text) {
     return boost::json::serialize(boost::json::string(text.data(), text.size()));
 }
 
-/// `[2,3]`.
+/// A JSON list, such as `[2,3]`.
 std::string json_list(auto const& numbers) {
     std::string text = "[";
     for (auto const number : numbers)

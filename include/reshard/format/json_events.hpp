@@ -23,8 +23,8 @@ namespace reshard::detail {
 /// The kind of a number.
 enum class json_number {
     integer,  ///< without fraction and exponent, and within 64 bits
-    real,     ///< any other
-    infinite, ///< beyond the largest double
+    real,     ///< any other finite number
+    infinite, ///< larger than the largest double
 };
 
 /// Takes the events of a JSON text. Each function returns false to refuse an event; `refusal()`

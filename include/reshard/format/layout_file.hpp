@@ -30,7 +30,7 @@ namespace reshard::detail {
 struct layout_row {
     std::string key;
     std::optional<data_type> dtype; ///< std::nullopt: the program decides
-    index_vector shape;             ///< global
+    index_vector shape;             ///< the global shape
     shard_table shards;
 
     bool operator==(layout_row const&) const = default;
@@ -105,7 +105,7 @@ struct layout_rule {
 /// A key `<layer_prefix><number><layer_suffix>...` belongs to the layer with that number. Stage `i`
 /// has the `counts[i]` layers after those before it.
 struct layout_stages {
-    std::size_t axis = 0; ///< of the mesh
+    std::size_t axis = 0; ///< the axis of the mesh
     bool has_layers = false;
     std::string layer_prefix;
     std::string layer_suffix;
@@ -117,7 +117,7 @@ struct layout_stages {
 /// The number of the layer that a key belongs to, or std::nullopt.
 RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages const& stages);
 
-/// A layout file in the rules form.
+/// A layout file that has rules.
 struct layout_rules {
     std::string file;
     mesh ranks;
@@ -172,7 +172,7 @@ RESHARD_DECL bool needs_shapes(layout_file const& file);
 
 /// The files that ranks wrote, each with the shards of its rank, and how the tensors are cut.
 struct rank_files {
-    std::string pattern; ///< of their names in a directory, such as `consolidated.{rank:02}.pth`
+    std::string pattern; ///< pattern of file names, such as `consolidated.{rank:02}.pth`
     layout_rules rules;
 };
 
@@ -189,7 +189,7 @@ RESHARD_DECL layout_file parse_layout_file(std::string_view text, std::string_vi
 ///         also `parse_layout_file`
 RESHARD_DECL layout_file read_layout_file(std::filesystem::path const& path);
 
-/// The shards of a layout file. An explicit file has its own shapes, and ignores `shapes`.
+/// The shards of a layout file. If the file lists the shards, `shapes` is ignored.
 ///
 /// \throws error with errc::bad_layout if a rule does not fit a tensor
 RESHARD_DECL layout_table table_of(layout_file const& file, catalog const& shapes);

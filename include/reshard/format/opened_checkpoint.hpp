@@ -42,7 +42,7 @@ struct opened_checkpoint {
     std::shared_ptr<file_store const> files;
     /// Reads values that are not tensors, for other formats. Empty if they cannot be carried over.
     object_reader read_objects{};
-    /// Why tensors are incomplete, by key: some of their shards are in missing files.
+    /// Why tensors are incomplete, by key. Some of their shards are in missing files.
     std::map<std::string, std::string> incomplete{};
 };
 
@@ -60,7 +60,7 @@ inline std::string values_taken_of(std::filesystem::path const& file) {
            ": values that are not tensors come from this file, not from the files of other ranks";
 }
 
-/// Says that a tensor with more than `max_ndim` axes is not read.
+/// The reason why a tensor with more than `max_ndim` axes is not read.
 inline std::string why_too_many_axes(std::size_t axes) {
     return words("it has ", axes, " axes, and at most ", max_ndim, " are read");
 }
@@ -69,8 +69,8 @@ inline std::string why_too_many_axes(std::size_t axes) {
 /// another subject.
 RESHARD_DECL std::string text_behind(std::string_view text, std::string_view noun);
 
-/// Assembles a checkpoint of whole tensors. A tensor may be anywhere in the files, in one piece or
-/// in several.
+/// Assembles a checkpoint of whole tensors. A tensor may be stored anywhere in the files, in one or
+/// several pieces.
 class whole_tensors {
 public:
     RESHARD_DECL whole_tensors(std::shared_ptr<file_store const> files, std::string_view format,
@@ -94,10 +94,10 @@ public:
     /// \throws error with errc::corrupt_file for a key that occurs twice; it names the file
     RESHARD_DECL void add(std::string key, file_tensor const& tensor);
 
-    /// Adds a tensor of the last file whose elements, in row-major order, are in `parts`.
+    /// Adds a tensor of the last file. Its elements, in row-major order, are in `parts`.
     ///
-    /// \pre each part has one axis and the same data type, and all parts together have the elements
-    ///      of the shape
+    /// \pre each part has one axis and the same data type, and together they have all elements of
+    ///      the shape
     RESHARD_DECL void add(std::string key, index_vector const& shape,
                           std::span<file_tensor const> parts);
 
@@ -137,7 +137,7 @@ public:
     /// Adds a value of the last file that is not a tensor.
     RESHARD_DECL void add_object(std::string key, bool is_none = false, bool holds_tensors = false);
 
-    /// Adds a value of the last file that is never read nor written, and why.
+    /// Adds a value of the last file that is neither read nor written, and why.
     RESHARD_DECL void add_opaque(std::string key, std::string reason, bool holds_tensors = false);
 
     /// Adds a warning; its text begins with its file.
@@ -157,8 +157,8 @@ private:
     bool shows_inflated_ = false;
     bool expects_parts_ = false;
     checkpoint_metadata result_;
-    std::map<std::string, holder_t> keys_;      ///< with the file of each
-    std::map<std::string, std::size_t> parted_; ///< indices of tensors that were added in shards
+    std::map<std::string, holder_t> keys_;            ///< with the file of each
+    std::map<std::string, std::size_t> parted_;       ///< indices of tensors added shard by shard
     std::map<std::string, std::string> unread_parts_; ///< with the reasons
     std::map<std::string, std::string> aliases_;
     std::map<std::filesystem::path, shown_file> shown_;

@@ -23,10 +23,10 @@ RESHARD_DECL bool is_own_name(std::string_view name);
 /// True for a name that is not an alias, because it has another meaning in the metadata of a file.
 RESHARD_DECL bool is_metadata_name(std::string_view name);
 
-/// True for a name of metadata for users, in any file.
+/// True for a name that a user's text may have in the metadata of any file.
 RESHARD_DECL bool is_text_name(std::string_view name);
 
-/// False for a name that cannot be an alias of a key: a number is an alias of numbers only, so that
+/// False for a name that cannot be an alias of a key: a number is only an alias of numbers, so that
 /// `{"epoch": "1"}` does not refer to a tensor `1`.
 RESHARD_DECL bool may_be_alias(std::string_view name, std::string_view key);
 
@@ -38,8 +38,8 @@ RESHARD_DECL bool may_be_alias(std::string_view name, std::string_view key);
 RESHARD_DECL void note_aliases(std::map<std::string, std::string>& aliases,
                                safetensors_header const& header);
 
-/// Refuses texts for the metadata of files that readers would misunderstand: names that are ours or
-/// aliases, and values that are keys of tensors.
+/// Refuses texts that readers of the metadata would misunderstand: names that are ours or aliases,
+/// and values that are keys of tensors.
 ///
 /// \throws error with errc::usage, naming the text
 RESHARD_DECL void check_texts(std::map<std::string, std::string> const& texts,

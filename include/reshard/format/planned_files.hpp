@@ -21,7 +21,7 @@
 #include <utility>
 
 /// \file
-/// The plan of files in the format of another library.
+/// Plans files in the format of another library.
 
 namespace reshard::detail {
 
@@ -39,7 +39,7 @@ public:
     vector<std::pair<std::string, std::string>> others() const override { return others_; }
 
 private:
-    vector<vector<placed_text>> around_; ///< by file
+    vector<vector<placed_text>> around_; ///< one per file
     vector<std::pair<std::string, std::string>> others_;
 };
 
@@ -57,7 +57,7 @@ public:
 
     /// Sets the contents of the last file: it is a safetensors file of these shards.
     ///
-    /// \param  names of the shards in the file; by default, their keys
+    /// \param  names the names of the shards in the file; by default, their keys
     /// \return the texts before the elements
     RESHARD_DECL vector<placed_text>
     add_safetensors(vector<file_shard> const& shards,
@@ -67,14 +67,14 @@ public:
     /// Sets the number of bytes of the last file.
     RESHARD_DECL void end_file(std::uint64_t bytes);
 
-    /// The metadata so far.
+    /// The metadata of everything that was added.
     checkpoint_metadata const& metadata() const { return plan_.metadata; }
 
     RESHARD_DECL checkpoint_plan take(std::shared_ptr<file_texts const> texts);
 
 private:
     checkpoint_plan plan_;
-    std::unordered_map<std::string_view, std::size_t> numbers_; ///< of the tensors, by key
+    std::unordered_map<std::string_view, std::size_t> numbers_; ///< indices of tensors, by key
 };
 
 /// Refuses a flattened shard.
@@ -97,7 +97,7 @@ inline constexpr index_t most_written_blocks = 4096;
 /// \throws error with errc::unsupported for a tensor of more than `most_written_blocks` blocks
 RESHARD_DECL layout with_separate_blocks(layout target, std::string_view format);
 
-/// The shards of a layout of one rank.
+/// The shards of a layout that has one rank.
 RESHARD_DECL vector<file_shard> shards_of_one(layout const& target, file_choices const& choices);
 
 /// The values that are written as separate entries beside the tensors.

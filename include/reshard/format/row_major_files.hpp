@@ -28,7 +28,7 @@ namespace reshard::detail {
 /// \par Units `begin` in bytes of the file; strides in elements: none is negative, and 0 repeats an
 ///            element
 struct strided_bytes {
-    std::uint64_t begin = 0; ///< of the first element
+    std::uint64_t begin = 0; ///< the position of the first element
     index_vector strides;
 
     bool operator==(strided_bytes const&) const = default;
@@ -45,7 +45,7 @@ struct file_tensor {
 
 /// A shard in a shown file.
 struct shown_shard {
-    std::uint64_t begin = 0; ///< in the file as it is shown
+    std::uint64_t begin = 0; ///< the position in the shown file
     data_type dtype{};
     packed_vector shape;
 };
@@ -60,8 +60,8 @@ using shard_finder = std::function<strided_bytes(file_store::file const& file,
 
 /// A file as it is shown: its shards alone.
 struct shown_file {
-    vector<shown_shard> shards; ///< each begins at the end of the one before
-    std::uint64_t bytes = 0;    ///< of all of them
+    vector<shown_shard> shards; ///< each begins at the end of the shard before it
+    std::uint64_t bytes = 0;    ///< the bytes of all shards
     shard_finder find;
     std::shared_ptr<file_store const> below{}; ///< the file's store; null: the common one
 };

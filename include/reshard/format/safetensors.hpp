@@ -20,7 +20,7 @@
 #include <string_view>
 
 /// \file
-/// safetensors: one file with named tensors, a JSON header before their data.
+/// safetensors: files with named tensors, and a JSON header before the data.
 
 namespace reshard {
 
@@ -36,7 +36,7 @@ enum class safetensors_fault {
     header_too_large,               ///< the header is longer than the limit
     invalid_header_length,          ///< the header is longer than the file
     invalid_header,                 ///< the header is not UTF-8
-    invalid_header_deserialization, ///< the header is not JSON, or not the JSON of a header
+    invalid_header_deserialization, ///< the header is not JSON, or has another form
     invalid_offset,                 ///< a tensor does not begin at the end of the previous one
     validation_overflow,            ///< a tensor's bits do not fit 64 bits
     misaligned_slice,               ///< a tensor's bits do not fill bytes
@@ -71,10 +71,10 @@ constexpr std::string_view name(safetensors_fault fault) {
 
 namespace detail {
 
-/// The verdict that a message of `fail` above ends with, or std::nullopt for any other message.
+/// The verdict at the end of a message of `fail` above; std::nullopt for any other message.
 RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& thrown);
 
-/// Extents of a tensor in a header; those of a matrix need no allocation.
+/// The extents of a tensor in a header. The extents of a matrix need no allocation.
 using header_shape = short_vector<std::uint64_t, 2>;
 
 /// One tensor of a safetensors file, as the header describes it.
@@ -95,10 +95,10 @@ struct safetensors_entry {
 /// The header of a safetensors file.
 struct safetensors_header {
     vector<safetensors_entry> tensors;           ///< in the order of their data
-    std::map<std::string, std::string> metadata; ///< the value of `__metadata__`
+    std::map<std::string, std::string> metadata; ///< the members of `__metadata__`
     std::uint64_t data_offset = 0; ///< the beginning of the data in the file, in bytes
-    vector<std::string> warnings;  ///< about content that the format forbids
-    std::uint64_t json_digest = 0; ///< of the bytes of the JSON
+    vector<std::string> warnings;  ///< warnings about content that the format forbids
+    std::uint64_t json_digest = 0; ///< the digest of the bytes of the JSON
 };
 
 /// How strictly a header is checked.
@@ -111,15 +111,15 @@ enum class safetensors_mode {
 struct safetensors_options {
     safetensors_mode mode = safetensors_mode::strict;
     std::uint64_t max_header_bytes = 100'000'000;
-    std::size_t max_depth = 127; ///< of nested arrays and objects
-    /// The format of the checkpoint, such as `torch_save`; empty: it is detected.
+    std::size_t max_depth = 127; ///< the deepest nesting of arrays and objects
+    /// The format of the checkpoint, such as `torch_save`. Empty: it is detected.
     std::string from = {};
-    /// Patterns of keys (`key_pattern`) for the tensors and values to open; empty: all. Others are
-    /// treated as absent (but see `select_keys`).
+    /// Patterns of keys (`key_pattern`) for the tensors and values to open; empty: all. Other
+    /// tensors and values are treated as absent (see `select_keys` for an exception).
     vector<std::string> only = {};
-    vector<std::string> without = {}; ///< patterns of keys to exclude from these
+    vector<std::string> without = {}; ///< patterns of keys to exclude
     /// The path of a file that says which files in a directory belong to ranks, and how their
-    /// tensors are cut (`read_rank_files`); empty: the files describe themselves.
+    /// tensors are cut (`read_rank_files`); empty if the files describe themselves.
     std::string source_layout = {};
     bool takes_values_alone = false; ///< accepts a selection of values without tensors
 
@@ -139,7 +139,7 @@ RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents);
 
 namespace detail {
 
-/// `a * b`, or empty if it does not fit 64 bits.
+/// `a * b`, or std::nullopt if it does not fit 64 bits.
 constexpr std::optional<std::uint64_t> multiply(std::uint64_t a, std::uint64_t b) {
     if (a != 0 && b > std::numeric_limits<std::uint64_t>::max() / a)
         return std::nullopt;
@@ -188,7 +188,7 @@ struct safetensors_tensor {
 
 /// A safetensors file before its data.
 struct safetensors_layout {
-    std::string header;                ///< the first bytes of the file, the length included
+    std::string header;                ///< the first bytes of the file: the length, and the JSON
     vector<safetensors_entry> tensors; ///< in the order of their data
     vector<std::size_t> order;         ///< for each of `tensors`, its index in the argument
     std::uint64_t data_bytes = 0;
@@ -247,7 +247,7 @@ RESHARD_DECL safetensors_header parse_safetensors_header(std::span<std::byte con
                                                          std::string_view file,
                                                          safetensors_options const& options = {});
 
-/// The header of a file of the system; nothing after it is read.
+/// The header of a file in the file system; nothing after it is read.
 ///
 /// \throws error with errc::missing_file or errc::io; see also `parse_safetensors_json`
 RESHARD_DECL safetensors_header read_safetensors_header(std::filesystem::path const& path,

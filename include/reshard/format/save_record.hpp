@@ -39,7 +39,7 @@ inline constexpr std::string_view record_tensors_name = ",\n  \"tensors\": {";
 struct recorded_file {
     std::string name; ///< in the directory of the record
     std::uint64_t bytes = 0;
-    std::uint64_t header_digest = 0; ///< of all bytes before the data
+    std::uint64_t header_digest = 0; ///< the digest of all bytes before the data
     holder_t rank = 0;               ///< the rank whose shards it has, if a layout was saved
 
     bool operator==(recorded_file const&) const = default;
@@ -47,8 +47,8 @@ struct recorded_file {
 
 /// A file of another save that a delta refers to.
 struct base_file {
-    std::string directory; ///< of the other save, relative to the delta's, or absolute
-    std::string save;      ///< its id
+    std::string directory; ///< the other save's directory: absolute, or relative to the delta's
+    std::string save;      ///< the id of the other save
     recorded_file file;
 
     bool operator==(base_file const&) const = default;
@@ -75,7 +75,7 @@ struct record_delta {
 /// Facts about a save, apart from its tensors. Retention decides by these facts.
 struct save_facts {
     std::int64_t completed = 0;            ///< seconds since 1970; 0: not known
-    std::map<std::string, double> numbers; ///< from the job, such as its step and its loss
+    std::map<std::string, double> numbers; ///< numbers of the job, such as its step and its loss
     vector<std::string> needs{};           ///< ids of the saves that are needed to read it
     std::string program{};         ///< the text of the program that made the tensors, if known
     bool this_layout_only = false; ///< loads into another layout are refused
@@ -83,7 +83,7 @@ struct save_facts {
     bool operator==(save_facts const&) const = default;
 };
 
-/// Which files one save wrote.
+/// The files that one save wrote.
 struct save_record {
     std::string save; ///< its id, 32 hexadecimal digits; each file's metadata has it too
     vector<recorded_file> files;
@@ -104,7 +104,7 @@ vector<recorded_file> const& files_on_disk(save_record&& record) = delete;
 /// The number of bytes of a delta that are in its bases.
 RESHARD_DECL std::uint64_t reused_bytes(record_delta const& delta);
 
-/// Refuses names of numbers that a record cannot have.
+/// Refuses names of numbers that a record does not support.
 ///
 /// \throws error with errc::usage, naming the number
 RESHARD_DECL void check_numbers(std::map<std::string, double> const& numbers);
@@ -135,7 +135,7 @@ RESHARD_DECL save_record read_save_record(file_store const& files,
                                           std::filesystem::path const& path);
 
 /// The part of a record before its tensors: everything that `read_save_record` returns. The digest
-/// of the record is not checked yet.
+/// of the record is not checked.
 ///
 /// \throws error as `parse_save_record` and `open_text`
 RESHARD_DECL save_record read_record_head(file_store const& files,

@@ -34,7 +34,7 @@ struct file_shard {
     std::string key;
     data_type dtype{};
     packed_box region;
-    std::optional<flat_range> flat;            ///< counted in the row-major order of `region`
+    std::optional<flat_range> flat;            ///< in the row-major order of `region`
     std::optional<packed_vector> global_shape; ///< if the file states it
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
@@ -179,7 +179,7 @@ inline std::string info_text(safetensors_header const& header, std::string_view 
     return match == header.metadata.end() ? "{}" : match->second;
 }
 
-/// The contents of a file with `DCP_SHARDING_INFO`, in the order of its data.
+/// The shards in a file with `DCP_SHARDING_INFO`, in the order of the data.
 ///
 /// \pre    `is_sharded(header)`
 /// \throws error with errc::corrupt_file if header and metadata contradict each other; it names

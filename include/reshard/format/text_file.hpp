@@ -69,7 +69,8 @@ inline bool is_plain_word(std::string_view text, std::size_t i) {
     return (word & 0x8080808080808080u) == 0;
 }
 
-/// The position of the first byte that does not belong to a well-formed character, or the size.
+/// The position of the first byte that does not belong to a well-formed character. If all bytes do,
+/// the size of the text.
 ///
 /// \par Source The Unicode Standard, table 3-7: no overlong form, no surrogate, nothing above
 ///             U+10FFFF
@@ -114,7 +115,7 @@ private:
 struct open_file {
     std::unique_ptr<file_store::file> file;
     std::uint64_t bytes = 0;
-    std::uint64_t position = 0; ///< of the next read
+    std::uint64_t position = 0; ///< the position of the next read
 };
 
 /// \throws error with errc::missing_file if the file does not exist, with errc::corrupt_file if it
@@ -133,7 +134,7 @@ inline open_file open_to_read(file_store const& files, std::filesystem::path con
 inline std::string read_bytes(open_file& file, std::uint64_t bytes) {
     constexpr std::uint64_t step = 1 << 20;
     std::string text;
-    // This reserves addresses only: pages are allocated as they are filled.
+    // This reserves only addresses. Pages are allocated as they are filled.
     text.reserve(static_cast<std::size_t>(std::min(bytes, file.bytes - file.position)));
     while (text.size() < bytes) {
         std::size_t const before = text.size();
@@ -156,7 +157,7 @@ inline open_file open_text(file_store const& files, std::filesystem::path const&
     return file;
 }
 
-/// All of a file.
+/// The text of a whole file.
 ///
 /// \throws error as `open_text`
 inline std::string read_text_file(file_store const& files, std::filesystem::path const& path) {

@@ -26,7 +26,7 @@ namespace reshard::detail {
 /// The name of the metadata file, which is written last and lists the items.
 inline constexpr std::string_view dcp_metadata_name = ".metadata";
 
-/// A file with numbered items. It is read when one of its shards is read.
+/// A file with numbered items. It is read when one of its shards is needed.
 struct dcp_file {
     std::string name;
     vector<byte_run> items;                  ///< their ranges in the file
@@ -34,8 +34,7 @@ struct dcp_file {
 
     /// The positions of the elements of a shard.
     ///
-    /// \throws error with errc::corrupt_file if the item is not the shard that the metadata
-    ///         describe
+    /// \throws error with errc::corrupt_file if the item and the metadata describe different shards
     RESHARD_DECL strided_bytes find(file_store::file const& opened, shown_shard const& expected,
                                     std::size_t number) const;
 

@@ -49,12 +49,12 @@ enum class checkpoint_kind {
 /// A kind, and the files that are opened first.
 struct checkpoint_files {
     checkpoint_kind kind{};
-    vector<std::filesystem::path> paths; ///< sorted by name; at least one
+    vector<std::filesystem::path> paths; ///< one or several, sorted by name
 
     bool operator==(checkpoint_files const&) const = default;
 };
 
-/// The files found instead of a checkpoint.
+/// Describes the files that were found instead of a checkpoint.
 inline std::string found_instead(vector<std::filesystem::path> const& paths) {
     constexpr std::size_t most = 3;
     if (paths.empty())
@@ -75,8 +75,8 @@ inline std::string names_among(vector<std::filesystem::path> const& paths, auto&
     return names.empty() ? "" : first_and_more("'" + names.front() + "'", names.size());
 }
 
-/// The missing metadata file of a directory with shards of torch or of PaddlePaddle; empty for any
-/// other directory.
+/// The name of the missing metadata file of a directory with shards of torch or of PaddlePaddle;
+/// empty for any other directory.
 ///
 /// \par Source file names of torch.distributed.checkpoint, `__RANK_NUMBER.distcp`, and of Flex
 ///             Checkpoint, `RANK_SAVE.distcp` with `SAVE.metadata`
@@ -225,7 +225,7 @@ inline void check_asked(file_store const& files, std::filesystem::path const& pa
          lost.empty() ? no_checkpoint(files, path, list) : lost);
 }
 
-/// Refuses tensors of ranks that are incomplete, or whose copies differ between ranks.
+/// Refuses incomplete tensors of ranks, and tensors whose copies differ between ranks.
 inline void check_parts(opened_checkpoint const& opened) {
     checkpoint_metadata const& metadata = opened.metadata;
     for (auto const& [key, text] : opened.incomplete)

@@ -70,7 +70,8 @@ inline void add_file(checkpoint_plan& plan, file_contents contents,
     plan.ranks.push_back(contents.rank);
 }
 
-/// Sorts the tensors and joins those with equal keys. Their shards stay in the order of the files.
+/// Sorts the tensors, and joins tensors with equal keys. Their shards stay in the order of the
+/// files.
 inline void join_tensors(vector<checkpoint_tensor>& tensors) {
     auto const before = [](auto const& a, auto const& b) { return a.key < b.key; };
     if (!std::is_sorted(tensors.begin(), tensors.end(), before))
@@ -93,7 +94,8 @@ inline vector<file_contents> files_of(holder_t rank, vector<file_shard> shards) 
     return files;
 }
 
-/// The texts in every file's metadata: the user's texts, and how tensors were fused, if any were.
+/// The texts for every file's metadata: the user's texts, and a text about fused tensors if there
+/// are any.
 inline std::map<std::string, std::string> texts_of(file_choices const& choices) {
     auto texts = choices.texts;
     if (!choices.fused.empty())
@@ -101,8 +103,8 @@ inline std::map<std::string, std::string> texts_of(file_choices const& choices) 
     return texts;
 }
 
-/// Distributes the shards of a rank over `count` files, or more if a key needs them. No file is
-/// empty. Each shard, the largest first, goes into the smallest file that does not have its key.
+/// Distributes the shards of a rank over `count` files, or more files if a key needs them. No file
+/// is empty. Each shard, the largest first, goes into the smallest file that does not have its key.
 inline vector<file_contents> spread_over(vector<file_contents> const& files, std::size_t count) {
     vector<file_shard const*> shards;
     for (file_contents const& contents : files)
@@ -231,7 +233,7 @@ RESHARD_DECL checkpoint_plan plan_file(catalog tensors, file_choices const& choi
                       choices);
 }
 
-/// The id of a save of these headers and digests.
+/// The id of a save with these headers and digests.
 inline std::string save_id_of(checkpoint_plan const& plan, vector<chunk_digests> const& digests,
                               std::string_view salt) {
     vector<std::string> texts;

@@ -120,9 +120,9 @@ delta_files::list(std::filesystem::path const& directory) const {
     return paths;
 }
 
-/// Refuses a file if it is not the one that the record lists.
+/// Refuses a file if it is not the file that the record lists.
 ///
-/// \param noun begins a sentence: the file, or why it is needed
+/// \param noun the beginning of a sentence: the file, or why it is needed
 inline void check_source(file_store::file const& opened, recorded_file const& expected,
                          std::string const& noun) {
     std::uint64_t const bytes = opened.facts().bytes;
@@ -140,8 +140,7 @@ inline void check_source(file_store::file const& opened, recorded_file const& ex
              " when the delta was saved");
 }
 
-/// A readable path of a file whose name is relative to a directory, even if the directory is a
-/// link.
+/// A readable path of a file whose name is relative to a directory. The directory may be a link.
 inline std::filesystem::path path_from(std::filesystem::path const& directory,
                                        std::filesystem::path const& path) {
     std::filesystem::path real = directory.has_filename() ? directory : directory.parent_path();

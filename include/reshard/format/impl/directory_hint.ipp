@@ -43,8 +43,8 @@ inline std::string hint_of_ranks(file_store const& files,
                        "ranks have");
 }
 
-/// Names the entries of a directory that are parts of one whole, files or directories of ranks, and
-/// says how to read them.
+/// Names the entries of a directory that belong together, such as files or directories of ranks,
+/// and says how to read them.
 ///
 /// \par Source nanotron writes `checkpoint_metadata.json` beside the directory `model`
 inline std::string hint_of_parts(file_store const& files, std::filesystem::path const& directory,
@@ -113,8 +113,8 @@ inline std::string hint_of_arrays(file_store const& files, std::filesystem::path
     return {};
 }
 
-/// The text of a short file without surrounding blanks, if it may be the name of an entry of a
-/// directory.
+/// The text of a short file without surrounding blanks; empty if the text cannot be the name of an
+/// entry of a directory.
 inline std::string name_in_file(file_store const& files, std::filesystem::path const& path) {
     constexpr std::uint64_t longest = 256;
     open_file file = open_to_read(files, path);
@@ -136,7 +136,7 @@ inline std::string directory_of_iteration(std::string const& noted) {
         return c >= '0' && c <= '9';
     });
     if (!is_number)
-        return noted; // "release"
+        return noted; // such as "release"
     return "iter_" + std::string(digits - std::min(digits, noted.size()), '0') + noted;
 }
 
@@ -160,8 +160,8 @@ inline std::string hint_of_latest(file_store const& files, std::filesystem::path
     return lost;
 }
 
-/// The name of a file with its numbers padded to `digits` digits, so that names sort by number, or
-/// without its numbers.
+/// The name of a file with its numbers padded to `digits` digits, so that names are sorted by
+/// number. If `digits` is 0, without its numbers.
 inline std::string name_by_number(std::filesystem::path const& path, std::size_t digits) {
     std::string text, number;
     auto const add_number = [&] {
@@ -188,8 +188,8 @@ inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path 
            name_by_number(a, most_digits) > name_by_number(b, most_digits);
 }
 
-/// The entries of a directory that seem to be checkpoints: directories, or else files. Only the
-/// latest of several steps is named.
+/// The entries of a directory that seem to be checkpoints: directories, or files if there are no
+/// such directories. Only the latest of several steps is named.
 inline std::string hint_of_entries(file_store const& files,
                                    vector<std::filesystem::path> const& paths) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {
@@ -221,7 +221,8 @@ inline std::string hint_of_entries(file_store const& files,
     return {};
 }
 
-/// Says that a file that may hold tensors is a broken link, as in a cache whose files were removed.
+/// Says that a file that may have tensors is a broken link. This happens in a cache whose files
+/// were removed.
 inline std::string hint_of_links(file_store const& files,
                                  vector<std::filesystem::path> const& paths) {
     for (std::filesystem::path const& path : paths)
@@ -292,7 +293,7 @@ inline std::string opened_part(file_store const& files, checkpoint_metadata cons
     };
     std::filesystem::path const around = in_directory(metadata.path).parent_path();
     bool const is_part = parts_of(metadata.path) > 0;
-    if (!is_part && parts_of(around) < 2) // mp_rank_00/model_optim_rng.pt
+    if (!is_part && parts_of(around) < 2) // such as mp_rank_00/model_optim_rng.pt
         return {};
     auto const format = detect_format_of_directory(files, around);
     bool const has_whole = format && format->format != "sharded_safetensors";

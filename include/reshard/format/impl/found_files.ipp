@@ -25,8 +25,8 @@
 
 namespace reshard::detail {
 
-/// The sorted names of a directory's indexes that list files with that ending, of any stem and
-/// variant. Indexes of a Unified Checkpoint, which are parts of one checkpoint, are excluded.
+/// The sorted names of a directory's indexes that list files with that ending, with any stem and
+/// variant. Excludes the indexes of a Unified Checkpoint, which describe parts of one checkpoint.
 inline vector<std::string> indexes_in(file_store const& files,
                                       std::filesystem::path const& directory,
                                       std::string_view ending) {
@@ -59,9 +59,9 @@ inline std::optional<std::filesystem::path> only_index(file_store const& files,
          (directory / names.front()).string());
 }
 
-/// True for files that trainers keep beside a checkpoint, for each rank or for one: their
+/// True for files that trainers keep beside a checkpoint, for one rank or for each: their
 /// arguments, and the states of the learning rate schedule, of the loss scale and of random number
-/// generators. Their names end like those of files with tensors.
+/// generators. The names of files with tensors have the same endings.
 ///
 /// \par Source the trainers of PaddleNLP and of Hugging Face
 inline bool is_trainer_file(std::string_view name) {
@@ -79,7 +79,7 @@ inline bool have_parts(file_store const& files, vector<std::filesystem::path> co
         try {
             return has_torch_parts(files, path);
         } catch (error const&) {
-            continue; // opening it reports the error
+            continue; // the error is reported when the file is opened
         }
     return false;
 }

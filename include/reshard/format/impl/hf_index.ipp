@@ -61,7 +61,7 @@ RESHARD_DECL file_counter::position file_counter::parse(std::string const& text,
 
 /// The path of a file relative to the directory of the index, without `./`.
 ///
-/// \throws error with errc::corrupt_file for a path that would lead out of the directory
+/// \throws error with errc::corrupt_file for a path that leads out of the directory
 inline std::string file_name_in(json_cursor const& cursor) {
     std::string const text = cursor.text();
     std::filesystem::path const path = text;

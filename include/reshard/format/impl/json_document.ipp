@@ -158,7 +158,7 @@ public:
         return keys_.size() > before;
     }
 
-    /// Begins another object; the memory is kept.
+    /// Begins another object, and keeps the memory.
     void clear() {
         keys_.clear();
         index_.reset();
@@ -196,7 +196,7 @@ public:
     std::string refusal() const { return refusal_; }
 
 private:
-    vector<seen_keys> objects_; ///< by depth
+    vector<seen_keys> objects_; ///< one per depth
     std::size_t depth_ = 0;
     std::string refusal_;
 };

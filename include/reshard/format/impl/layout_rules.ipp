@@ -51,8 +51,8 @@ inline vector<index_t> counts_from(json_cursor const& cursor) {
     return counts;
 }
 
-/// `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1, "block": extent}`,
-/// to which `"first": coordinate` may be added.
+/// Reads a placement: `1`, `{"axis": 1, "split": "ceil" or "even" or [extents]}`, or `{"axis": 1,
+/// "block": extent}`, each optionally with `"first": coordinate`.
 inline placement placement_from(json_cursor const& cursor) {
     if (cursor.is_count())
         return shard{static_cast<std::size_t>(cursor.count())};
@@ -172,7 +172,7 @@ RESHARD_DECL std::optional<index_t> layer_of(std::string_view key, layout_stages
     return key.starts_with(stages.layer_suffix) ? std::optional(layer) : std::nullopt;
 }
 
-/// True if a pattern matches the key; notes the patterns that match.
+/// True if a pattern matches the key; records the patterns that match.
 inline bool matches_any(vector<key_pattern> const& patterns, std::string_view key,
                         vector<bool>& used) {
     bool is_match = false;
@@ -182,7 +182,7 @@ inline bool matches_any(vector<key_pattern> const& patterns, std::string_view ke
     return is_match;
 }
 
-/// `model.layers.12.norm` as `model.layers.*.norm`.
+/// Replaces numbers: `model.layers.12.norm` becomes `model.layers.*.norm`.
 inline std::string kind_of_key(std::string_view key) {
     std::string kind;
     for (std::size_t at = 0; at <= key.size();) {
@@ -210,7 +210,7 @@ public:
 
     std::size_t count() const { return count_; }
 
-    /// `'l.*.norm' (30), 'norm'`, and the number of other keys.
+    /// Such as `'l.*.norm' (30), 'norm'`, and the number of other keys.
     std::string text() const {
         std::string text;
         std::size_t left = count_;
@@ -281,7 +281,7 @@ public:
     }
 
 private:
-    /// Notes each pattern and layer of the stages that no key uses.
+    /// Adds a note for each pattern and each layer of the stages that no key uses.
     void add_stage_notes(vector<std::string>& notes) const {
         auto const add = [&](std::string const& noun, vector<bool> const& used,
                              vector<key_pattern> const& patterns) {

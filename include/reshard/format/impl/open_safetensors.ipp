@@ -26,7 +26,7 @@
 
 namespace reshard::detail {
 
-/// Refuses an index whose file does not exist.
+/// Refuses an index that lists a missing file.
 inline void check_present(file_store const& files, std::filesystem::path const& index,
                           std::string_view file, index_keys const& keys) {
     if (!exists(files, index.parent_path() / file))

@@ -22,7 +22,7 @@
 
 namespace reshard::detail {
 
-/// Selects the wanted keys, and notes which patterns matched a key.
+/// Selects the wanted keys, and records which patterns matched a key.
 class key_selection {
 public:
     key_selection(vector<std::string> const& only, vector<std::string> const& without)
@@ -33,7 +33,7 @@ public:
         return !match_any(without_, key) && is_wanted;
     }
 
-    /// Refuses a pattern that matched none of the keys: it may be misspelt.
+    /// Refuses a pattern that matched no key, because it may be misspelt.
     void check_matched(checkpoint_metadata const& metadata, std::string const& first,
                        std::size_t count) const {
         for (auto const* const patterns : {&only_, &without_})

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <utility>
 
+/// \file
 /// Warnings about parts of an opened checkpoint, and about files beside it, that are not read.
 
 namespace reshard::detail {
@@ -54,7 +55,7 @@ inline vector<std::string> other_tensors(file_store const& files,
     return others;
 }
 
-/// A warning that some values hold tensors without names; empty if none does.
+/// A warning that some values have tensors without names; empty if no value has any.
 inline std::string tensors_within(checkpoint_metadata const& metadata) {
     vector<std::string> keys;
     for (checkpoint_object const& object : metadata.objects)
@@ -123,7 +124,7 @@ inline void warn_of_entries(checkpoint_metadata& metadata) {
             (keys.size() == 1 ? " is omitted: it " : " are omitted: each of them ") + reason);
 }
 
-/// Warns of data that is not read with the tensors, so that it is not lost silently.
+/// Warns of data that is not read with the tensors, so that no data is lost silently.
 inline void add_warnings(opened_checkpoint& opened) {
     checkpoint_metadata& metadata = opened.metadata;
     for (std::string text :

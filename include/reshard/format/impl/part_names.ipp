@@ -18,18 +18,19 @@
 #include <string_view>
 #include <utility>
 
+/// \file
 /// Names of files that belong together: parts of a model, or files of ranks.
 
 namespace reshard::detail {
 
 /// The facts that the name of such a file states.
 struct part_name {
-    std::string pattern;      ///< the name with `#` for each number of a part or a rank
+    std::string pattern;      ///< the name, with `#` for each number of a part or a rank
     bool is_of_ranks = false; ///< the file of a rank, not only file k of n
     bool is_certain = false;  ///< needs no other file to confirm it
 };
 
-/// Finds the numbers of parts and ranks in a name.
+/// Finds the numbers of parts and ranks in the name of a file.
 ///
 /// \par Source names that trainers give: `model-00001-of-00002.safetensors` of transformers,
 ///             `consolidated.00.pth` of Llama, `mp_rank_00_model_states.pt` of DeepSpeed,
@@ -113,7 +114,7 @@ private:
         }
     }
 
-    /// Axes of parallelism, and other words for shards, before the number of a part.
+    /// Axes of parallelism and other words that precede the number of a part.
     static constexpr std::array<std::string_view, 11> axes{
         "tp", "pp", "mp", "ep", "dp", "cp", "sp", "part", "shard", "sharding", "stage"};
 

@@ -71,8 +71,8 @@ private:
     bool says_order_ = false;
 };
 
-/// Whether the groups of input channels in a shard are in another order than the channels. False
-/// for a shard that is not stored as a list, or that cannot be read.
+/// True if the groups in a shard are not in the order of the input channels. False for a shard that
+/// is not stored as a list, or that cannot be read.
 inline bool are_groups_mixed(file_store const& files, std::filesystem::path const& path,
                              checkpoint_shard const& shard) {
     index_vector const shape = stored_shape(shard);

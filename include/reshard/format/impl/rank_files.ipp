@@ -25,6 +25,7 @@
 #include <string_view>
 #include <utility>
 
+/// \file
 /// Joins files of ranks into one checkpoint, if the files do not describe their layout. A layout
 /// file says how their tensors are cut.
 
@@ -123,7 +124,7 @@ private:
         tensors.push_back({file.rank, std::move(tensor)});
     }
 
-    /// If several ranks have a value, the first rank's value counts.
+    /// If several ranks have a value, the first rank's value is used.
     void add_objects(holder_t offset, vector<checkpoint_object>& objects, object_reader read) {
         key_set keys;
         for (checkpoint_object& object : objects) {
@@ -165,7 +166,7 @@ private:
         };
     }
 
-    /// Refuses a pattern that matches no key of the files: it is probably mistyped.
+    /// Refuses a pattern that matches no key of the files, because it is probably misspelt.
     void check_patterns() const {
         auto const check = [&](given_pattern pattern, std::string_view location) {
             for (auto const& [key, tensors] : tensors_)

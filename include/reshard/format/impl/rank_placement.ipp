@@ -29,7 +29,7 @@ struct rank_tensor {
     holder_t rank = 0;
     checkpoint_tensor local;
 
-    /// True if the file states the offset in a larger tensor.
+    /// True if the file states the position of its shard in a larger tensor.
     bool is_placed() const {
         index_t stored = 0;
         for (checkpoint_shard const& shard : local.shards)
@@ -62,7 +62,7 @@ inline std::optional<std::uint64_t> first_different_byte(file_store const& files
     return std::nullopt;
 }
 
-/// Compares the shards of one box that several ranks have.
+/// Compares the replicas of each box.
 ///
 /// \param advice the end of the message
 /// \throws error with errc::corrupt_file that names both files, the key and the first element that
@@ -204,7 +204,7 @@ private:
         return ranks;
     }
 
-    /// The axes of the mesh that cut an axis of the tensor.
+    /// The mesh axes that cut an axis of the tensor.
     axis_set mesh_axes_of(layout_rule const& rule, std::size_t axis) const {
         axis_set axes = 0;
         for (std::size_t i = 0; i < rule.placements.size(); ++i)
@@ -213,7 +213,7 @@ private:
         return axes;
     }
 
-    /// True for ranks that only differ in their coordinates along these axes.
+    /// True for ranks whose coordinates differ only along these axes.
     bool differ_only_along(axis_set axes, holder_t a, holder_t b) const {
         index_vector const of_a = rules_.ranks.coordinates_of(a);
         index_vector const of_b = rules_.ranks.coordinates_of(b);
@@ -232,7 +232,7 @@ private:
         return sum;
     }
 
-    /// Checks that all or none of the ranks over which a rule cuts a tensor have it.
+    /// Refuses a tensor if a rule cuts it over several ranks, and only some of these have it.
     void check_present(rank_tensors const& tensors, layout_rule const& rule) const {
         axis_set axes = 0;
         for (std::size_t i = 0; i < rule.placements.size(); ++i)

@@ -64,7 +64,7 @@ private:
              strides);
     }
 
-    /// \pre some extent is more than 1
+    /// \pre at least one extent is more than 1
     std::size_t widest_axis(box const& region) const {
         std::size_t widest = 0;
         index_t most = -1;
@@ -179,7 +179,7 @@ private:
     std::unique_ptr<file_store::file> real_;
     shown_file const& shown_;
     mutable std::mutex mutex_;
-    mutable std::optional<std::size_t> found_; ///< the shard whose position is kept
+    mutable std::optional<std::size_t> found_; ///< the shard whose position is cached
     mutable strided_bytes place_;
 };
 

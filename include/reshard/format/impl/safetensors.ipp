@@ -24,7 +24,7 @@ namespace reshard {
 
 namespace detail {
 
-/// The text with `\0` for each zero byte: what() would end at a zero byte.
+/// The text with `\0` in place of each zero byte, because what() would end at a zero byte.
 inline std::string without_zero_bytes(std::string_view text) {
     std::string result;
     for (char const character : text)
@@ -54,7 +54,7 @@ RESHARD_DECL std::optional<safetensors_fault> safetensors_fault_of(error const& 
 } // namespace detail
 
 RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents) {
-    constexpr std::size_t most = 16; // twice the axes of any tensor
+    constexpr std::size_t most = 16; // twice the axes of any supported tensor
     std::string text = "[";
     for (std::uint64_t const extent : extents.first(std::min(most, extents.size())))
         text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
@@ -259,7 +259,8 @@ inline std::string find_bad_padding(std::string_view json) {
     return {};
 }
 
-/// Refuses, in strict mode, headers that the reference reader accepts and the format forbids.
+/// Refuses, in strict mode, headers that the reference reader accepts although the format forbids
+/// them.
 inline void check_strict(safetensors_header const& header, safetensors_mode mode,
                          std::string_view file) {
     if (mode == safetensors_mode::strict && !header.warnings.empty())
@@ -294,7 +295,7 @@ inline void check_finished(safetensors_header const& header, std::string_view fi
              ": the save that wrote it was not finished; load another checkpoint");
 }
 
-/// Refuses a header that was changed, if it has its own digest.
+/// Refuses a header that has its own digest, but was changed.
 inline void check_own_digest(std::string_view json, safetensors_header const& header,
                              std::string_view file) {
     auto const stated = header.metadata.find(std::string(header_digest_name));
@@ -355,7 +356,7 @@ RESHARD_DECL safetensors_header read_safetensors_header(open_file& file, std::st
     constexpr std::uint64_t few_bytes = std::uint64_t{4} << 20;
     if (bytes <= few_bytes)
         return parse_safetensors_json(read_bytes(file, bytes), file.bytes, name, options);
-    // Large pages cost less to allocate. The system gets them back before the tensors are
+    // Large pages are allocated faster. They are returned to the system before the tensors are
     // assembled, even if the heap is fragmented.
     private_mapping const memory(static_cast<std::size_t>(bytes), true);
     std::span const text(memory.data(), static_cast<std::size_t>(bytes));

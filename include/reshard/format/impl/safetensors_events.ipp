@@ -134,7 +134,7 @@ public:
 
     vector<safetensors_entry> tensors;
     std::map<std::string, std::string> metadata;
-    vector<std::string> warnings; ///< about content that the format forbids
+    vector<std::string> warnings; ///< warnings about content that the format forbids
 
 private:
     enum class place {
@@ -314,7 +314,7 @@ private:
     key_index numbers_; ///< of the tensors; filled once names do not ascend
 };
 
-/// An upper limit of the number of tensors in a header: each needs a brace and a few names.
+/// An upper limit for the number of tensors in a header. Each tensor needs a brace and a few names.
 inline std::size_t most_tensors_in(std::string_view json) {
     constexpr std::size_t least_bytes = 40;
     auto const braces = static_cast<std::size_t>(std::count(json.begin(), json.end(), '{'));
@@ -324,7 +324,7 @@ inline std::size_t most_tensors_in(std::string_view json) {
 /// Reads the tensors, metadata and warnings of a header from its JSON. Returns the fault of the
 /// text, or std::nullopt.
 ///
-/// \par Source the serde schema of the reference reader, with everything that it accepts: unknown
+/// \par Source the serde schema of the reference reader, including all that it accepts: unknown
 ///             fields, a tensor as an array of three, a data type as `{"F32": null}`, repeated
 ///             names (the last one counts), `__metadata__` as null
 RESHARD_DECL std::optional<json_fault>

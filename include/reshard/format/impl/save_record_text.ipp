@@ -44,7 +44,7 @@ inline std::string text_of(vector<delta_run> const& runs) {
     return text;
 }
 
-/// The text of a list, one element per line; empty for an empty list.
+/// The text of a list, one line per element; empty for an empty list.
 inline std::string lines_of(auto const& elements, auto&& text_of_one) {
     std::string text;
     for (auto const& element : elements)
@@ -90,7 +90,7 @@ inline void append_json(std::string& text, checkpoint_tensor const& tensor, auto
     text += "]}";
 }
 
-/// The shortest decimal text of a number, or `null`.
+/// The shortest decimal text of a number; `null` if it is not finite.
 inline std::string number_or_null(double value) {
     if (!std::isfinite(value))
         return "null";
@@ -125,7 +125,7 @@ inline std::string json_of(save_facts const& facts) {
     return facts.program.empty() ? text : text + ",\n  \"program\": " + json_quoted(facts.program);
 }
 
-/// The text of the member `aliases`; empty without aliases.
+/// The text of the member `aliases`; empty if there are no aliases.
 inline std::string aliases_text(std::map<std::string, std::string> const& aliases) {
     std::string text;
     for (auto const& [alias, key] : aliases)
@@ -147,7 +147,7 @@ inline std::size_t likely_length(checkpoint_metadata const& written) {
     return length;
 }
 
-/// The version that a reader of the record must know.
+/// The version of the record, which a reader must support.
 inline index_t version_of(checkpoint_metadata const& written) {
     for (checkpoint_tensor const& tensor : written.tensors)
         for (checkpoint_shard const& shard : tensor.shards)
@@ -156,7 +156,7 @@ inline index_t version_of(checkpoint_metadata const& written) {
     return 1;
 }
 
-/// The text of a record with digests from another source.
+/// The text of a record whose digests come from `digests`.
 inline std::string record_text(save_record const& record, checkpoint_metadata const& written,
                                auto&& digests) {
     std::string text = words(

@@ -93,7 +93,7 @@ private:
         write(current_choice, best);
     }
 
-    /// The shard of the rank that the user's function chooses.
+    /// The index of the shard whose rank the user's function chooses.
     std::uint32_t chosen_writer(choice const& current_choice) const {
         shard_table const& table = shards(current_choice.tensor);
         vector<holder_t> ranks;

@@ -25,7 +25,7 @@ namespace reshard::model {
 template <class Optimizer>
 struct optimizer_traits {};
 
-/// An optimizer that wraps another.
+/// An optimizer that wraps another optimizer.
 template <class T>
 concept wraps_optimizer =
     requires(T& outer) { optimizer_traits<std::remove_cv_t<T>>::inner(outer); };

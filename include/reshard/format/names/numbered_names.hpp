@@ -19,9 +19,9 @@ namespace reshard::model {
 
 /// A number in a name, and the parts of the name around it.
 struct numbered_name {
-    std::string_view head; ///< up to the number
+    std::string_view head; ///< the text before the number
     index_t number = 0;
-    std::string_view tail; ///< from the end of the number on
+    std::string_view tail; ///< the text after the number
 };
 
 } // namespace reshard::model
@@ -35,7 +35,7 @@ namespace reshard::detail {
 RESHARD_DECL std::optional<model::numbered_name> number_behind(std::string_view name,
                                                                std::string_view before);
 
-/// The name after `change` has replaced the number after `before`. A name without such a number is
+/// The name, with `change` applied to the number after `before`. A name without such a number is
 /// unchanged.
 std::string renumbered(std::string_view name, std::string_view before, auto const& change) {
     auto const match = number_behind(name, before);

@@ -35,7 +35,7 @@ struct renamed_key {
 RESHARD_DECL void define_renamed(mapping& program, vector<renamed_key> const& renamed,
                                  catalog const& stored);
 
-/// Different names of one tensor in several frameworks, or in their versions.
+/// Names that different frameworks, or their versions, use for one tensor.
 struct name_table {
     std::string_view name;
     std::string_view description;
@@ -91,7 +91,7 @@ namespace reshard::model {
 /// The kind of a variable: the parameter itself, or one of its states.
 struct variable_name {
     std::string parameter;   ///< the parameter's variable: `linear_0.w_0`
-    std::string suffix = {}; ///< of the state's key: `.moment1_0`; empty for the parameter itself
+    std::string suffix = {}; ///< suffix of the state's key: `.moment1_0`; empty for the parameter
 
     bool operator==(variable_name const&) const = default;
 };
@@ -134,8 +134,8 @@ RESHARD_DECL vector<std::string> state_variables(std::string_view parameter, var
 
 /// The permitted substitutes for a tensor that a checkpoint does not have.
 struct master_rule {
-    bool weights_of_masters = false; ///< for a weight, its master weight
-    bool masters_of_weights = false; ///< for a master weight, its weight
+    bool weights_of_masters = false; ///< a weight may be made from its master weight
+    bool masters_of_weights = false; ///< a master weight may be made from its weight
 };
 
 /// Defines each wanted key that a rule allows to make from another tensor, as a cast to the wanted

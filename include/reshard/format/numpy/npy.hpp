@@ -40,9 +40,9 @@ RESHARD_DECL std::optional<data_type> npy_data_type(std::string_view descr);
 RESHARD_DECL opened_checkpoint open_npy(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);
 
-/// Opens a `.npz` file, with a tensor for each member. Members are stored or deflated.
+/// Opens a `.npz` file, with a tensor for each member. Members may be stored or deflated.
 ///
-/// \throws error also as `read_zip`
+/// \throws error as `read_zip`, too
 RESHARD_DECL opened_checkpoint open_npz(std::shared_ptr<file_store const> files,
                                         std::filesystem::path const& path);
 

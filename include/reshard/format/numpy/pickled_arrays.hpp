@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+/// \file
 /// Arrays of NumPy in a pickle. The elements are in the file, between the opcodes.
 
 namespace reshard::detail {

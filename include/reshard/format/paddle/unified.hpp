@@ -26,15 +26,15 @@ enum class unified_part { model, master_weights, optimizer };
 
 inline constexpr std::string_view unified_format = "unified_checkpoint";
 
-/// The index of master weights, and of optimizer state.
+/// The indexes of master weights and of optimizer state.
 inline constexpr std::string_view master_index_name = "master_weights.safetensors.index.json";
 inline constexpr std::string_view optimizer_index_name = "optimizer.safetensors.index.json";
 
-/// Their file names if there is only one file and no index.
+/// The names of their files, if there is only one file and no index.
 inline constexpr std::string_view master_single_name = "master_weights.safetensors";
 inline constexpr std::string_view optimizer_single_name = "optimizer.safetensors";
 
-/// The suffix of a parameter's key for its master weight.
+/// The suffix of the key of a master weight, after the key of its weight.
 inline constexpr std::string_view master_key_suffix_of_paddle = ".w_0";
 
 /// The path of a part's index in a directory, or of the part's only file; empty if the directory

@@ -24,8 +24,8 @@
 
 namespace reshard::detail {
 
-/// The numbers of the characters of a text in UTF-8: the bytes of the text in Latin-1, as Python
-/// encodes it. Empty if a number is above 255.
+/// The bytes that a text in UTF-8 encodes: the number of each character is a byte (Latin-1, as in
+/// Python). std::nullopt if a number is above 255.
 RESHARD_DECL std::optional<std::string> latin1_bytes(std::string_view text);
 
 /// Bytes that are stored as a text in UTF-8. Each byte from 128 on takes two bytes in the text.

@@ -54,7 +54,7 @@ RESHARD_DECL vector<named_value> named_values(pickle const& values, file_store::
 inline bool has_others(pickle_value value) {
     using kind = pickle_value::kind;
     switch (value.type) {
-    case kind::tuple: return value.count > 0; // empty ones may be shared
+    case kind::tuple: return value.count > 0; // empty tuples may be shared
     case kind::list:
     case kind::set:
     case kind::dict:

@@ -96,14 +96,14 @@ struct pickle_value {
         list,
         set,
         dict,
-        global,        ///< a class or a function, by its name
+        global,        ///< a class or a function
         unknown,       ///< a class or a function that is not allowed
-        object,        ///< the result of a class or function with arguments; it is not called
+        object,        ///< made by a class or a function with arguments, which is not called
         persistent_id, ///< an object outside the pickle, by its identifier
     };
 
     kind type = kind::none;
-    /// The number of elements of a tuple, or of bytes of a text; 1 for a bytearray and for a frozen
+    /// The number of elements of a tuple, or of bytes of a text. 1 for a bytearray and for a frozen
     /// set.
     std::uint32_t count = 0;
     std::uint64_t position = 0; ///< the number itself, or the position of the value

@@ -30,7 +30,8 @@
 #include <utility>
 
 /// \file
-/// The files of `torch.save`: a zip of a pickle and of the storages with its tensors' elements.
+/// The files of `torch.save`: a zip archive of a pickle, and of storages with the elements of
+/// tensors.
 
 namespace reshard::detail {
 
@@ -76,7 +77,7 @@ private:
 struct torch_part {
     distribution spread;
     std::optional<holder_t> position; ///< on the mesh; std::nullopt for a rank outside the mesh
-    pickle_value local;               ///< the tensor that the rank has
+    pickle_value local;               ///< the rank's shard
 };
 
 /// An archive of `torch.save`.
@@ -144,7 +145,7 @@ private:
 
     std::string name_;
     bool is_inflated_ = false;
-    std::map<std::string, byte_run> members_; ///< by name within the archive
+    std::map<std::string, byte_run> members_; ///< by their names in the archive
     std::optional<pickle> values_;
 };
 

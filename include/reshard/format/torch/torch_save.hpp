@@ -20,7 +20,7 @@
 
 namespace reshard::detail {
 
-/// The name of a single file, and of the index that lists the tensors of several files.
+/// The name of a single file, and the name of the index that lists the tensors of several files.
 inline constexpr std::string_view torch_file_name = "pytorch_model.bin";
 inline constexpr std::string_view torch_index_name = "pytorch_model.bin.index.json";
 
@@ -42,8 +42,8 @@ RESHARD_DECL opened_checkpoint open_torch_file(std::shared_ptr<file_store const>
 RESHARD_DECL saved_object object_of(torch_archive const& archive, pickle_value value,
                                     file_store::file const& file, std::string const& key);
 
-/// The bytes of a file with the values of another file. None replaces tensors and objects of
-/// unknown classes.
+/// The bytes of a file that has the values of another file, but None in place of tensors and of
+/// objects of unknown classes.
 ///
 /// \throws error as `copy_of` a value
 RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
@@ -66,7 +66,7 @@ RESHARD_DECL std::string text_of(saved_object const& object, std::string const& 
 RESHARD_DECL vector<std::string> tuples_with_tensors(file_store const& files,
                                                      std::filesystem::path const& path);
 
-/// True for a value that has tensors at any depth; false if it cannot be read.
+/// True for a value that contains tensors at any depth. False if the value cannot be read.
 RESHARD_DECL bool has_tensors(saved_object const& object);
 
 /// The tensors in the files of ranks in a directory. The files have shards of DTensors. Each file

@@ -92,8 +92,8 @@ public:
         return below_->list(directory);
     }
 
-    /// Reading throws an error with errc::corrupt_file if the size or the checksum of a member
-    /// contradicts the directory.
+    /// Opens a file. Reading from it throws an error with errc::corrupt_file if the size or the
+    /// checksum of a member contradicts the directory.
     ///
     /// \pre the file does not outlive this
     RESHARD_DECL std::unique_ptr<file> open(std::filesystem::path const& path) const override;
@@ -109,7 +109,7 @@ private:
 
     std::shared_ptr<file_store const> below_;
     mutable std::mutex mutex_;
-    mutable std::map<std::filesystem::path, members_by_place> members_; ///< of files read so far
+    mutable std::map<std::filesystem::path, members_by_place> members_; ///< the files read so far
 };
 
 /// The checksum of a member. \par Source ISO 3309, the CRC of 32 bits
@@ -123,7 +123,7 @@ class zip_plan {
 public:
     explicit zip_plan(std::uint64_t begin = 0) : begin_(begin), end_(begin) {}
 
-    /// Adds a member with these bytes.
+    /// Adds a member with the bytes of `text`.
     void add(std::string const& name, std::string const& text) {
         place(begin_member(name, text.size(), 1, zip_checksum(text)).begin, text);
     }
@@ -137,7 +137,7 @@ public:
         return begin_member(name, bytes, alignment, checksum);
     }
 
-    /// Adds the directory: nothing may follow.
+    /// Adds the directory. Nothing may follow it.
     ///
     /// \return the end of the archive in the file
     RESHARD_DECL std::uint64_t finish();
@@ -149,7 +149,7 @@ private:
     struct member {
         std::string name;
         std::uint64_t bytes = 0;
-        std::uint64_t header = 0; ///< from the beginning of the archive
+        std::uint64_t header = 0; ///< counted from the beginning of the archive
         std::uint32_t checksum = 0;
     };
 

@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that `.metadata` may name.
+/// The classes and functions that `.metadata` may use.
 inline constexpr std::string_view dcp_names[] = {
     "torch.distributed.checkpoint.metadata.*",
     "torch.distributed.checkpoint.filesystem._StorageInfo",
@@ -104,7 +104,7 @@ private:
         }
     }
 
-    /// Warns of names that the plan of the save has, but `state_dict_metadata` does not.
+    /// Warns of names that are in the plan of the save, but not in `state_dict_metadata`.
     void check_planned(pickle_value root) {
         auto const planned = values_->find_member(root, "planner_data", "the metadata");
         if (!planned || planned->type != kind::dict)
@@ -198,7 +198,7 @@ private:
             shard.region = {torch_extents(*values_, values_->member(chunk, "offsets", noun), noun),
                             torch_extents(*values_, values_->member(chunk, "sizes", noun), noun)};
             check_in_tensor(tensor.shape, shard.region, values_->file() + ": " + noun);
-            if (unplaced_shards_-- == 0) // before memory is allocated for all shards
+            if (unplaced_shards_-- == 0) // checked before memory is allocated for all shards
                 refuse(noun, ": the shard at ", index_vector(shard.region.offset),
                        " is one more than storage_data has places for");
             tensor.shards.push_back(std::move(shard));
@@ -383,7 +383,7 @@ private:
     vector<entry> entries_;           ///< one per name
     std::size_t unplaced_shards_ = 0; ///< entries of `storage_data` without a shard so far
     key_index keys_;
-    vector<vector<dcp_item>> items_; ///< by file
+    vector<vector<dcp_item>> items_; ///< the items of each file
 };
 
 RESHARD_DECL opened_checkpoint open_dcp(std::shared_ptr<file_store const> files,

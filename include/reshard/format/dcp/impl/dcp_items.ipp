@@ -29,7 +29,7 @@ namespace reshard::detail {
 struct dcp_item {
     std::uint32_t tensor = 0;
     std::uint32_t chunk = 0;
-    byte_run bytes; ///< of the real file
+    byte_run bytes; ///< its range in the real file
 };
 
 /// The data type in the properties of a tensor. The state of the properties is a tuple that begins
@@ -135,7 +135,7 @@ inline vector<saved_object> objects_of_items(file_store const& files,
         if (!keys.contains(object.key))
             continue;
         auto const file = files.open(names[object.file].path);
-        archive_of(*file, names[object.file], object); // refuses a damaged item
+        archive_of(*file, names[object.file], object); // refuses an item that is damaged
         std::string archive(object.bytes.size(), ' ');
         file->read(object.bytes.begin, std::as_writable_bytes(std::span(archive)));
         saved_objects.push_back({object.key, std::move(archive)});

@@ -234,7 +234,7 @@ private:
 
     vector<saved_object> objects_;
     vector<byte_run> places_;    ///< the objects, in the first file
-    vector<vector<item>> items_; ///< by file, in the order of the tensors
+    vector<vector<item>> items_; ///< the items of each file, in the order of the tensors
     checkpoint_metadata metadata_;
 };
 

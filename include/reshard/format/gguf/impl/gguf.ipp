@@ -33,8 +33,8 @@ struct gguf_type {
     std::uint64_t block_bytes = 0;
 };
 
-/// \par Source the enumeration `ggml_type` of ggml, which withdrew the missing numbers. Blocks:
-///             `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
+/// \par Source the enumeration `ggml_type` of ggml, in which the missing numbers were withdrawn.
+///             Blocks: `GGML_QUANT_SIZES` of gguf 0.19; Q8_1 and Q8_K are never stored
 inline constexpr gguf_type gguf_types[] = {
     {0, "F32", data_type::f32},    {1, "F16", data_type::f16},
     {2, "Q4_0", {}, 32, 18},       {3, "Q4_1", {}, 32, 20},
@@ -88,7 +88,7 @@ public:
     std::uint64_t version() const { return version_; }
 
 private:
-    /// A tensor before the position of the data is known.
+    /// A tensor, before the position of the data is known.
     struct entry {
         std::string name;
         gguf_type type;
@@ -254,8 +254,8 @@ private:
     }
 
     /// Refuses tensors that exceed the file, or that are not contiguous. If a count in the header
-    /// is wrong, the tensors are not where the header says. The end of a tensor of unknown type is
-    /// not known.
+    /// is wrong, the tensors are not at the stated positions. The end of a tensor of unknown type
+    /// is not known.
     void check_places(std::uint64_t data) const {
         vector<entry const*> sorted;
         for (entry const& element : entries_)

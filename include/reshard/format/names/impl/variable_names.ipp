@@ -54,7 +54,7 @@ inline vector<std::string> other_masters(std::string_view key) {
     return names;
 }
 
-/// The key without one of these beginnings, and the keys with each of them.
+/// The key without any of these beginnings, and the key with each of them.
 inline vector<std::string> with_beginnings(std::string_view key,
                                            vector<std::string_view> const& beginnings) {
     vector<std::string> names;

@@ -115,7 +115,7 @@ inline std::string why_too_empty(npy_texts const& texts) {
     return {};
 }
 
-/// A character as UTF-8.
+/// Appends a character as UTF-8.
 inline void put_character(std::string& text, std::uint32_t number) {
     auto const put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
     if (number < 0x80)
@@ -161,7 +161,7 @@ private:
         out_.append_all();
     }
 
-    /// Writes a text without the zeros at its end.
+    /// Writes a text without the zero characters at its end.
     void put_text(std::size_t number) {
         auto const count = static_cast<std::size_t>(texts_.characters);
         std::size_t const size = texts_.is_unicode ? 4 : 1;
@@ -175,7 +175,7 @@ private:
             put_character(text, character);
         if (texts_.is_unicode)
             return out_.text(text);
-        out_.call("_codecs", "encode", [&] { // as Python writes bytes in protocol 2
+        out_.call("_codecs", "encode", [&] { // Python writes bytes in this way in protocol 2
             out_.text(text);
             out_.text("latin1");
         });

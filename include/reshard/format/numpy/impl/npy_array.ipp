@@ -193,7 +193,7 @@ inline byte_run npy_header_run(std::span<unsigned char const> start, std::uint64
     for (std::uint64_t i = 0; i < length_bytes && 8 + i < start.size(); ++i)
         header |= std::uint64_t{start[8 + i]} << 8 * i;
     std::uint64_t const begin = 8 + length_bytes;
-    constexpr std::uint64_t most = 1 << 20; // a text of a few extents
+    constexpr std::uint64_t most = 1 << 20; // enough for the text of a few extents
     if (header > most || header > bytes - std::min(begin, bytes))
         fail(errc::corrupt_file, noun, ": the header is said to have ", header, " bytes, of ",
              bytes, " of the file; was it cut short?");

@@ -29,7 +29,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of Paddle may name: its metadata, and arrays of NumPy.
+/// The classes and functions that files of Paddle may use: Paddle's metadata, and arrays of NumPy.
 inline constexpr std::string_view paddle_names[] = {
     "paddle.distributed.flex_checkpoint.dcp.metadata.*",
     "paddle.distributed.checkpoint.metadata.*",
@@ -47,11 +47,11 @@ inline constexpr std::string_view paddle_names[] = {
     "collections.OrderedDict",
 };
 
-/// The contents of an examined file and their positions.
+/// The tensors of a file, and their positions once the file is read.
 struct paddle_file {
     std::string name;
     std::uint64_t bytes = 0;
-    vector<std::string> keys; ///< of each shard
+    vector<std::string> keys; ///< the key of each shard
     std::once_flag is_read;
     std::map<std::string, file_tensor> there;
 
@@ -316,12 +316,12 @@ private:
     std::filesystem::path directory_;
     std::optional<pickle> values_;
     checkpoint_metadata result_;
-    std::map<std::string, std::size_t> numbers_; ///< of tensors
+    std::map<std::string, std::size_t> numbers_; ///< indices of tensors, by key
     std::map<std::string, vector<listed_box>> boxes_;
-    std::uint64_t box_count_ = 0; ///< of all tensors
+    std::uint64_t box_count_ = 0; ///< the number of boxes of all tensors
     std::map<std::string, std::size_t> file_numbers_;
     vector<std::shared_ptr<paddle_file>> by_file_;
-    vector<shown_file> shown_; ///< by file
+    vector<shown_file> shown_; ///< one per file
 };
 
 RESHARD_DECL std::optional<std::filesystem::path>

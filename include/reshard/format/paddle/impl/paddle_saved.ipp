@@ -25,7 +25,7 @@
 
 namespace reshard::detail {
 
-/// The classes and functions that files of `paddle.save` may name: arrays of NumPy, and containers.
+/// The classes and functions that files of `paddle.save` may use: arrays of NumPy, and containers.
 inline constexpr std::string_view paddle_saved_names[] = {
     "numpy._core.multiarray._reconstruct",
     "numpy.core.multiarray._reconstruct",
@@ -132,7 +132,7 @@ RESHARD_DECL opened_checkpoint open_paddle_file(std::shared_ptr<file_store const
     cut_arrays const cut(values, arrays);
     whole_tensors tensors(std::move(files), "paddle_params", path);
     tensors.begin_file(path);
-    std::map<std::uint64_t, std::string> firsts; // by the identity of their arrays
+    std::map<std::uint64_t, std::string> firsts; // keys by the identity of their arrays
     auto const is_array = [&](pickle_value value) { return arrays.is_array(value); };
     opaque_search opaque(values);
     for (named_value const& named : named_values(values, *file, is_array)) {

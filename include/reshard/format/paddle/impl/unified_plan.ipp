@@ -122,7 +122,7 @@ public:
 
 private:
     struct named_shard {
-        std::string name; ///< in its file
+        std::string name; ///< the name in its file
         file_shard shard;
     };
 

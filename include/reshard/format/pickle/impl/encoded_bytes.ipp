@@ -31,7 +31,7 @@ public:
     /// True between two characters of the text.
     bool is_between() const { return lead_ == 0; }
 
-    /// False for a byte that is not part of a character below 256.
+    /// False for a byte that cannot be in a character below 256.
     bool take(char byte) {
         auto const bits = static_cast<unsigned char>(byte);
         if (continues_character(byte)) {
@@ -166,7 +166,7 @@ RESHARD_DECL std::uint64_t files_with_encoded_bytes::add(pickle const& values, p
     return begin;
 }
 
-/// The last entry that begins at or before a position; the end if there is none.
+/// The last entry that begins at or before a position, or the end of the entries.
 inline auto entry_at(auto const& entries, std::uint64_t position) {
     auto const next = entries.upper_bound(position);
     return next == entries.begin() ? entries.end() : std::prev(next);

@@ -131,7 +131,7 @@ private:
     std::string text_;
 };
 
-/// Visits the dicts and lists of a file, tensors and other values, in their order.
+/// Visits the values of a file in their order: dicts, lists, tensors and other values.
 class value_walk {
 public:
     value_walk(pickle const& values, file_store::file const& file, value_predicate const& is_tensor)
@@ -150,14 +150,14 @@ public:
 private:
     using kind = pickle_value::kind;
 
-    static constexpr std::size_t most_depth = 64; ///< deeper than any state
+    static constexpr std::size_t most_depth = 64; ///< deeper than the state of any training
 
     /// The limits of an empty file. Each byte that was read raises them. A value that occurs
     /// several times counts each time, and so does its name.
     static constexpr std::uint64_t base_values = 1 << 16, base_elements = 1 << 24,
                                    base_bytes_of_names = 1 << 20;
 
-    /// A name begins with the names of the values around it.
+    /// A name contains the names of all enclosing values.
     static constexpr std::uint64_t bytes_of_names_a_byte = 64;
 
     /// The properties of a value that decide whether a list or a tuple around it is entered.
@@ -300,8 +300,8 @@ private:
     vector<named_value> all_;
     vector<std::string> tuples_;
     vector<pickle_value> around_; ///< the values that enclose the current value, the innermost last
-    std::uint64_t memory_ = 0;    ///< for `all_`
-    std::uint64_t found_ = 0;     ///< values that were visited
+    std::uint64_t memory_ = 0;    ///< the memory for `all_`
+    std::uint64_t found_ = 0;     ///< the number of visited values
     std::uint64_t elements_ = 0;  ///< elements of lists that are single values
     std::uint64_t bytes_of_names_ = 0;
 };

@@ -290,7 +290,7 @@ private:
     /// tuple.
     void push_object(pickle_value callable, pickle_value arguments) {
         if (callable.type == kind::object && result_.unknown_class(callable)) {
-            arguments = push_pair(callable, arguments); // a method of the object, for example
+            arguments = push_pair(callable, arguments); // such as a method of the object
             callable = result_.objects_[callable.position].callable;
         }
         if (callable.type != kind::global && callable.type != kind::unknown)

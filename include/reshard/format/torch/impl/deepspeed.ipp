@@ -59,12 +59,12 @@ inline vector<deepspeed_value> deepspeed_values(file_store const& files,
     return values;
 }
 
-/// The files of a parameter: its weight, and its states by their names.
+/// The files of a parameter: its weight, and its states by name.
 struct deepspeed_parameter {
     std::filesystem::path directory;
-    std::optional<index_vector> weight; ///< its shape; std::nullopt if it cannot be read
+    std::optional<index_vector> weight; ///< shape of the weight; std::nullopt if it is unreadable
     bool has_weight = false;
-    bool is_vocabulary = false;                                  ///< it may have lost padding rows
+    bool is_vocabulary = false; ///< padding rows may have been removed
     std::map<std::string, std::optional<index_vector>> states{}; ///< shapes of tensors, by name
 };
 
@@ -81,7 +81,7 @@ inline deepspeed_parameters find_parameters(file_store const& files,
     return parameters;
 }
 
-/// True if the file belongs to a parameter that is a vocabulary.
+/// True if the file says that its parameter is a vocabulary.
 inline bool is_vocabulary(pickle const& values) {
     if (values.root().type != pickle_value::kind::dict)
         return false;
@@ -112,7 +112,7 @@ inline void note(deepspeed_parameters& parameters, std::filesystem::path const& 
 /// Refuses a parameter that lacks its weight, or some of its states. Optimizers give all parameters
 /// of a kind the same states, so no parameter has only some of the states of another.
 inline void check_has_all(deepspeed_parameters const& parameters) {
-    std::map<std::set<std::string>, std::string> kinds; // a parameter of each
+    std::map<std::set<std::string>, std::string> kinds; // a parameter for each set of states
     for (auto const& [key, parameter] : parameters) {
         if (!parameter.has_weight)
             fail(errc::corrupt_file, (parameter.directory / deepspeed_weight).string(),
@@ -152,7 +152,7 @@ inline void check_states(deepspeed_parameters const& parameters) {
                      " ", *parameter.weight, "; was ds_to_universal interrupted? Run it again");
 }
 
-/// The trained parameters, which the files of the model's states list.
+/// The trained parameters that the files of model states list.
 struct listed_parameters {
     /// The shapes by key, and by the tensor-parallel rank that has the parameter, or a shard of it.
     std::map<std::string, std::map<std::string, index_vector>> shapes;
@@ -192,7 +192,7 @@ inline void add_listed(file_store const& files, std::filesystem::path const& pat
     }
 }
 
-/// The files with the states of the model: their names end with `_model_states.pt`.
+/// The files of model states. Their names end with `_model_states.pt`.
 inline vector<std::filesystem::path> model_state_files(file_store const& files,
                                                        std::filesystem::path const& directory) {
     vector<std::filesystem::path> paths;
@@ -233,7 +233,7 @@ inline bool may_have(index_vector const& shape, bool is_vocabulary,
     return is_vocabulary || (of_ranks.size() > 1 && element_count(shape) == sum);
 }
 
-/// Refuses a parameter that only the directory or only the list has, or whose shapes differ.
+/// Refuses a parameter that is only in the directory or only in the list, or whose shapes differ.
 inline void check_listed(listed_parameters const& listed, deepspeed_parameters const& parameters) {
     constexpr std::string_view again = "; was ds_to_universal interrupted? Run it again";
     for (auto const& [key, of_ranks] : listed.shapes) {

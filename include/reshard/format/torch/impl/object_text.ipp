@@ -30,7 +30,7 @@ namespace reshard::detail {
 inline std::string hexadecimal(std::string bytes) {
     bool const is_negative = !bytes.empty() && (byte_at(bytes, bytes.size() - 1) & 0x80u) != 0;
     bool carries = is_negative;
-    std::string digits; // the lowest first
+    std::string digits; // the lowest digit first
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         unsigned byte = is_negative ? ~byte_at(bytes, i) & 0xffu : byte_at(bytes, i);
         byte += carries ? 1u : 0u;
@@ -132,7 +132,7 @@ private:
         add({&character, 1});
     }
 
-    /// A text between quotes, with unchanged characters.
+    /// Writes a text between quotes, with unchanged characters.
     void put_text(std::string_view characters) {
         add("'");
         for (char const character : characters)
@@ -173,7 +173,7 @@ private:
     /// Texts of several values, one after the other.
     struct value_texts {
         std::string text;
-        vector<std::size_t> ends = {0}; ///< the first one is the beginning
+        vector<std::size_t> ends = {0}; ///< the first element is 0, the beginning
 
         std::size_t size() const { return ends.size() - 1; }
         std::string_view operator[](std::size_t i) const {

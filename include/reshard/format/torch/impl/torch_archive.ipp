@@ -21,8 +21,8 @@
 
 namespace reshard::detail {
 
-/// The names that a file of torch may use in addition to makers of plain values: functions that
-/// make tensors, and enumerations in the arguments of a Megatron-LM job.
+/// The names that a file of torch may use in addition to `carried_makers`: functions that make
+/// tensors, and enumerations in the arguments of a Megatron-LM job.
 inline constexpr std::string_view tensor_names[] = {
     "torch.*",
     "torch.storage.UntypedStorage",
@@ -216,7 +216,7 @@ RESHARD_DECL void torch_archive::check_storages() const {
 inline constexpr std::string_view rebuild_of_type = "torch._tensor._rebuild_from_type_v2";
 inline constexpr std::string_view rebuild_of_parameter = "torch._utils._rebuild_parameter";
 
-/// True for the functions that make tensors of elements with strides.
+/// True for functions that make tensors of strided elements.
 inline bool is_plain_rebuild(std::string_view function) {
     return function == "torch._utils._rebuild_tensor_v2" ||
            function == "torch._utils._rebuild_tensor_v3";

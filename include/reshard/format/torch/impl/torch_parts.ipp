@@ -210,12 +210,12 @@ private:
     std::string what_;
 };
 
-/// A DTensor, as described by the files added so far.
+/// A DTensor, as far as the added files describe it.
 struct spread_tensor {
     distribution spread;
     std::filesystem::path first_file;
-    std::map<holder_t, std::filesystem::path> files{}; ///< by positions on the mesh
-    std::set<holder_t> parts{};                        ///< positions of boxes that differ
+    std::map<holder_t, std::filesystem::path> files{}; ///< by position on the mesh
+    std::set<holder_t> parts{};                        ///< the positions of different boxes
     index_t elements = 0;                              ///< elements in these boxes
 };
 

@@ -36,7 +36,7 @@ inline vector<named_value> values_in(torch_archive const& archive, file_store::f
     });
 }
 
-/// Finds tensors within values.
+/// Finds tensors inside values.
 inline value_search tensor_search(torch_archive const& archive) {
     return {archive.values(), [&archive](pickle_value value) {
                 return archive.is_tensor(value) || archive.is_part(value);
@@ -70,7 +70,7 @@ struct followed_index {
     bool is_strict = true;
 };
 
-/// The tensors of an index's file that are read from other files.
+/// The tensors that are in a file of the index, but are read from other files.
 ///
 /// \throws error as `check_difference`
 key_set keys_elsewhere(auto& values, followed_index const& index, std::string_view file,
@@ -147,7 +147,7 @@ public:
         paths_.push_back(path);
     }
 
-    /// Takes everything that was added, with the values that are not tensors.
+    /// Takes everything that was added, including the values that are not tensors.
     opened_checkpoint take() {
         if (are_of_ranks_ && !objects_.empty())
             warn(values_taken_of(paths_.front()));
@@ -266,7 +266,7 @@ private:
     std::shared_ptr<file_store const> files_;
     whole_tensors all_;
     bool are_of_ranks_;
-    std::filesystem::path path_; ///< of the last file
+    std::filesystem::path path_; ///< the path of the last file
     vector<std::filesystem::path> paths_;
     std::map<std::string, spread_tensor> spread_;
     std::set<std::string> objects_; ///< keys of values in files of ranks
@@ -307,8 +307,7 @@ RESHARD_DECL bool has_torch_parts(file_store const& files, std::filesystem::path
     });
 }
 
-/// Refuses an index that lists some numbered files, `x-00001-of-00003.bin`, but not others that
-/// exist.
+/// Refuses an index that lists some files of `x-00001-of-00003.bin`, but omits others that exist.
 inline void check_numbered(file_store const& files, std::filesystem::path const& index,
                            auto const& by_file) {
     for (std::filesystem::path const& path : files.list(index.parent_path())) {

@@ -25,7 +25,7 @@ namespace reshard::detail {
 class inflate_state {
 public:
     inflate_state() {
-        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) // without a header
+        if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) // no header is expected
             fail(errc::io, "zlib cannot begin to inflate: not enough memory?");
     }
     /// \pre the input is used up
@@ -56,7 +56,7 @@ public:
           what_(std::move(noun)),
           step_(std::max<std::uint64_t>(least_step, member.packing->bytes / most_places + 1)) {}
 
-    /// \pre `position + target.size()` is not beyond the member's bytes
+    /// \pre `position + target.size()` is at most the number of the member's bytes
     void read(file_store::file const& file, std::uint64_t position, std::span<std::byte> target) {
         try {
             read_from(file, position, target);
@@ -242,7 +242,7 @@ public:
 private:
     static constexpr std::size_t most_readers = 8;
 
-    /// Keeps the last readers, because several tensors may be read in turn.
+    /// Keeps the most recent readers, because several tensors may be read in turn.
     inflated_member& reader_of(shown_member const& shown) const {
         auto const match = std::ranges::find(readers_, shown.bytes->begin, &named_reader::first);
         if (match != readers_.end())

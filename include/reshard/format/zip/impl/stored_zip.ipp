@@ -60,12 +60,12 @@ private:
         byte_run bytes;
     };
 
-    /// A member before the position of its bytes is known.
+    /// A member, before the position of its bytes is known.
     struct entry {
         std::string name;
         zip_packing packing;
-        std::uint64_t bytes = 0;  ///< in the file
-        std::uint64_t header = 0; ///< position of the header before its bytes
+        std::uint64_t bytes = 0;  ///< the bytes in the file
+        std::uint64_t header = 0; ///< the position of the header before the bytes
 
         bool is_stored() const {
             return packing.method == zip_packing::stored && !packing.is_encrypted;
@@ -180,7 +180,7 @@ private:
         return found_directory;
     }
 
-    /// Reads the entry at `index`, and moves `index` after it.
+    /// Reads the entry at `index`, and advances `index` past the entry.
     entry entry_at(std::string const& text, std::size_t& index, std::uint64_t first) const {
         std::uint64_t const at = first + index;
         if (text.size() - index < entry_bytes || mark_at(text, index) != entry_mark)
