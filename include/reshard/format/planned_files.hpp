@@ -105,7 +105,7 @@ RESHARD_DECL vector<file_shard> shards_of_one(layout const& target, file_choices
 /// \throws error with errc::usage for a value with the key of a tensor
 RESHARD_DECL vector<saved_object> objects_beside(layout const& target, file_choices const& choices);
 
-/// Distributes the shards of a rank over files, such that a file has a key only once.
+/// Distributes the shards of a rank over files, so that no file has a key twice.
 ///
 /// \pre `shards` is sorted by key
 RESHARD_DECL vector<vector<file_shard>> split_by_key(vector<file_shard> shards);

@@ -43,7 +43,8 @@ struct file_shard {
     bool operator==(file_shard const&) const = default;
 };
 
-/// The metadata keys of the format: torch's key, and ours for facts that torch's cannot express.
+/// The metadata keys of the format: torch's key, and our key for facts that torch's key cannot
+/// express.
 ///
 /// \par Source `DCP_SHARDING_INFO` of PyTorch's HuggingFaceStorageWriter is JSON text `{key:
 ///             {"saved_offsets": [..]}}`, without global shapes. `RESHARD` is JSON text `{key:

@@ -74,8 +74,8 @@ inline std::string hint_of_parts(file_store const& files, std::filesystem::path 
     return {};
 }
 
-/// A library of arrays whose files are not read: a file name that marks it, and the words for it in
-/// messages.
+/// An array library whose files are not read. `mark` is the name of a file that identifies it, and
+/// `noun` describes it in messages.
 ///
 /// \par Source the file names of orbax.checkpoint, TensorStore and zarr (versions 2 and 3)
 struct array_library {
@@ -188,8 +188,8 @@ inline bool is_later_step(std::filesystem::path const& a, std::filesystem::path 
            name_by_number(a, most_digits) > name_by_number(b, most_digits);
 }
 
-/// The entries of a directory that seem to be checkpoints: directories, or files if there are no
-/// such directories. Only the latest of several steps is named.
+/// The entries of a directory that seem to be checkpoints: directories, or files if no directory
+/// does. Only the latest of several steps is named.
 inline std::string hint_of_entries(file_store const& files,
                                    vector<std::filesystem::path> const& paths) {
     for (auto const kind : {file_store::kind::directory, file_store::kind::file}) {

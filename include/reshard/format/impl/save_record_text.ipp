@@ -125,7 +125,7 @@ inline std::string json_of(save_facts const& facts) {
     return facts.program.empty() ? text : text + ",\n  \"program\": " + json_quoted(facts.program);
 }
 
-/// The text of the member `aliases`; empty if there are no aliases.
+/// The text of the member `aliases`; empty without aliases.
 inline std::string aliases_text(std::map<std::string, std::string> const& aliases) {
     std::string text;
     for (auto const& [alias, key] : aliases)

@@ -117,7 +117,7 @@ using variable_keys = std::map<std::string, std::string, std::less<>>;
 RESHARD_DECL std::string key_of_variable(std::string_view name, variable_keys const& parameters,
                                          vector<state_kind> const& kinds = paddle_states());
 
-/// The form of the variable from which an optimizer names a parameter's state.
+/// The properties of a parameter that determine the names of its state variables.
 struct variable_form {
     bool is_slice = false;   ///< stage 3 cut the parameter
     bool has_master = false; ///< the parameter has fewer than 32 bits

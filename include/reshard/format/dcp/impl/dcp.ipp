@@ -284,7 +284,7 @@ private:
         return static_cast<std::uint64_t>(count);
     }
 
-    /// The index of a tensor's shard at the offset. The index that the metadata state is tried
+    /// The index of a tensor's shard, by the offset in `index`. The number in `index` is only tried
     /// first.
     std::uint32_t chunk_of(std::uint32_t tensor, pickle_value index, std::string const& noun) {
         auto const& shards = result_.tensors[tensor].shards;
