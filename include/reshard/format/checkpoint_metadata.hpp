@@ -97,7 +97,7 @@ using checkpoint_shards = boost::container::small_vector<checkpoint_shard, 1>;
 struct checkpoint_tensor {
     std::string key;
     data_type dtype{};
-    packed_vector shape; ///< global
+    packed_vector shape; ///< the global shape
     checkpoint_shards shards;
     /// Why the tensor cannot be read, such as a quantised type; empty if it can. An unreadable
     /// tensor has no shards, and its data type means nothing. Its shape is unknown if it has no

@@ -78,7 +78,7 @@ struct sealed_checkpoint {
 /// Puts the digests of the data and the id of the save into the headers and the record. The id is a
 /// digest of everything that is written, so equal tensors in the same form give the same id.
 ///
-/// \param digests of each file
+/// \param digests the digests of each file
 /// \param salt    further input of the id, if digests do not distinguish saves
 /// \param facts   further facts of the record; the id does not depend on these
 /// \param delta   the delta, without digests of headers, if the save is a delta

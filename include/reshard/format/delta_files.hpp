@@ -77,7 +77,7 @@ private:
     std::shared_ptr<file_store const> below_;
     std::filesystem::path directory_; ///< ends with a slash
     save_record record_;
-    std::map<std::filesystem::path, std::size_t> numbers_; ///< of the files of the record
+    std::map<std::filesystem::path, std::size_t> numbers_; ///< numbers of the files of the record
     mutable std::mutex mutex_;
     /// The sources that were used last, the latest first. They are few, because the number of open
     /// files is limited.

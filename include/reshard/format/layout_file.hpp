@@ -102,8 +102,8 @@ struct layout_rule {
 
 /// The keys that only the ranks at one coordinate of a mesh axis have.
 ///
-/// A key `<layer_prefix><number><layer_suffix>...` belongs to the layer with that number. Stage `i`
-/// has the `counts[i]` layers after those before it.
+/// A key `<layer_prefix><number><layer_suffix>...` belongs to the layer with that number. The
+/// stages have the layers in order; stage `i` has `counts[i]` of them.
 struct layout_stages {
     std::size_t axis = 0; ///< the axis of the mesh
     bool has_layers = false;

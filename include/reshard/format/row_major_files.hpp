@@ -23,7 +23,7 @@
 
 namespace reshard::detail {
 
-/// The positions of a tensor's elements in a file, one for each index of the shape.
+/// The positions of a tensor's elements in a file, by a stride for each axis.
 ///
 /// \par Units `begin` in bytes of the file; strides in elements: none is negative, and 0 repeats an
 ///            element
@@ -63,7 +63,7 @@ struct shown_file {
     vector<shown_shard> shards; ///< each begins at the end of the shard before it
     std::uint64_t bytes = 0;    ///< the bytes of all shards
     shard_finder find;
-    std::shared_ptr<file_store const> below{}; ///< the file's store; null: the common one
+    std::shared_ptr<file_store const> below{}; ///< the file's store; null: the common store
 };
 
 /// Shows some files of a store with their shards alone. Other files are unchanged.

@@ -134,7 +134,7 @@ struct safetensors_options {
 
 } // namespace detail
 
-/// `[2, 3]`.
+/// The extents as text, such as `[2, 3]`.
 RESHARD_DECL std::string to_string(std::span<std::uint64_t const> extents);
 
 namespace detail {

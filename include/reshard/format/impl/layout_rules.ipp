@@ -79,7 +79,7 @@ inline placement placement_from(json_cursor const& cursor) {
     return shard{axis, rule == "even" ? split_rule::even : split_rule::ceil};
 }
 
-/// Reads `[4, 1, 1]` in a rule that cuts one axis.
+/// Reads a ratio, such as `[4, 1, 1]`, in a rule that cuts one axis.
 inline index_vector fused_from(json_cursor const& cursor, layout_rule const& rule) {
     constexpr index_t most = index_t{1} << 40;
     vector<index_t> const ratio = counts_from(cursor);
@@ -210,7 +210,7 @@ public:
 
     std::size_t count() const { return count_; }
 
-    /// Such as `'l.*.norm' (30), 'norm'`, and the number of other keys.
+    /// The keys as text, such as `'l.*.norm' (30), 'norm'`, and the number of other keys.
     std::string text() const {
         std::string text;
         std::size_t left = count_;

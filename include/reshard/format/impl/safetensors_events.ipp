@@ -311,7 +311,7 @@ private:
     std::string refusal_;
     safetensors_entry current_;
     bool is_ascending_ = true;
-    key_index numbers_; ///< of the tensors; filled once names do not ascend
+    key_index numbers_; ///< indices of tensors; filled once names do not ascend
 };
 
 /// An upper limit for the number of tensors in a header. Each tensor needs a brace and a few names.

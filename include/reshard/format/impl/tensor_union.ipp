@@ -182,7 +182,7 @@ private:
     vector<checkpoint_tensor> tensors_;
     vector<holder_t> stated_by_; ///< the file that states each tensor's shape, or why it is unread
     bool is_first_ = true;       ///< true until a second file begins
-    key_index numbers_;          ///< of the tensors; filled from the second file on
+    key_index numbers_;          ///< indices of tensors; filled from the second file on
 };
 
 } // namespace reshard::detail

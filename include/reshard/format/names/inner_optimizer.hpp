@@ -19,6 +19,7 @@ namespace reshard::model {
 /// template <> struct reshard::model::optimizer_traits<group_sharded_optimizer> {
 ///     static auto& inner(auto& outer) { return outer.wrapped; }
 /// };
+/// ```
 /// `inner` returns a reference or a pointer. For a type that may wrap objects of the same type,
 /// return a pointer, which is null if the object wraps nothing. A type without `inner` holds its
 /// state itself.

@@ -264,7 +264,7 @@ private:
     bool has_unknown_ = false;
     std::string characters_;      ///< the characters of texts and names
     vector<pickle_value> values_; ///< elements of tuples and lists; keys and values of dicts
-    vector<run> runs_;            ///< of the lists and dicts
+    vector<run> runs_;            ///< the positions of lists and dicts in `values_`
     vector<pickle_object> objects_;
     vector<pickle_value> ids_; ///< the identifiers of objects outside the pickle
     vector<byte_run> bytes_;

@@ -29,14 +29,14 @@ public:
     void boolean(bool value) { code(value ? pickle_code::newtrue : pickle_code::newfalse); }
     RESHARD_DECL void integer(std::int64_t value);
 
-    /// A whole number of at most 255 bytes in two's complement, lowest byte first.
+    /// Writes a whole number of at most 255 bytes in two's complement, lowest byte first.
     RESHARD_DECL void long_integer(std::string_view bytes);
     RESHARD_DECL void real(double value);
 
-    /// Each text is written once. Repetitions refer to its number.
+    /// Writes a text. Each text is written once; repetitions refer to its number.
     RESHARD_DECL void text(std::string_view value);
 
-    /// A class or a function.
+    /// Writes a class or a function.
     RESHARD_DECL void global(std::string_view module, std::string_view name);
 
     /// Begins the elements of a tuple, of an existing list, or the keys and values of a dict.
@@ -48,7 +48,7 @@ public:
     void empty_dict() { code(pickle_code::empty_dict); }
     void set_all() { code(pickle_code::setitems); }
 
-    /// A tuple of numbers.
+    /// Writes a tuple of numbers.
     RESHARD_DECL void integers(index_vector const& values);
 
     /// Calls the function that was written before the last value. The last value is the tuple of
@@ -74,7 +74,7 @@ public:
     /// Replaces the last value, an identifier, by the object outside the pickle that it identifies.
     void persistent_id() { code(pickle_code::binpersid); }
 
-    /// An object of a class, made without arguments; `members` writes its state.
+    /// Writes an object of a class that is made without arguments; `members` writes its state.
     void object(std::string_view module, std::string_view name, auto&& members) {
         global(module, name);
         empty_tuple();
@@ -83,7 +83,7 @@ public:
         set_state();
     }
 
-    /// A dict, whose keys and values `members` writes.
+    /// Writes a dict, whose keys and values `members` writes.
     void dict(auto&& members) {
         empty_dict();
         begin();
@@ -91,7 +91,7 @@ public:
         set_all();
     }
 
-    /// The pickle of the single value that was written.
+    /// Returns the pickle of the single value that was written.
     RESHARD_DECL std::string take();
 
 private:
@@ -184,7 +184,7 @@ RESHARD_DECL std::string copy_of(pickle_value value, pickle const& values,
                                  file_store::file const& file, std::string const& noun,
                                  std::function<bool(pickle_value)> const& is_left_out = {});
 
-/// Writes the same into a pickle with several values.
+/// Writes the same value into a pickle that may have several values.
 RESHARD_DECL void copy_to(pickle_writer& out, pickle_value value, pickle const& values,
                           file_store::file const& file, std::string const& noun);
 

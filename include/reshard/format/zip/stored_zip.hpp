@@ -30,7 +30,7 @@ struct zip_packing {
     std::uint16_t method = stored;
     bool is_encrypted = false;
     std::uint64_t bytes = 0;    ///< the unpacked bytes, as the directory states them
-    std::uint32_t checksum = 0; ///< of the unpacked bytes
+    std::uint32_t checksum = 0; ///< the checksum of the unpacked bytes
 
     bool operator==(zip_packing const&) const = default;
 };

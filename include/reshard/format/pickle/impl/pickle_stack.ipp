@@ -159,7 +159,7 @@ protected:
     pickle& result_;
     std::uint64_t code_at_ = 0; ///< position of the current opcode
     vector<pickle_value> stack_;
-    vector<std::size_t> marks_; ///< sizes of the stack
+    vector<std::size_t> marks_; ///< the size of the stack at each mark
 
 private:
     vector<pickle_value> memo_;
