@@ -143,7 +143,7 @@ struct checkpoint_metadata {
     vector<detail::checkpoint_tensor> tensors;
     std::string save{}; ///< the id of the save that wrote the files; empty if another program did
     /// Texts in the metadata of all files, except the texts that describe shards. If files disagree
-    /// on a text, the first file counts.
+    /// on a text, the first file's text is kept.
     std::map<std::string, std::string> metadata;
     vector<std::string> warnings; ///< each begins with its file
     /// Unread files that belong to the same checkpoint, such as the optimizer state and master

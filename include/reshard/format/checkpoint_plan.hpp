@@ -24,7 +24,7 @@
 #include <utility>
 
 /// \file
-/// A checkpoint that is to be written: everything except the data.
+/// A planned checkpoint: everything except the data.
 
 namespace reshard::detail {
 

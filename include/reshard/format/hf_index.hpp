@@ -61,7 +61,7 @@ inline constexpr std::string_view mistral_name = "consolidated.safetensors";
 inline constexpr std::string_view mlx_name = "weights.safetensors";
 
 /// The ending of the files that an index lists, as the name of the index implies: `.safetensors`
-/// for `model.safetensors.index.json`. The stem may be another one, and a variant may precede or
+/// for `model.safetensors.index.json`. The stem may differ, and a variant may precede or
 /// follow `index`. The same holds for `.bin`. Empty for any other name.
 ///
 /// \par Source the variants of Hugging Face transformers and diffusers, such as

@@ -144,7 +144,7 @@ namespace reshard {
 
 /// The layout that the rules give the tensors of a catalog.
 ///
-/// The first rule that matches a key counts. A key without a rule is replicated on its stage or
+/// The first rule that matches a key applies. A key without a rule is replicated on its stage or
 /// over the mesh, and a note says so. Other notes name each rule, stage pattern and stage layer
 /// that no key matches. A key that belongs to several stages is on each of them.
 ///

@@ -52,8 +52,8 @@ struct shown_shard {
 
 /// Finds the real positions of a shard's elements, when they are needed.
 ///
+/// \param file   the real file
 /// \param shard  the shard in the shown file
-/// \param shard  as it is shown
 /// \param number the index of the shard in the file
 using shard_finder = std::function<strided_bytes(file_store::file const& file,
                                                  shown_shard const& shard, std::size_t number)>;

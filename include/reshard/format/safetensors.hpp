@@ -177,7 +177,7 @@ RESHARD_DECL void sort_by_data(vector<safetensors_entry>& tensors);
 RESHARD_DECL void check_data(safetensors_header const& header, std::uint64_t file_bytes,
                              std::string_view file);
 
-/// A tensor that is to be written.
+/// A tensor to write.
 struct safetensors_tensor {
     std::string name;
     data_type dtype{};

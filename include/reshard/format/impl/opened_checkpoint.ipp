@@ -168,7 +168,7 @@ RESHARD_DECL checkpoint_tensor& whole_tensors::begin_tensor(std::string key, dat
     return added;
 }
 
-/// Adds a shard to a tensor: the whole tensor, stored in the last file as `file_tensor` says.
+/// Adds a shard to a tensor: the whole tensor, whose elements are in the last file.
 RESHARD_DECL checkpoint_shard& whole_tensors::add_shard(checkpoint_tensor& tensor,
                                                         file_tensor const& file_tensor) {
     checkpoint_shard& shard = tensor.shards.emplace_back();

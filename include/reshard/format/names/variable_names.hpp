@@ -138,8 +138,8 @@ struct master_rule {
     bool masters_of_weights = false; ///< a master weight may be made from its weight
 };
 
-/// Defines each wanted key that a rule allows to make from another tensor, as a cast to the wanted
-/// data type.
+/// Defines each wanted key that a rule permits to be made from another tensor, as a cast to the
+/// wanted data type.
 ///
 /// A weight that is stored only as its master weight, in the same data type, is made from the
 /// master weight too.

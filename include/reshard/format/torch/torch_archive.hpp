@@ -171,7 +171,7 @@ private:
 /// \throws error with errc::unsupported for a type that torch does not have, naming the key
 RESHARD_DECL std::string torch_name(data_type dtype, std::string_view key);
 
-/// A tensor that is to be written, row-major.
+/// A tensor to write, row-major.
 struct torch_tensor {
     std::string key;
     data_type dtype{};

@@ -52,8 +52,8 @@ RESHARD_DECL std::string torch_file_without_tensors(file_store const& files,
 /// The text of a value, similar to Python's. Equal values have equal texts, however they were
 /// pickled. Dicts and sets are sorted by the texts of their elements. Ordered dicts are written as
 /// dicts, frozen sets as sets, and bytearrays as bytes. Tensors and arrays of NumPy are written
-/// with their elements, whichever function pickled them. Names are those of Python 3 and the newest
-/// NumPy.
+/// with their elements, regardless of the function that pickled them. Names have the form of
+/// Python 3 and the newest NumPy.
 ///
 /// \param file       names the checkpoint in messages
 /// \param most_bytes the limit for generated text, including discarded text
