@@ -163,8 +163,8 @@ public:
 
     /// The first byte of a mapped shard; null if the shard is not mapped.
     ///
-    /// \throws error with errc::corrupt_file if the mapped file does not have the shard where the
-    ///         metadata says
+    /// \throws error with errc::corrupt_file if the mapped file does not have the shard at the
+    ///         position in the metadata
     std::byte const* mapped(detail::checkpoint_shard const& shard) const;
 
     /// \throws error with errc::corrupt_file if the file was written to since it was opened

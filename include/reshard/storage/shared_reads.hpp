@@ -129,8 +129,7 @@ RESHARD_DECL found_windows find_relayed(mpi_group const& world, group_nodes cons
 ///
 /// \param runs the windows that this rank needs, in the order of files
 /// \par Collective every rank of the group, in the same order, with the same checkpoint
-/// \return the first error of this rank's reads; the rank continues after it, since other ranks
-///         wait
+/// \return the first error of this rank's reads; the rank continues, since other ranks wait for it
 /// \throws error as `agreed_node_of`; errc::deadline
 RESHARD_DECL local_error read_relayed(mpi_group const& world, chunk_reader& reader,
                                       window_reads& reads, vector<window_run>& runs,

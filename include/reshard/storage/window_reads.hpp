@@ -24,8 +24,8 @@
 
 namespace reshard::detail {
 
-/// The size of a window. Its bytes are read, verified and copied before the next window, so that
-/// they stay in a near cache.
+/// The wanted size of a window. A window is read, verified and copied before the next window, so
+/// that it stays in a near cache.
 inline constexpr std::uint64_t window_bytes = std::uint64_t{1} << 20;
 
 /// A loop whose source is a shard of a checkpoint.

@@ -99,7 +99,7 @@ private:
 ///
 /// \par Collective every rank of the node, in the same order
 inline std::unique_ptr<window_slots> make_slots(mpi_group const& node, std::uint64_t bytes) {
-    std::string refusal; // ignored: the caller reads without slots
+    std::string refusal; // ignored: the caller can do without slots
     auto const make = [&](segment_kind kind) {
         return std::make_unique<window_slots>(node, bytes, kind);
     };

@@ -74,7 +74,7 @@ public:
     /// The chunks that this process has written.
     vector<written_run> const& runs() const { return runs_; }
 
-    /// Writes what is known only after all chunks: in this library's format, the header.
+    /// Writes the parts of a file that depend on all chunks: in this library's format, the header.
     ///
     /// \throws error with errc::io
     RESHARD_DECL void finish(holder_t number, sealed_checkpoint const& sealed);
