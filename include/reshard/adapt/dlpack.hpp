@@ -21,7 +21,7 @@
 
 namespace reshard::adapt::dlpack {
 
-/// \name The binary interface of DLPack 1, for programs that include no header of it
+/// \name The binary interface of DLPack 1, for programs without a DLPack header
 ///
 /// All functions here also take the structures of `dlpack/dlpack.h`, since these have the same
 /// member names.

@@ -59,7 +59,7 @@ inline data_type dtype_of_torch(std::string_view scalar) {
          " has no data type here; convert it, or view its bytes as at::kByte");
 }
 
-/// Refuses a tensor unless its elements are in its own memory, at strides.
+/// Refuses a tensor unless its elements are in memory, at strides.
 ///
 /// \throws error with errc::usage or errc::unsupported
 inline void check_torch(at::Tensor const& t) {

@@ -56,7 +56,7 @@ struct shard_window {
     std::uint64_t bytes = 0;
 };
 
-/// The smallest window of about `wanted_bytes`. If a chunk is larger, the window is larger.
+/// The largest window of at most `wanted_bytes`, but at least one chunk.
 RESHARD_DECL shard_window window_of(data_type dtype, std::uint64_t chunk_size,
                                     std::uint64_t wanted_bytes);
 

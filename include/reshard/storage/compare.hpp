@@ -118,9 +118,9 @@ struct object_comparison {
     vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     vector<std::string> only_b;
     vector<object_difference> different; ///< by key
-    /// Keys of both checkpoints whose values could not be read, ...
+    /// Keys of both checkpoints whose values could not be read.
     vector<std::string> unread;
-    std::string why_unread; ///< ... and the first reason
+    std::string why_unread; ///< the reason for the first of them
 
     bool equal() const { return only_a.empty() && only_b.empty() && different.empty(); }
 };
@@ -145,13 +145,13 @@ struct comparison {
     std::optional<detail::tensor_difference> first;
     vector<std::string> only_a; ///< keys of the first checkpoint alone, sorted
     vector<std::string> only_b;
-    /// Keys of both checkpoints whose tensor or value cannot be read in one of them, sorted.
+    /// Keys of both checkpoints whose data cannot be read in one of the checkpoints, sorted.
     vector<std::string> not_compared;
     /// The number of tensors with equal digests; they were not read.
     index_t by_digests = 0;
-    /// The number of tensors that were read because the two checkpoints shard them differently, ...
+    /// The number of tensors that were read because the two checkpoints shard them differently.
     index_t other_shards = 0;
-    /// ... or because a checkpoint lacks digests, or has digests of chunks of another size.
+    /// The number of tensors that were read because digests are missing, or have other chunk sizes.
     index_t no_digests = 0;
     /// The comparison of the values that are not tensors.
     detail::object_comparison objects = {};
@@ -176,7 +176,7 @@ enum class digest_verdict {
     equal,
     unequal,      ///< but copies within each checkpoint are equal
     other_shards, ///< the checkpoints shard the tensor differently
-    no_digests,   ///< equal shards, but without digests, or of other chunks
+    no_digests,   ///< equal shards; digests are missing or of other chunks
     empty,        ///< equal shards, without bytes
     unknown,      ///< shapes, types or copies differ: compare the data
 };

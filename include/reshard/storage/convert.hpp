@@ -28,8 +28,8 @@ namespace detail {
 /// Measures the largest growth of this process's memory since the watch was created.
 ///
 /// \par Units  bytes, in whole pages
-/// \par Source VmHWM of Linux, the peak. Each watch resets it; if the system does not allow that,
-///             the peak is the one since the process started. Pages of mapped files count
+/// \par Source VmHWM of Linux. Each watch resets it; if the system does not allow that, it is the
+///             peak since the process started. Pages of mapped files count
 class memory_watch {
 public:
     memory_watch();
@@ -39,8 +39,8 @@ private:
     index_t before_ = 0;
 };
 
-/// The reason why `convert` refuses to write a checkpoint's values that are not tensors in a
-/// format; empty if it writes them. Values that cannot be read do not count.
+/// The reason why `convert` cannot write a checkpoint's values that are not tensors in a format;
+/// empty if it can. Values that cannot be read do not count.
 ///
 /// \param format by its name; empty: safetensors
 RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string const& format);
@@ -49,8 +49,8 @@ RESHARD_DECL std::string lost_objects(checkpoint const& source, std::string cons
 /// Empty if there are no such values, or if a warning named them when the checkpoint was opened.
 RESHARD_DECL std::string tensors_lost_with_objects(checkpoint const& source);
 
-/// The texts of other libraries in the metadata of safetensors files: which are carried, and which
-/// are omitted, by the reason.
+/// The texts of other libraries in the metadata of safetensors files: the carried texts, and the
+/// names of the omitted texts.
 struct carried_texts {
     std::map<std::string, std::string> texts = {}; ///< for each written file
     vector<std::string> no_place = {};             ///< names that the format cannot hold

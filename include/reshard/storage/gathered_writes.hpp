@@ -17,7 +17,7 @@
 
 namespace reshard::detail {
 
-/// Tensors in the memory of ranks, from which a program makes the tensors that are written.
+/// Tensors in the memory of ranks. A program makes the written tensors from them.
 struct held_sources {
     layout const& all;               ///< the layout of the tensors of all ranks
     mapping const& program;          ///< makes the written tensors; has no relations

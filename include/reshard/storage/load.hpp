@@ -130,7 +130,7 @@ strict_verdict load_what(Group const& caller, checkpoint const& source, StateOf&
 /// \throws error on every rank, before anything is written: as `load` of tensors; errc::unknown_key
 ///         for an object or a value that the checkpoint lacks; errc::shape_mismatch for an object
 ///         if the checkpoint's array has another number of axes; errc::usage for a name with two
-///         meanings; as `build`. Errors of `merge` come later
+///         meanings; as `build`. Errors of `merge` come after the reads
 template <group Group>
 strict_verdict load_state(Group const& caller, checkpoint const& source, model_state& state,
                           options const& options = {}) {

@@ -95,7 +95,7 @@ struct stored_object {
     bool operator==(stored_object const&) const = default;
 };
 
-/// A value that is the same on every rank; its key is its name.
+/// A value that is the same on every rank. Its name is its key.
 struct stored_value {
     std::string bytes;
 

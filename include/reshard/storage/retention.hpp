@@ -24,8 +24,8 @@ namespace reshard {
 /// stay.
 struct retention {
     std::optional<index_t> last = {}; ///< how many of the newest saves stay
-    std::optional<index_t> best = {}; ///< how many saves stay, ordered by the number `by` of
-                                      ///< their records
+    std::optional<index_t> best = {}; ///< how many of the best saves stay, by the number `by`
+                                      ///< in their records
     std::string by = {};
     bool highest = false; ///< if true, higher numbers are better, else lower numbers
 
@@ -53,7 +53,7 @@ struct retention_verdict {
 /// stays if a save is in progress, which may need it. A save without the number `by` is not among
 /// the best. Of saves with equal numbers, the newer save is better.
 ///
-/// \throws error with errc::usage for a number below 0, or if no record has the number `by`
+/// \throws error with errc::usage for a negative number, or if no record has the number `by`
 RESHARD_DECL vector<retention_verdict> judge(vector<listed_save> const& saves,
                                              retention const& rules);
 

@@ -30,7 +30,7 @@ inline std::filesystem::path without_slash(std::filesystem::path const& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-/// Refuses a target that must not be written.
+/// Refuses a target that cannot be created, or must not be replaced.
 inline void check_target(std::filesystem::path const& target, bool replace) {
     if (target.empty())
         fail(errc::usage, "the target is an empty path; give the name of a directory");
@@ -112,8 +112,7 @@ struct staged_directory {
     }
 };
 
-/// A temporary directory beside a target. Files are written there; at last the directory is
-/// renamed.
+/// A temporary directory beside a target. Files are written there; then the directory is renamed.
 ///
 /// If the process dies, the temporary directory stays (see `temporary_name`), and the next writer
 /// removes it. The target is never half written.
@@ -234,7 +233,7 @@ public:
     /// Returns the target. The caller then has to commit it and to clean up.
     std::unique_ptr<file_store::unfinished> release() { return std::move(target_); }
 
-    /// The removed files of dead writers; on the first rank only.
+    /// The removed files of dead writers. Only the first rank knows them.
     vector<std::string> removed() const { return target_->removed(); }
 
     /// Makes the target appear.

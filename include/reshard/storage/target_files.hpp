@@ -124,7 +124,7 @@ RESHARD_DECL catalog catalog_of(mapping const& program);
 
 namespace detail {
 
-/// The fused tensors among the written ones.
+/// The fused tensors among the written tensors.
 RESHARD_DECL fused_tensors fused_of(mapping const& program, std::optional<layout> const& wanted);
 
 /// Refuses interleaved tensors for Megatron-Core, since its ranks take gate and up from two regions

@@ -166,8 +166,9 @@ inline write_options writing_of(checkpoint const& source, mapping const& program
     return writing;
 }
 
-/// Notes aliases of the source's metadata that are written as tensors, since they may be aliases by
-/// mistake. Omits output layers, which are aliases on purpose.
+/// Notes names that are written as tensors although only the source's metadata has them: such a
+/// text may look like an alias by chance. Omits output layers, whose names are never there by
+/// chance.
 inline void note_new_tensors(vector<std::string>& notes, checkpoint_metadata const& source,
                              mapping const& program, alias_map const& kept) {
     bool const is_safetensors =

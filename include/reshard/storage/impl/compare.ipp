@@ -66,7 +66,7 @@ struct digested_shard {
     std::optional<flat_range> flat;
     axis_cycles cycles;
     digest_list const* digests = nullptr; ///< of the first copy
-    std::uint64_t chunk_bytes = 0;        ///< 0: no digests, or copies with different sizes
+    std::uint64_t chunk_bytes = 0;        ///< 0: no digests, or different sizes in the copies
     bool has_equal_copies = true;
 
     auto location() const { return std::tie(region, flat, cycles); }

@@ -153,7 +153,7 @@ inline vector<held_run> made_runs(expression const& output, source_list const& s
     return runs;
 }
 
-/// The same runs; adjacent runs of a process are joined.
+/// As `made_runs`, but adjacent runs of a process are joined.
 inline vector<held_run> runs_of(mapping_output const& output, mapping const& program,
                                 layout const& source, int size, index_t least) {
     if (size == 1)

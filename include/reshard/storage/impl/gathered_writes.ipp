@@ -155,7 +155,7 @@ struct window_parts {
     layout target;
     plan_problem problem;
     holder_t me;
-    plan whole; ///< this process's sends; also its windows, to find gaps
+    plan whole; ///< this process's sends, and its windows (to find gaps)
     shard_views<const_tensor_view> sources;
     shard_views<tensor_view> targets;
     piece_transfers transfers;

@@ -65,7 +65,7 @@ auto understood(auto&& read) -> decltype(read()) {
     }
 }
 
-/// The same; empty if the directory has no readable checkpoint.
+/// As `names_of_checkpoint`; empty if the directory has no readable checkpoint.
 inline std::set<std::string> names_if_any(std::filesystem::path const& directory) {
     return understood([&] { return names_of_checkpoint(directory); });
 }

@@ -169,8 +169,8 @@ inline void put_held(written_files& writer, planned_save const& planned,
         [](std::uint64_t) {});
 }
 
-/// Calls `plan`, which plans the files, and agrees on them. They may differ between ranks if the
-/// user's `writer` function does.
+/// Calls `plan`, which plans the files. Refuses files that differ between ranks, which the user's
+/// `writer` function can cause.
 ///
 /// \par Collective every rank of the group, in the same order
 void agree_on_files(group auto const& world, checkpoint_plan const& files,

@@ -74,8 +74,7 @@ inline file_descriptor lock_of(std::filesystem::path const& path) {
     return {};
 }
 
-/// Runs `work` if the writer of `path` is dead. Keeps `path` locked meanwhile, so that no other
-/// writer uses it.
+/// Runs `work` if the writer of `path` is dead. No other writer can use `path` meanwhile.
 bool if_dead(std::filesystem::path const& path, machine const& writer, auto&& work) {
     machine const here = this_machine();
     if (writer.boot.empty() || here.boot.empty())
