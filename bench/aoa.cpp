@@ -59,7 +59,7 @@ struct catalogs {
     reshard::catalog target;
 };
 
-/// Parses, expands and lowers.
+/// Compiles a program: parses, expands and lowers it.
 reshard::mapping compile(aoa_job const& job, catalogs const& tensors, aoa_measurement& m) {
     stopwatch const parsing;
     reshard::aoa::program const written = reshard::aoa::parse(job.text);

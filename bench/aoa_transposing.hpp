@@ -9,7 +9,7 @@
 #include <vector>
 
 /// \file
-/// Programs from `[out, in]` weights to transposed, fused and stacked ones over 8 ranks.
+/// Programs that transpose, fuse and stack `[out, in]` weights over 8 ranks.
 
 namespace bench {
 

@@ -22,8 +22,8 @@ struct m2n_wanted {
     double entering = 0;
 };
 
-/// The rates of a rank or node that gets bytes, in bytes per second. A byte that is passed on
-/// inside uses `memory` at each end.
+/// The rates of a rank or node that gets bytes, in bytes per second. Each end of a byte that is
+/// passed on inside uses `memory`.
 struct m2n_rates {
     double link = 0;
     double memory = 0;
@@ -32,7 +32,8 @@ struct m2n_rates {
 /// The least seconds in which all wanted bytes arrive, if some enter from outside and the others
 /// are passed on inside. Found by bisection.
 ///
-/// \param ends the ends of a byte that is passed on which share `rates.memory`
+/// \param ends the number of ends of a passed-on byte that share `rates.memory`: 1 for a rank, 2
+///             for a node
 inline double least_seconds(m2n_wanted const& wanted, m2n_rates const& rates, double ends) {
     auto const is_enough = [&](double seconds) {
         double const entering = std::min(wanted.all, seconds * rates.link);
@@ -62,8 +63,8 @@ public:
     }
 
     /// The most bytes that some rank must send: the bytes that only the ranks of a group have,
-    /// divided by the number of these ranks. The groups are those of the tensors, and all ranks of
-    /// a stage.
+    /// divided by the number of these ranks. The groups are the holders of each tensor, and the
+    /// ranks of each stage.
     double most_of_a_rank() const {
         double most = 0;
         for (auto const& [group, unused] : bytes_)

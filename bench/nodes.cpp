@@ -121,7 +121,7 @@ reshard::simulation simulated(redistribution_case const& moved, reshard::network
         over);
 }
 
-/// Each pair of ranks at the same time.
+/// The flows of `MPI_Alltoallw`: all pairs of ranks at the same time.
 std::vector<reshard::simulated_flow> pair_flows(redistribution_case const& moved) {
     std::vector<reshard::simulated_flow> flows;
     for (int sender = 0; sender < moved.ranks; ++sender)

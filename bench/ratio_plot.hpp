@@ -55,7 +55,7 @@ private:
     using words = std::vector<std::string>;
 
     static constexpr double left = 96, top = 90, bar = 7, panel_width = 300, panel_gap = 40;
-    static constexpr double most = 1.2; ///< the length of longer bars
+    static constexpr double most = 1.2; ///< longer bars are cut to this ratio
 
     static void note(words& list, std::string const& word) {
         if (std::find(list.begin(), list.end(), word) == list.end())

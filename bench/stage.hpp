@@ -29,7 +29,7 @@ struct free_lines {
     static constexpr std::align_val_t line{64};
 };
 
-/// Memory that begins on a line of the cache.
+/// Memory that begins at a cache line.
 using line_memory = std::unique_ptr<std::byte, free_lines>;
 
 inline line_memory new_memory(index_t bytes) {

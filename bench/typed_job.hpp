@@ -25,7 +25,7 @@ namespace bench {
 
 inline constexpr std::size_t typed_tensor_count = 1000;
 
-/// `t000` to `t999`.
+/// The key of tensor `I`, from `t000` to `t999`.
 template <std::size_t I>
 constexpr reshard::detail::fixed_string<5> typed_key() {
     char const text[] = {'t', '0' + I / 100, '0' + I / 10 % 10, '0' + I % 10, '\0'};

@@ -58,8 +58,8 @@ public:
     bridge_target& operator=(bridge_target&& target) noexcept;
     ~bridge_target();
 
-    /// Copies the newest version, the same on all ranks, and returns its number. If there is no
-    /// newer version, returns the present number at once: 0 before the first version. Meets another
+    /// Copies the newest version, the same on all ranks, and returns its number. Without a newer
+    /// version, returns the present number at once: 0 before the first version. Meets another
     /// source if it has replaced the last one.
     ///
     /// \param  least the lowest version to wait for, until the deadline

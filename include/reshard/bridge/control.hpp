@@ -52,7 +52,7 @@ inline constexpr std::uint64_t last_version = (std::uint64_t{1} << 48) - 1;
 /// \throws error with errc::usage after `last_version`
 RESHARD_DECL std::uint64_t version_behind(std::uint64_t version);
 
-/// The block in memory that has only zeros, or that another process uses, too.
+/// The block in `memory`, which has only zeros or is already in use by another process.
 ///
 /// \pre the memory is aligned to a cache line, and large enough
 RESHARD_DECL control_block& control_in(std::byte* memory);
@@ -68,7 +68,7 @@ struct readers_seen {
 RESHARD_DECL readers_seen look_at_readers(control_block& control);
 
 /// Prepares the buffer of `version` to be written. Waits until nobody reads its old content, or
-/// until the time is over: readers that are then late see that it was overwritten.
+/// until the time is over: late readers then see that it was overwritten.
 ///
 /// \return the number of late readers
 /// \pre    `version` is the version after the newest
@@ -79,7 +79,7 @@ RESHARD_DECL std::size_t begin_version(control_block& control, std::uint64_t ver
 RESHARD_DECL void finish_version(control_block& control, std::uint64_t version,
                                  std::uint64_t ranks);
 
-/// True if `version` is still in its buffer, so that the data that was read from it is valid.
+/// True if the buffer of `version` still has this version: then the data read from it is valid.
 RESHARD_DECL bool is_intact(control_block const& control, std::uint64_t version);
 
 /// The seat of a reader. The destructor frees it. If all seats were taken, it is empty, and the

@@ -58,7 +58,7 @@ struct bridge_stats {
     std::size_t others = 0;    ///< the readers of a source, or the sources that a target has met
     bool other_lives = false;  ///< the source has readers, or the target's source has not ended
     index_t bytes = 0;         ///< copied by this rank for the last version
-    double seconds = 0;        ///< of this copying, without waiting for a version
+    double seconds = 0;        ///< that the copy took, without waiting for a version
     index_t bytes_of_all = 0;  ///< copied by this rank for all versions
     double seconds_of_all = 0;
     std::uint64_t overwritten = 0; ///< repeated reads of a target, or late readers of a source

@@ -51,7 +51,7 @@ struct port_content {
     bool operator==(port_content const&) const = default;
 };
 
-/// The head before the content.
+/// The head of a port file, before its content.
 struct port_head {
     std::uint64_t token = 0; ///< from `new_token`; 0: a block without a source
     std::uint64_t begun = 0; ///< the last version that the source has begun; it changes

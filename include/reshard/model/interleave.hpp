@@ -57,7 +57,7 @@ constexpr expression interleave(std::initializer_list<expression> tensors, std::
     return interleave(std::span(tensors.begin(), tensors.size()), axis, blocks);
 }
 
-/// The tensors that `interleave` joined to `fused`, with these extents along the axis.
+/// The tensors from which `interleave` made `fused`, given their extents along the axis.
 ///
 /// \post   `interleave(deinterleave(fused, axis, blocks, extents), axis, blocks)` is `fused`
 /// \throws error with errc::shape_mismatch if the extents do not sum to the extent of `fused`, or

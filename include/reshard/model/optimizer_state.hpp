@@ -116,10 +116,10 @@ shard_descriptor state_of(reshard::detail::basic_state_dict<View> const& paramet
 /// The program that makes an optimizer's state from the parameters before the first step: a master
 /// weight is a cast of its parameter, moments are zeros.
 ///
-/// The program only adds scalars: they keep the optimizer's initial values. If the targets are
-/// `states_of` the parameters, each rank makes its slices from its own parameters, and no elements
-/// move. A job that loads a checkpoint before its first step needs nothing else: `shards_of` gives
-/// its slices even before the optimizer has made them.
+/// The program adds scalars without a source: they keep the optimizer's initial values. If the
+/// targets are `states_of` the parameters, each rank makes its slices from its own parameters, and
+/// no elements move. A job that loads a checkpoint before its first step needs nothing else:
+/// `shards_of` gives its slices even before the optimizer has made them.
 ///
 /// \par Source GroupShardedStage3 of PaddlePaddle. There, the optimizer gets its slices of
 ///             `fw_storage` at the first step, so nothing can be loaded into them earlier

@@ -85,13 +85,13 @@ struct stage_place {
     constexpr bool operator==(stage_place const&) const = default;
 };
 
-/// On the stage that has this layer. Layers are numbered from 0 in the whole model.
+/// A tensor on the stage of `layer`. Layers are numbered from 0 in the whole model.
 constexpr stage_place on_layer(index_t layer) { return {stage_place::kind::layer, layer}; }
-/// On the first stage: an embedding.
+/// A tensor on the first stage: an embedding.
 constexpr stage_place on_first_stage() { return {stage_place::kind::first}; }
-/// On the last stage: the last norm, the head.
+/// A tensor on the last stage: the last norm, the head.
 constexpr stage_place on_last_stage() { return {stage_place::kind::last}; }
-/// On the first and the last stage: an embedding that is also the head.
+/// A tensor on the first and the last stage: an embedding that is also the head.
 constexpr stage_place on_both_ends() { return {stage_place::kind::ends}; }
 
 /// A tensor of a model, and the facts about it that parallelism needs.

@@ -11,7 +11,7 @@
 #include <utility>
 
 /// \file
-/// Which layers of a model are on which pipeline stage.
+/// The pipeline stage of each layer of a model.
 
 namespace reshard::model {
 

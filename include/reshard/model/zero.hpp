@@ -85,9 +85,8 @@ namespace model {
 ///
 /// \par Units elements
 struct buffer_rules {
-    index_t alignment = 1; ///< tensors begin at multiples of this number
-    index_t end_multiple =
-        1; ///< buffers end at multiples of this number, which the number of ranks must divide
+    index_t alignment = 1;    ///< tensors begin at multiples of this number
+    index_t end_multiple = 1; ///< buffers end at multiples of this number; `ranks` must divide it
     index_t target = 0;    ///< a buffer that reaches this number is closed; 0: there is one buffer
     bool reversed = false; ///< the last tensor comes first
 
@@ -198,7 +197,7 @@ struct named_size {
 /// Among ranks with the same number of elements, the lowest rank gets the next tensor. So the order
 /// of `tensors` does not matter.
 ///
-/// \throws     error with errc::bad_layout if there are no ranks
+/// \throws     error with errc::bad_layout if `ranks` is less than 1
 /// \par Source sharding V1 of PaddlePaddle, which takes parameters in the order in which they were
 ///             made
 RESHARD_DECL vector<index_t> least_loaded_owners(vector<named_size> const& tensors, index_t ranks);

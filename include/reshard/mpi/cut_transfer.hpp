@@ -38,7 +38,8 @@ struct transposed_axes {
     std::size_t last;
 };
 
-/// These axes, or std::nullopt if they are the same axis. Axes with one element do not count.
+/// The transposed axes of a copy, or std::nullopt if source and target are contiguous along the
+/// same axis. Axes with one element do not count.
 constexpr std::optional<transposed_axes> find_transposed_axes(cut const& geometry) {
     index_vector const extent = geometry.loop_extent(), order = geometry.source_order();
     std::size_t const ndim = extent.size();

@@ -19,7 +19,7 @@
 #include <utility>
 
 /// \file
-/// Moves the bytes of a bound plan: bounded, pipelined, point to point, in rotated order.
+/// Moves the bytes of a bound plan point to point: in bounded memory, pipelined, in rotated order.
 
 namespace reshard::detail {
 
@@ -115,7 +115,8 @@ private:
 /// has work while its sender waits for a core.
 inline constexpr std::size_t in_flight = 64;
 
-/// The most chunks under way that need staging memory. So few chunks stay in a core's cache.
+/// The most chunks under way that need staging memory. They are few, so that they stay in a core's
+/// cache.
 inline constexpr std::size_t most_staged = 4;
 
 /// The most chunks of trees under way to one rank. Messages between two ranks advance together:
@@ -222,11 +223,11 @@ struct process_transfers {
 ///
 /// Each process has at most `in_flight` chunks under way in each direction, `most_staged` of them
 /// in staging memory. They start in the order of (number within the lane, step). Step `k` goes to
-/// rank + k and comes from rank - k, so both ends of a chunk give it the same position. So the
-/// earliest unfinished chunk is started at both ends, with memory that no later chunk can take, and
-/// the exchange cannot deadlock. A chunk that a rank passes on has a later number than the chunk
-/// that brings its bytes, and starts when that chunk has arrived. Messages and rings share the
-/// order (number, step, tree): each ring, and the messages of each direction, follow it.
+/// rank + k and comes from rank - k, so both ends of a chunk give it the same position. Therefore
+/// the earliest unfinished chunk is started at both ends, in memory that no later chunk can take,
+/// and the exchange cannot deadlock. A chunk that a rank passes on has a later number than the
+/// chunk that brings its bytes, and starts when that chunk has arrived. Messages and rings share
+/// the order (number, step, tree): each ring, and the messages of each direction, follow it.
 ///
 /// \par Units staging is at most `2 * most_staged` chunks of `chunk_bytes` (8 MiB), and in each
 ///            direction at most the bytes that travel: see `staging_of`
@@ -279,7 +280,7 @@ private:
     bound_plan bound_;
     copy_table copies_;
     vector<std::uint32_t> zeros_; ///< transfers that need no source
-    vector<bound_copy> local_;    ///< within the process and on the node
+    vector<bound_copy> local_;    ///< copies in the process and on the node
     arrivals arrivals_;
     ring_lanes rings_{copies_, arrivals_};
     vector<shared_barrier> meetings_;

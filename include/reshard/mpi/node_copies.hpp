@@ -41,7 +41,7 @@ struct packed_ends {
 
 /// A transfer between this process and another rank of its node. Only this process makes it.
 struct node_transfer {
-    std::uint32_t number = 0; ///< in the plan
+    std::uint32_t number = 0; ///< index in the plan
     int distance = 0;         ///< to the other rank, counted cyclically
     bool is_pull = false;     ///< true if the other rank has the source, false if it has the target
     packed_ends ends;

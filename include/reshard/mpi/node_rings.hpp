@@ -46,7 +46,7 @@ struct ring_ways {
 struct measured_ways {
     double in_cache = 0;
     double streamed = 0;
-    double read_whole = 0; ///< from the partner's memory, in long runs; 0: the system refuses
+    double read_whole = 0; ///< to read the partner's memory in long runs; 0: not permitted
     double read_rows = 0;  ///< likewise, in runs of `row_bytes`
 
     static constexpr std::size_t bytes = std::size_t{2} << 20;
@@ -218,8 +218,8 @@ RESHARD_DECL bool rings_are_worth_it(int ranks, index_t most_bytes, node_exchang
 /// The rings through which ranks of a node pass elements in private memory. Null if messages are
 /// better: for few bytes, or with too many ranks on a node.
 ///
-/// \param bytes by rank, the bytes that this rank exchanges with it, in the direction with more
-/// bytes
+/// \param bytes for each rank, the bytes that this rank exchanges with it, in the direction with
+/// more bytes
 /// \param most  the largest of these numbers on any rank
 /// \par Collective every rank of the group, in the same order
 RESHARD_DECL std::shared_ptr<node_rings const> rings_for(ranks_on_nodes const& group,

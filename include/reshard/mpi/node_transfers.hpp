@@ -78,11 +78,10 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends, vect
 /// The bytes of some transfers on the wire.
 RESHARD_DECL index_t bytes_of(plan const& plan, vector<std::uint32_t> const& numbers);
 
-/// By peer, the bytes that this process exchanges with it, in the direction with more bytes.
+/// For each peer, the bytes that this process exchanges with it, in the direction with more bytes.
 RESHARD_DECL vector<index_t> bytes_by_peer(plan const& plan, sorted_transfers const& sorted);
 
-/// Removes the transfers between this process and some peers from `sorted`. The peers are
-/// ascending.
+/// Removes from `sorted` the transfers between this process and `peers`, which are ascending.
 RESHARD_DECL void leave_out(sorted_transfers& sorted, std::span<int const> peers);
 
 RESHARD_DECL process_cost cost_of(plan const& plan, sorted_transfers const& sorted);
@@ -100,8 +99,8 @@ struct arena_steps {
     /// \throws error with errc::usage if other ranks made the arena
     void (*check)(mpi_group const& world, arena_state const& arena);
 
-    /// Removes the transfers that a rank of the node makes directly in an arena from `sorted`.
-    /// Returns the transfers that this rank makes.
+    /// Removes from `sorted` the transfers that a rank of the node makes directly in an arena.
+    /// Returns those transfers that this rank makes.
     ///
     /// \par Collective every rank of the group, in the same order
     vector<node_transfer> (*take)(mpi_group const& ranks, bound_plan const& bound,

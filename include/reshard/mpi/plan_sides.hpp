@@ -69,7 +69,7 @@ struct call_notice {
     side_notice target;
     std::uint8_t tells_shards = 0; ///< 1 if the sides have shards; equal on every rank
     rank_notice rank;
-    std::uint64_t digest = 0;      ///< of all facts that the rank knows about both sides
+    std::uint64_t digest = 0;      ///< a digest of all facts that the rank knows about both sides
     std::uint64_t latest_plan = 0; ///< the digest of the plan that the rank used last for this call
 
     static constexpr void members(auto& self, auto&& visit) {
@@ -96,7 +96,7 @@ RESHARD_DECL vector<int> nodes_of(vector<rank_notice> const& notices);
 struct call_facts {
     two_sides sides; ///< with the layouts that any rank knows
     vector<call_notice> notices;
-    vector<int> nodes; ///< of each rank, the lowest rank on its node
+    vector<int> nodes; ///< for each rank, the lowest rank on its node
 };
 
 /// The steps of a call that looks up the sources of its tensors. A program whose calls all gather

@@ -115,7 +115,7 @@ public:
 private:
     using lists = std::map<int, vector<directory_entry>>;
 
-    /// Adds `entry`, once each, to the lists of the ranks that file the buckets of `region`.
+    /// Adds `entry` once to the list of each rank that files buckets of `region`.
     void file(directory_entry const& entry, box const& region, bucket_level const& level,
               lists& all_lists) const;
 

@@ -69,7 +69,8 @@ struct arena_state {
 
 } // namespace detail
 
-/// Memory for tensors, a piece for each rank. All ranks of a node see all pieces.
+/// Memory for tensors, with a piece for each rank. The ranks of a node can access each other's
+/// pieces.
 ///
 /// If `prepare` gets an arena with the targets, the rank that holds an element writes it directly
 /// to its target, without messages. The first such `prepare` prefaults the memory that will be

@@ -31,8 +31,8 @@ struct addressed_text {
 /// bytes that it sends and receives, not with the number of ranks.
 ///
 /// A round ends with a barrier, which a rank enters once the receivers have taken its texts. Rounds
-/// have separate tags, because a rank may leave a round while another rank still probes for
-/// messages of it.
+/// have separate tags, because a rank may leave a round while another rank still probes for the
+/// round's messages.
 ///
 /// \par Source the NBX protocol of Hoefler, Siebert and Lumsdaine, "Scalable communication
 ///             protocols for dynamic sparse data exchange" (PPoPP 2010)
@@ -78,8 +78,8 @@ private:
     static constexpr int first_tag = 0x1000;
     static constexpr int tags = 0x100;
 
-    /// Sends a text in pieces. Only the last piece is not full; it may be empty. A piece counts as
-    /// sent when the receiver has taken it.
+    /// Sends a text in pieces. All pieces except the last are full; the last may be empty. A piece
+    /// counts as sent when the receiver has taken it.
     void send(addressed_text const& text, int tag, vector<MPI_Request>& sends) const {
         std::size_t const total = world_.count_limit();
         for (std::size_t first = 0;; first += total) {

@@ -207,7 +207,7 @@ RESHARD_DECL bool target_state::meet(seen_source const& source) {
                  ": another source has come, which does not fit: ", problem.what());
         throw;
     }
-    seat_ = {}; // before the memory that contains it
+    seat_ = {}; // freed before the memory that contains it
     session_ = std::move(fresh);
     if (is_first())
         seat_ = taken_seat(session_->control());

@@ -25,7 +25,7 @@
 namespace reshard::detail {
 
 /// The number of `rank` among the ranks that share the arena's memory with this rank; std::nullopt
-/// if it does not share it.
+/// if `rank` does not share it.
 inline std::optional<int> node_number(arena_state const* arena, int rank) {
     if (!arena || !arena->segments)
         return std::nullopt;
@@ -63,7 +63,7 @@ public:
         return texts;
     }
 
-    /// Removes the transfers that need no message from `transfers`. Of these, returns the transfers
+    /// Removes from `transfers` all transfers that need no message. Returns the removed transfers
     /// that this rank makes.
     ///
     /// \pre `addressed_texts` are the texts that arrived from all ranks

@@ -36,7 +36,8 @@ public:
     std::optional<exchange> moving;
 };
 
-/// The most bytes of a chunk, by its way. A chunk that passes through a ring fits a slot.
+/// The most bytes of a chunk, for each way that it can take. A chunk that passes through a ring
+/// fits a slot.
 ///
 /// \param relayed the least `relayed_limit` of any rank
 inline chunk_limits limits_of(mpi_job const& mpi_job, mpi_group const& ranks, index_t relayed) {
@@ -58,7 +59,7 @@ inline index_t relayed_limit(mpi_job const& mpi_job, sorted_transfers const& sor
     return is_a_slot ? static_cast<index_t>(mpi_job.rings->slot_bytes()) : chunk_bytes;
 }
 
-/// Removes the lanes of a peer from `all`, and returns them.
+/// Removes from `all` the lanes of a peer, and returns them.
 inline vector<lane> take_lanes(vector<lane>& all, int peer) {
     vector<lane> taken, others;
     for (lane& lane : all)
@@ -67,7 +68,7 @@ inline vector<lane> take_lanes(vector<lane>& all, int peer) {
     return taken;
 }
 
-/// Removes the lanes that use rings from `transfers`, and returns them with their rings.
+/// Removes from `transfers` the lanes that use rings, and returns them with their rings.
 inline vector<ring_transfers> take_through_rings(node_rings const& rings,
                                                  process_transfers& transfers) {
     vector<ring_transfers> taken;
@@ -178,7 +179,7 @@ inline bool may_relay(ranks_on_nodes const& group, options const& options) {
            nodes_of(options, group.nodes).between_nodes.has_relays();
 }
 
-/// Opens a job that uses arenas and rings, if its nodes have any.
+/// Opens a job whose transfers on a node use arenas and rings, if there are any.
 ///
 /// \param most the most bytes that any two ranks exchange
 /// \par Collective every rank of the group, in the same order

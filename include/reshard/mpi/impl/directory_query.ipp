@@ -69,8 +69,8 @@ private:
         return side.layout ? vector<directory_key>() : gather_keys(world_, exchange_, side.held);
     }
 
-    /// The layout of a side, with all keys. If the holders are not known, makes a layout in
-    /// `layout`: there, the lowest rank that holds any of a tensor holds the whole tensor.
+    /// The layout of a side, with all keys. If the holders are not known, fills `layout`, in which
+    /// the lowest rank that holds any of a tensor holds all of it.
     layout const& layout_of_side(known_side const& side, vector<directory_key> const& keys,
                                  layout& layout) const {
         if (side.layout)

@@ -89,8 +89,8 @@ private:
         index_vector const& pitches =
             node_transfer.is_pull ? fused.target_strides : fused.source_strides;
         index_t elements = fused.extent.end()[-1]; // of a run, then of all loops inside an axis
-        // Rows of whole cache lines join the rows for other ranks; shorter runs are copied many at
-        // a time.
+        // Rows of whole cache lines are copied with the same rows for other ranks, shorter runs
+        // many at a time.
         bool const has_lines = elements * size / 8 >= static_cast<index_t>(line_bytes);
         for (std::size_t axis = fused.ndim() - 1; axis-- > 0; elements *= fused.extent[axis]) {
             index_t const pitch = std::max<index_t>(1, magnitude(pitches[axis]));

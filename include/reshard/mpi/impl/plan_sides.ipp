@@ -68,7 +68,8 @@ inline layout layout_told(call_facts const& facts, bool is_source) {
 
 /// The layouts of both sides. If ranks sent their shards, neighbours in memory are one shard.
 ///
-/// If joined source replicas would overlap without being equal, the ranks send every single shard.
+/// If the joined source shards overlap but are not equal, the ranks send their separate shards
+/// instead.
 ///
 /// \par Collective every rank of the group, in the same order, if replicas differ
 inline std::shared_ptr<planned_job> layouts_of_call(mpi_group const& ranks, call_facts facts) {
@@ -96,7 +97,7 @@ RESHARD_DECL plan_options nodes_of(options const& options, vector<int> const& no
     return result;
 }
 
-/// A plan that can still be changed, and the error of making it.
+/// A new plan, or the error that prevented it.
 struct new_plan {
     std::shared_ptr<planned_job> planned;
     local_error problem = {};
