@@ -31,7 +31,7 @@ using namespace reshard::detail;
 
 using namespace bench;
 
-/// Seconds, stage by stage.
+/// The seconds of each stage.
 struct stage_times {
     double parse = 0;
     double expand = 0;
@@ -121,7 +121,7 @@ aoa_measurement measure(aoa_job const& job, catalogs const& tensors) {
     return m;
 }
 
-/// The run with the shortest time of several.
+/// The fastest of several runs.
 aoa_measurement measure(aoa_job const& job, int repetitions) {
     catalogs const tensors(job);
     aoa_measurement best = measure(job, tensors);

@@ -83,7 +83,7 @@ private:
             both.ranks());
     }
 
-    /// The shortest time of several.
+    /// The shortest time of several runs.
     double seconds(two_layouts const& both, reshard::detail::plan_scope const& scope,
                    reshard::plan_options const& options) const {
         double best = std::numeric_limits<double>::infinity();

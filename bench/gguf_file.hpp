@@ -45,7 +45,7 @@ private:
 
     template <class Number>
     void number(Number value) {
-        file_.write(reinterpret_cast<char const*>(&value), sizeof value); // little endian, as here
+        file_.write(reinterpret_cast<char const*>(&value), sizeof value); // little endian
     }
 
     /// Writes the description of a tensor, and returns the bytes of its elements.

@@ -27,8 +27,8 @@ using reshard::tensor_layout;
 
 /// How ranks divide a model: tensor, pipeline, expert and data parallel, or fully sharded.
 ///
-/// Rank number: `t + tensor * (x + data * stage)`. A stage has `tensor * data` ranks. Experts are
-/// spread over all ranks of a stage, modulo `expert`.
+/// Rank number: `t + tensor * (x + data * stage)`. A stage has `tensor * data` ranks. Each group of
+/// `expert` ranks of a stage has all experts of the stage's layers.
 struct parallelism {
     index_t tensor = 1;
     index_t pipeline = 1;
@@ -76,7 +76,7 @@ public:
 
 private:
     /// The stage of a layer. All stages have the same number of layers, or the first stages have
-    /// one more.
+    /// one layer more.
     index_t stage_of(index_t layer) const {
         index_t const few = model_.layers / ranks_.pipeline;
         index_t const larger = model_.layers % ranks_.pipeline;

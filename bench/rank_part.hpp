@@ -17,7 +17,7 @@ namespace bench {
 using reshard::index_t;
 using reshard::index_vector;
 
-/// Global indices along one axis, half open.
+/// A half-open interval of global indices along one axis.
 struct interval {
     index_t begin = 0;
     index_t end = 0;

@@ -49,7 +49,7 @@ struct case_piece {
     permutation order;          ///< target axis `j` is source axis `order[j]`
 };
 
-/// One case at one number of ranks.
+/// A case for a given number of ranks.
 struct redistribution_case {
     std::string name;
     int ranks = 0;

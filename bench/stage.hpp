@@ -179,8 +179,8 @@ private:
             boost::mpi::all_reduce(world_, own, boost::mpi::maximum<double>()));
     }
 
-    /// Stores the messages of all ranks since `before`: those that the method states, or those that
-    /// were counted.
+    /// Stores the messages of all ranks since `before`: the method's own figures, or the counted
+    /// messages.
     void finish(method const& used, traffic const& before, measurement& result) const {
         traffic const own_traffic = used.sent().value_or(
             traffic{all_sent.bytes - before.bytes, all_sent.messages - before.messages});

@@ -38,7 +38,7 @@ struct bridge_options {
     /// again, with a newer version.
     std::function<void(std::string const& key, std::uint64_t version)> ready = {};
     /// For a source: the number before its first version, unless an earlier source has left a
-    /// higher one; below 2^48 - 1.
+    /// higher number; below 2^48 - 1.
     std::uint64_t versions_before = 0;
     /// For a source: keeps its last version number after it ends, even normally, so that numbers
     /// keep growing for the remaining targets. The number is stored in a file at the port file's
@@ -53,7 +53,7 @@ struct bridge_options {
 
 /// The statistics of a side.
 struct bridge_stats {
-    std::uint64_t version = 0; ///< the last one published, or complete in the target
+    std::uint64_t version = 0; ///< the last version published, or complete in the target
     std::uint64_t lag = 0;     ///< the number of versions by which the slowest target lags
     std::size_t others = 0;    ///< the readers of a source, or the sources that a target has met
     bool other_lives = false;  ///< the source has readers, or the target's source has not ended

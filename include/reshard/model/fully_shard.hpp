@@ -29,8 +29,8 @@ constexpr bool is_cut_behind(distribution const& distribution, std::size_t mesh_
 
 namespace reshard::model {
 
-/// The same distribution, except that the ranks along `mesh_axis` cut the region that each of them
-/// would otherwise hold whole.
+/// Changes a distribution: the ranks along `mesh_axis` cut the region that each of them would
+/// otherwise hold whole.
 ///
 /// Along axis 0, extents are rounded up, and the last ranks hold shorter or empty shards. Along
 /// another axis, the number of ranks must divide the extent. If tensor parallelism cuts the same

@@ -48,7 +48,7 @@ struct expert_numbers {
         return expert % local_count();
     }
 
-    /// The number in the model of the expert `local` of a rank.
+    /// The number of an expert in the model, given its number on a rank.
     ///
     /// \post   `rank_of` and `local` of the result are the arguments
     /// \throws error with errc::bad_layout for a rank or an expert that does not exist
@@ -69,7 +69,7 @@ private:
     index_t ranks_;
 };
 
-/// The layers that have experts: from `first` on, one in `every` layers.
+/// The layers that have experts: from layer `first` on, one layer in `every`.
 ///
 /// \pre        `every > 0`
 /// \par Source `first_k_dense_replace` and `moe_layer_freq` of DeepSeek and Megatron-Core

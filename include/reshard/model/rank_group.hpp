@@ -67,8 +67,8 @@ namespace reshard::detail {} // namespace reshard::detail
 
 namespace reshard::model {
 
-/// The mesh with `axis` split into two: `axis` counts the `outer` groups, and the next axis, named
-/// `inner_name`, counts the ranks of a group.
+/// The mesh with `axis` split into two axes. `axis` then counts the `outer` groups, and the next
+/// axis, named `inner_name`, counts the ranks of a group.
 ///
 /// No rank changes its number.
 ///

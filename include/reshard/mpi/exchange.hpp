@@ -134,7 +134,7 @@ struct chunk_window {
     vector<std::byte*> free;                      ///< addresses in `staging`
     std::unique_ptr<std::byte[]> staging;
     index_t staging_bytes = 0;
-    bool has_room_for_all = false; ///< each packed chunk has a separate slot
+    bool has_room_for_all = false; ///< each packed chunk has its own memory
     std::size_t used = 0;          ///< bytes of `staging`, if `has_room_for_all`
 
     void open(bound_chunks chunks) {

@@ -32,8 +32,8 @@ namespace reshard {
 /// \param file     a path that both jobs can access
 /// \param is_first true in exactly one of the two jobs
 /// \param longest  how long a job waits for the other job, and then for MPI to connect both (at
-///                 least ten seconds). A job that MPI does not connect in that time, for example
-///                 because the other job was killed, reports that and ends
+///                 least ten seconds). If MPI does not connect the jobs in that time, for example
+///                 because the other job was killed, this job reports that and ends
 /// \par Collective every rank of both jobs
 /// \throws error on every rank, of both jobs if both have arrived: errc::deadline if the other job
 ///         has not arrived; errc::unsupported if the launcher cannot connect jobs;

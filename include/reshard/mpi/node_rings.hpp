@@ -113,7 +113,7 @@ public:
     /// \throws error with errc::deadline, or the error of a rank without memory
     void choose_ways(bool may_measure);
 
-    /// \pre called once for each other rank of the node, by its number there; likewise
+    /// \pre called once for each other rank of the node, by its number there; also for
     ///      `receiver_from`
     ring_sender sender_to(int peer) const {
         return {state_of(node_.group.rank(), peer), slots_of(node_.group.rank(), peer)};

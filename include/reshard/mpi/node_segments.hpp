@@ -68,7 +68,7 @@ public:
 
     barrier_state& barrier() const;
 
-    /// True for this process's first call.
+    /// True only for the first call in this process.
     bool is_first_use() const { return !is_used_.test_and_set(); }
 
 private:

@@ -108,7 +108,7 @@ struct lookup_steps {
     /// a target needs them.
     ///
     /// \par Collective every rank of the group, in the same order; nothing else communicates over
-    ///     it
+    ///     the group
     /// \pre  each side's layout is known to all ranks, or to none
     /// \throws error on every rank: as `by_name`, `fit_shapes`, `problem_of` and `make_plan`
     std::shared_ptr<planned_job> (*plan)(mpi_group const& world, call_facts const& facts,

@@ -74,7 +74,8 @@ private:
     static constexpr bool is_small(index_t bytes) { return bytes < index_t{64} << 10; }
 
     /// The most elements of a panel: some rows of the source if the transfer consists of rows; else
-    /// the number that is copied between two polls of the network. A small transfer is one panel.
+    /// the elements that are copied between two polls of the network. A small transfer is one
+    /// panel.
     index_t panel_elements(node_transfer const& node_transfer) const {
         transfer const& moved = bound_.whole.transfers[node_transfer.number];
         index_t const size = bits(bound_.whole.target_dtypes[moved.target_key]);
@@ -88,7 +89,7 @@ private:
             return 4 * most; // blocks that are long on both sides
         index_vector const& pitches =
             node_transfer.is_pull ? fused.target_strides : fused.source_strides;
-        index_t elements = fused.extent.end()[-1]; // of a run, then of all loops inside an axis
+        index_t elements = fused.extent.end()[-1]; // in a run, then in all loops inside an axis
         // Rows of whole cache lines are copied with the same rows for other ranks, shorter runs
         // many at a time.
         bool const has_lines = elements * size / 8 >= static_cast<index_t>(line_bytes);

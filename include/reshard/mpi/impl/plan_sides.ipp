@@ -66,7 +66,8 @@ inline layout layout_told(call_facts const& facts, bool is_source) {
     return layout_of_spans(shards);
 }
 
-/// The layouts of both sides. If ranks sent their shards, neighbours in memory are one shard.
+/// The layouts of both sides. If ranks sent their shards, shards that are neighbours in memory are
+/// joined.
 ///
 /// If the joined source shards overlap but are not equal, the ranks send their separate shards
 /// instead.
