@@ -74,7 +74,7 @@ RESHARD_DECL bool wait_limit::is_over(double waited) const {
     return (seconds_ > 0 && waited > seconds_) || hears(caller);
 }
 
-/// The numbers of the ranks that are not `heard`.
+/// Lists the ranks that are not `heard`.
 inline std::string ranks_missing(vector<bool> const& heard) {
     std::string list;
     for (std::size_t rank = 0; rank < heard.size(); ++rank)
@@ -125,7 +125,7 @@ inline void finish(MPI_Request& request, wait_limit const& limit) {
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
-/// The beginning of a rank's text, with its length and the rank's limit.
+/// The beginning of a rank's text, the text's length, and the rank's limit.
 struct text_row {
     std::uint64_t length = 0;
     std::uint64_t limit = 0;
@@ -147,7 +147,8 @@ inline std::string machine_name() {
 
 inline constexpr std::size_t row_head = 2 * sizeof(std::uint64_t);
 
-/// The bytes of a row: short texts, as in most agreements, need no second step.
+/// The bytes of a row. A short text, as in most agreements, fits into its row and needs no second
+/// step.
 inline std::size_t row_bytes(std::size_t ranks) {
     return std::clamp(std::size_t{65536} / ranks, std::size_t{256}, std::size_t{2048});
 }
@@ -198,7 +199,7 @@ RESHARD_DECL detail::rank_notice mpi_group::notice() const {
 
 RESHARD_DECL mpi_group
 mpi_group::with_own_messages(vector<detail::rank_notice> const& notices) const {
-    constexpr int first_tag = 0x2000, tags = 0x2000; // MPI has the same number
+    constexpr int first_tag = 0x2000, tags = 0x2000; // every MPI permits these tags
     detail::own_messages& own = *own_messages_;
     bool const have_one = own.number != 0 && std::ranges::all_of(notices, [&](auto const& notice) {
                               return notice.messages == own.number;

@@ -25,9 +25,9 @@ struct relay_with {
     relay step;
 };
 
-/// The transfers between this process and each peer in each tree. All holders of the tree have the
-/// same order, even if they number their shards differently: by target tensor, by its box, and by
-/// position.
+/// Groups the transfers of trees by peer and tree. Each group is sorted by target tensor, box and
+/// position. So all holders of a tree have the same order, even if they number their shards
+/// differently.
 inline vector<relay_transfers> by_peer_and_tree(plan const& plan, vector<relay_with> relays) {
     auto const order = [&](relay_with const& relay) {
         transfer const& t = plan.transfers[relay.step.transfer];
@@ -108,7 +108,7 @@ inline bool brings(plan const& plan, chunk const& from, chunk const& to) {
 
 RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends,
                                      vector<lane>& receives) {
-    vector<lane*> by_tree; // a rank gets a tree's elements from one other rank
+    vector<lane*> by_tree; // all elements of a tree come from the same rank
     for (lane& from : receives)
         if (from.tree != lane::no_tree)
             by_tree.push_back(&from);
@@ -116,7 +116,7 @@ RESHARD_DECL std::size_t link_relays(plan const& plan, vector<lane>& sends,
     std::size_t count = 0;
     for (lane& to : sends) {
         if (to.tree == lane::no_tree || to.first_turn == 0)
-            continue; // this process is its source
+            continue; // this process is the tree's source
         auto const position = std::ranges::lower_bound(by_tree, to.tree, {}, &lane::tree);
         lane* const from =
             position != by_tree.end() && (*position)->tree == to.tree ? *position : nullptr;
